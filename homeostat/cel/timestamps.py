@@ -16,6 +16,7 @@ from homeostat.cel.errors import EvaluationError
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 SECOND: Final = 1_000_000_000
+_LONGEST_TEXT = 512
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _UNITS = {
@@ -80,9 +81,9 @@ def duration_of(nanoseconds: int) -> Duration:
 
 def parse_timestamp(text: str) -> Timestamp:
     """The instant of an RFC 3339 text."""
-    found = _TIMESTAMP.match(text)
+    found = _TIMESTAMP.match(text) if len(text) <= _LONGEST_TEXT else None
     if found is None:
-        raise EvaluationError(f'invalid timestamp "{text}": expected RFC 3339')
+        raise EvaluationError(f'invalid timestamp "{text[:_LONGEST_TEXT]}": expected RFC 3339')
     year, month, day, hour, minute, second = (int(each) for each in found.groups()[:6])
     try:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
@@ -101,8 +102,8 @@ def parse_duration(text: str) -> Duration:
     """The length of a text as Go writes them: `1h30m`, `-1.5s`, `0`."""
     if text in ("0", "+0", "-0"):
         return Duration(0)
-    if not _DURATION.match(text):
-        raise EvaluationError(f'invalid duration "{text}"')
+    if len(text) > _LONGEST_TEXT or not _DURATION.match(text):
+        raise EvaluationError(f'invalid duration "{text[:_LONGEST_TEXT]}"')
     total = 0
     for whole, fraction, unit in _DURATION_PART.findall(text):
         scale = _UNITS[unit]

@@ -22,6 +22,7 @@ import msgspec
 MOST_CAUSES = 100
 """How many causes an error lists. An error should not be larger than the request, nor take longer to build."""
 _LONGEST_MESSAGE = 2048
+_LONGEST_VALUE = 512
 
 
 class Cause(msgspec.Struct, frozen=True, rename={"kind": "reason"}, omit_defaults=True):
@@ -37,12 +38,20 @@ def quoted(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def shown(value: object) -> str:
+    """As `quoted`, but a long value is cut off, so that a message has room for the reason."""
+    if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+        value = value[:_LONGEST_VALUE]
+    text = quoted(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
 def invalid(field: str, value: object, message: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {quoted(value)}: {message}", field)
+    return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {message}", field)
 
 
 def type_invalid(field: str, value: object, message: str) -> Cause:
-    return Cause("FieldValueTypeInvalid", f"Invalid value: {quoted(value)}: {message}", field)
+    return Cause("FieldValueTypeInvalid", f"Invalid value: {shown(value)}: {message}", field)
 
 
 def required(field: str, message: str = "") -> Cause:
@@ -54,12 +63,12 @@ def forbidden(field: str, message: str) -> Cause:
 
 
 def duplicate(field: str, value: object) -> Cause:
-    return Cause("FieldValueDuplicate", f"Duplicate value: {quoted(value)}", field)
+    return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", field)
 
 
 def unsupported(field: str, value: object, known: Iterable[str]) -> Cause:
     names = ", ".join(quoted(name) for name in sorted(known))
-    return Cause("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {names}", field)
+    return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {names}", field)
 
 
 def too_long(field: str, limit: int) -> Cause:

@@ -3,6 +3,9 @@ r"""The JSONPath of printer columns, compiled once to a function.
 The language is the part of Kubernetes' own dialect that columns use: `.a.b`, `['a.b']`, `.a\.b`, `[0]`, `[-1]`,
 `[1:3]`, `[*]`, `.*`, `..name`, `['a','b']` and filters `[?(@.type=="Ready")]`, `[?(@.ready)]`. A path that
 finds nothing is not an error; an invalid path raises `JSONPathError` when it is compiled.
+
+A path may combine steps that each find many values (`..a..a`, `['a','a']['a','a']`), so an evaluation takes at most
+`MAX_STEPS` steps: a path that needs more finds nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +17,38 @@ from typing import Any
 
 from homeostat.objects.json import Json
 
+MAX_LENGTH = 4096
+"""The most characters of a path."""
+MAX_STEPS = 20_000
+"""The most values that one evaluation looks at."""
+
 Find = Callable[[Json], list[Json]]
-_Step = Callable[[Json], Iterator[Json]]
 
 
 class JSONPathError(ValueError):
     """The text is not a supported JSONPath."""
+
+
+class _SpentError(Exception):
+    """The evaluation would take more than `MAX_STEPS` steps."""
+
+
+class _Budget:
+    """The steps that are left of one evaluation."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, steps: int = MAX_STEPS) -> None:
+        self._steps = steps
+
+    def spend(self, steps: int) -> None:
+        self._steps -= steps
+        if self._steps < 0:
+            raise _SpentError
+
+
+_Step = Callable[[Json, _Budget], Iterator[Json]]
+_Chain = Callable[[Json, _Budget], list[Json]]
 
 
 class Path:
@@ -29,8 +58,12 @@ class Path:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        if len(text) > MAX_LENGTH:
+            raise JSONPathError(
+                f"unrecognized JSONPath {text[:32]!r}...: it has {len(text)} characters; the limit is {MAX_LENGTH}"
+            )
         steps = _parse(text)
-        self.all = _chain(steps)
+        self.all = _within_budget(_chain(steps))
         names = [each.name for each in steps if isinstance(each, _Field)]
         self.first = _field_reader(tuple(names)) if len(names) == len(steps) else _first_of(self.all)
 
@@ -43,7 +76,7 @@ class _Field:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, value: Json) -> Iterator[Json]:
+    def __call__(self, value: Json, budget: _Budget) -> Iterator[Json]:
         if isinstance(value, dict) and self.name in value:
             yield value[self.name]
 
@@ -69,37 +102,47 @@ def _first_of(find: Find) -> Callable[[Json], Json]:
     return read
 
 
-def _chain(steps: list[_Step]) -> Find:
+def _within_budget(chain: _Chain) -> Find:
     def find(value: Json) -> list[Json]:
+        try:
+            return chain(value, _Budget())
+        except _SpentError:
+            return []
+
+    return find
+
+
+def _chain(steps: list[_Step]) -> _Chain:
+    def find(value: Json, budget: _Budget) -> list[Json]:
         values = [value]
         for step in steps:
-            values = [found for each in values for found in step(each)]
+            budget.spend(len(values))
+            values = [found for each in values for found in step(each, budget)]
         return values
 
     return find
 
 
-def _wildcard(value: Json) -> Iterator[Json]:
-    if isinstance(value, list):
-        yield from value
-    elif isinstance(value, dict):
-        yield from value.values()
+def _wildcard(value: Json, budget: _Budget) -> Iterator[Json]:
+    if isinstance(value, (dict, list)):
+        budget.spend(len(value))
+        yield from value if isinstance(value, list) else value.values()
 
 
 def _descend(name: str) -> _Step:
-    def step(value: Json) -> Iterator[Json]:
+    def step(value: Json, budget: _Budget) -> Iterator[Json]:
         waiting = [value]
         while waiting:
             value = waiting.pop()
             if isinstance(value, dict) and name in value:
                 yield value[name]
-            waiting.extend(reversed(list(_wildcard(value))))
+            waiting.extend(reversed(list(_wildcard(value, budget))))
 
     return step
 
 
 def _index(index: int) -> _Step:
-    def step(value: Json) -> Iterator[Json]:
+    def step(value: Json, _budget: _Budget) -> Iterator[Json]:
         if isinstance(value, list) and -len(value) <= index < len(value):
             yield value[index]
 
@@ -107,34 +150,38 @@ def _index(index: int) -> _Step:
 
 
 def _slice(bounds: slice) -> _Step:
-    def step(value: Json) -> Iterator[Json]:
+    def step(value: Json, budget: _Budget) -> Iterator[Json]:
         if isinstance(value, list):
-            yield from value[bounds]
+            found = value[bounds]
+            budget.spend(len(found))
+            yield from found
 
     return step
 
 
 def _union(steps: list[_Step]) -> _Step:
-    def step(value: Json) -> Iterator[Json]:
+    def step(value: Json, budget: _Budget) -> Iterator[Json]:
         for each in steps:
-            yield from each(value)
+            yield from each(value, budget)
 
     return step
 
 
-def _filter(holds: Callable[[Json], bool]) -> _Step:
-    def step(value: Json) -> Iterator[Json]:
+def _filter(holds: Callable[[Json, _Budget], bool]) -> _Step:
+    def step(value: Json, budget: _Budget) -> Iterator[Json]:
         if isinstance(value, list):
-            yield from (each for each in value if holds(each))
+            budget.spend(len(value))
+            yield from (each for each in value if holds(each, budget))
 
     return step
 
 
 _NAME = re.compile(r"(?:[^.\[\]\\'\"\s*]|\\.)+")
-_SLICE = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+_INDEX = re.compile(r"-?\d{1,18}", re.ASCII)
+_SLICE = re.compile(r"(-?\d{0,18}):(-?\d{0,18})(?::(-?\d{0,18}))?", re.ASCII)
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _COMPARISON = re.compile(r"(.+?)(==|!=|<=|>=|<|>)(.+)", re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_NUMBER = re.compile(r"-?\d{1,300}(\.\d+)?", re.ASCII)
 
 
 def _unescape(text: str) -> str:
@@ -202,7 +249,7 @@ def _bracket(inner: str) -> _Step:
         return _wildcard
     if inner.startswith("?(") and inner.endswith(")"):
         return _filter(_condition(inner[2:-1].strip()))
-    if re.fullmatch(r"-?\d+", inner):
+    if _INDEX.fullmatch(inner):
         return _index(int(inner))
     if found := _SLICE.fullmatch(inner):
         return _slice(_slice_of(found))
@@ -230,15 +277,15 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _condition(text: str) -> Callable[[Json], bool]:
+def _condition(text: str) -> Callable[[Json, _Budget], bool]:
     found = _COMPARISON.fullmatch(text)
     if found is None:
         exists = _operand(text)
-        return lambda value: bool(exists(value))
+        return lambda value, budget: bool(exists(value, budget))
     left, compare, right = _operand(found[1].strip()), _COMPARE[found[2]], _operand(found[3].strip())
 
-    def holds(value: Json) -> bool:
-        lefts, rights = left(value), right(value)
+    def holds(value: Json, budget: _Budget) -> bool:
+        lefts, rights = left(value, budget), right(value, budget)
         if not lefts or not rights:
             return False
         try:
@@ -249,9 +296,9 @@ def _condition(text: str) -> Callable[[Json], bool]:
     return holds
 
 
-def _operand(text: str) -> Find:
+def _operand(text: str) -> _Chain:
     if text.startswith("@"):
-        return _chain(_parse(text[1:])) if len(text) > 1 else lambda value: [value]
+        return _chain(_parse(text[1:])) if len(text) > 1 else lambda value, _budget: [value]
     if quoted := _QUOTED.fullmatch(text):
         literal: Json = _unescape(quoted[1] if quoted[1] is not None else quoted[2])
     elif _NUMBER.fullmatch(text):
@@ -260,4 +307,4 @@ def _operand(text: str) -> Find:
         literal = text == "true"
     else:
         raise JSONPathError(f"unrecognized JSONPath: cannot read {text!r} in a filter")
-    return lambda _value: [literal]
+    return lambda _value, _budget: [literal]

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from homeostat.objects.errors import MOST_CAUSES, Cause, are_enough, forbidden, invalid, quoted, required, too_long
+from homeostat.objects.errors import (
+    MOST_CAUSES,
+    Cause,
+    are_enough,
+    forbidden,
+    invalid,
+    quoted,
+    required,
+    too_long,
+    too_many,
+)
 from homeostat.objects.identifiers import (
     Messages,
     dns1035_label,
@@ -28,6 +38,8 @@ from homeostat.objects.identifiers import (
 from homeostat.objects.json import Json, JsonObject
 
 ANNOTATIONS_LIMIT_BYTES = 256 * 1024
+MAX_OWNERS = 256
+"""The most owner references: garbage collection looks up each owner."""
 IMMUTABLE = "field is immutable"
 
 _MEMBERS = ("labels", "annotations", "ownerReferences", "finalizers")
@@ -184,6 +196,8 @@ def _check_owners(owners: Json) -> list[Cause]:
     path = "metadata.ownerReferences"
     causes: list[Cause] = []
     controllers: list[str] = []
+    if isinstance(owners, list) and len(owners) > MAX_OWNERS:
+        return [too_many(path, len(owners), MAX_OWNERS)]
     for owner in owners if isinstance(owners, list) else ():
         if not isinstance(owner, dict):
             continue
@@ -196,8 +210,8 @@ def _check_owners(owners: Json) -> list[Cause]:
         if owner.get("controller") is True:
             controllers.append(f"{owner.get('kind')}/{owner.get('name')}")
     for extra in controllers[1 : MOST_CAUSES + 1]:
-        said = 'Only one reference can have Controller set to true. Found "true" in references for'
-        causes.append(invalid(path, owners, f"{said} {controllers[0]} and {extra}"))
+        message = 'Only one reference can have Controller set to true. Found "true" in references for'
+        causes.append(invalid(path, owners, f"{message} {controllers[0]} and {extra}"))
     return causes
 
 
@@ -234,5 +248,5 @@ def _check_no_new_finalizers(new: Json, old: Json) -> list[Cause]:
     if not added:
         return []
     listed = ", ".join(quoted(each) for each in added)
-    said = "no new finalizers can be added if the object is being deleted, found new finalizers"
-    return [forbidden("metadata.finalizers", f"{said} []string{{{listed}}}")]
+    message = "no new finalizers can be added if the object is being deleted, found new finalizers"
+    return [forbidden("metadata.finalizers", f"{message} []string{{{listed}}}")]

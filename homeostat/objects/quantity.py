@@ -20,11 +20,19 @@ _CAP = (2**63 - 1) * _NANO
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _LARGEST_FIRST = tuple(reversed(_DECIMAL.items()))
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_parts = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?", re.ASCII).fullmatch
+MAX_LENGTH = 512
+"""The most characters of a quantity. Python takes quadratic time to read a number of many digits."""
+_MOST_SHOWN = 64
+_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_parts = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?", re.ASCII).fullmatch
 
 
 class QuantityError(ValueError):
-    """The text is not a quantity."""
+    """The text is not a quantity; `reason` says why without it."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(f"{reason}, got {text[:_MOST_SHOWN]!r}")
+        self.reason = reason
 
 
 @total_ordering
@@ -35,12 +43,11 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
+        if len(text) > MAX_LENGTH:
+            raise QuantityError(f"quantities must have at most {MAX_LENGTH} characters", text)
         found = _parts(text)
         if found is None:
-            raise QuantityError(
-                f"quantities must match the regular expression "
-                f"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got {text!r}"
-            )
+            raise QuantityError(_FORM, text)
         sign, digits, suffix = found.groups(default="")
         scale, family = _scale_of(suffix)
         exact = Fraction(digits) * scale * _NANO

@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.crd.definition import default_crd, validate_crd
 from homeostat.objects.errors import MOST_CAUSES, BadRequestError, Cause
 from homeostat.objects.json import MAX_CONTAINERS, decode
-from homeostat.objects.names import SUBDOMAIN, check_metadata, check_metadata_update
+from homeostat.objects.names import MAX_OWNERS, SUBDOMAIN, check_metadata, check_metadata_update
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.list_types import list_plan
 from homeostat.objects.schema.rules.evaluate import Rules
@@ -56,9 +56,9 @@ FAULTS = {
     "labels": lambda: metadata_causes(labels={f"-{at}": "-" for at in range(MANY)}),
     "annotations": lambda: metadata_causes(annotations={f"-{at}": "" for at in range(MANY)}),
     "finalizers": lambda: metadata_causes(finalizers=[""] * MANY),
-    "owners": lambda: metadata_causes(ownerReferences=[{}] * MANY),
+    "owners": lambda: metadata_causes(ownerReferences=[{}] * MAX_OWNERS),
     "controllers": lambda: metadata_causes(
-        ownerReferences=[{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": True}] * MANY
+        ownerReferences=[{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": True}] * MAX_OWNERS
     ),
     "types": wrong_types,
     "rules": rules_that_fail,

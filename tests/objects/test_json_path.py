@@ -83,3 +83,31 @@ def test_any_text_compiles_or_is_refused_and_then_never_fails(text: str) -> None
         return
     path.all({"a": [{"b": 1}, "a"], "b": None})
     path.first([])
+
+
+def nested(depth: int) -> Json:
+    value: Json = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param("..a" * 6, nested(60), id="descents"),
+        pytest.param("['a','a','a','a','a','a','a','a']" * 8, nested(60), id="unions"),
+        pytest.param("[*]" * 4, [[[[1] * 20] * 20] * 20] * 20, id="wildcards"),
+        pytest.param("[?(@..a)]", [nested(90)] * 1000, id="a filter"),
+    ],
+)
+def test_a_path_that_takes_too_many_steps_finds_nothing(path: str, value: Json) -> None:
+    compiled = compile_path(path)
+    assert compiled.all(value) == []
+    assert compiled.first(value) is None
+
+
+@pytest.mark.parametrize("path", [f".a[{'9' * 5000}]", f".a[0:{'9' * 5000}]", f".a[?(@.b=={'1' * 5000})]", ".a" * 3000])
+def test_a_long_path_or_number_is_not_read(path: str) -> None:
+    with pytest.raises(JSONPathError):
+        compile_path(path)

@@ -80,3 +80,14 @@ def test_whole_units_are_rounded_away_from_zero() -> None:
 def test_the_canonical_form_loses_nothing(nanos: int, family: str) -> None:
     quantity = Quantity(nanos, family)  # type: ignore[arg-type]
     assert Quantity.parse(str(quantity)) == quantity
+
+
+@pytest.mark.parametrize("text", ["1" * 300_000, "1" * 300_000 + "x", "1." + "1" * 300_000, "0" * 600])
+def test_a_quantity_of_very_many_digits_is_refused(text: str) -> None:
+    with pytest.raises(QuantityError, match="at most 512 characters") as refused:
+        Quantity.parse(text)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_quantity_of_many_digits_is_read() -> None:
+    assert Quantity.parse("0" * 511 + "7") == Quantity.parse("7")

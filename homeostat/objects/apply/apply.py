@@ -8,6 +8,7 @@ second result is the live object itself, so that no revision is made.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from itertools import islice
 
 from homeostat.objects.apply.field_diff import compare, created_fields, fields_of
 from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, intersection, path_text, paths, union, without
@@ -16,7 +17,7 @@ from homeostat.objects.apply.last_applied import client_side_fields, remember
 from homeostat.objects.apply.managed import UNTRACKED, entry_of, identity_of, in_order, lose, stored_entries
 from homeostat.objects.apply.merge import merge, prune
 from homeostat.objects.apply.shape import Shape, shape_of
-from homeostat.objects.errors import BadRequestError, Cause, ConflictError, quoted
+from homeostat.objects.errors import MOST_CAUSES, BadRequestError, Cause, ConflictError, quoted
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.schema import Schema
 
@@ -140,17 +141,23 @@ def _settle(
 
 
 def _conflict(conflicts: list[tuple[JsonObject, FieldSet]]) -> ConflictError:
-    found = [(_described(entry), [path_text(path) for path in paths(fields)]) for entry, fields in conflicts]
+    total = sum(1 for _, fields in conflicts for _ in paths(fields))
+    found = [(_described(entry), _listed(fields)) for entry, fields in conflicts]
     found.sort()
     causes = [Cause("FieldManagerConflict", f"conflict with {who}", field) for who, fields in found for field in fields]
-    if len(causes) == 1:
+    if total == 1:
         message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {causes[0].field}"
     else:
         lines = [
             line for who, fields in found for line in (f"conflicts with {who}:", *(f"- {each}" for each in fields))
         ]
-        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
+        message = f"Apply failed with {total} conflicts: " + "\n".join(lines)
     return ConflictError(message, causes=causes)
+
+
+def _listed(fields: FieldSet) -> list[str]:
+    """The fields of a conflict in words, as many as an error lists."""
+    return [path_text(path) for path in islice(paths(fields), MOST_CAUSES)]
 
 
 def _described(entry: JsonObject) -> str:

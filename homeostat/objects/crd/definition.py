@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from homeostat.objects import json_types as form
 from homeostat.objects.crd.schema import check_schema
-from homeostat.objects.crd.version import check_column, check_deprecation, check_selectable, check_subresources
+from homeostat.objects.crd.version import check_columns, check_deprecation, check_selectable, check_subresources
 from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
@@ -242,24 +242,23 @@ def _check_versions(versions: list[JsonObject], unchanged: tuple[str, ...]) -> l
 def _check_parts(versions: list[JsonObject], unchanged: tuple[str, ...]) -> list[Cause]:
     """Schemas, subresources, columns and selectable fields: once if all versions agree on them."""
     causes: list[Cause] = []
-    for path, version in _told_apart(versions, "schema", "validation"):
+    for path, version in _by_version(versions, "schema", "validation"):
         raw = _part(version, "schema").get("openAPIV3Schema")
         if raw is not None and version.get("name") not in unchanged:
             has_status = any(map(_has_status, versions if path == "spec.validation" else [version]))
             causes += check_schema(raw, f"{path}.openAPIV3Schema", has_status=has_status)
-    for path, version in _told_apart(versions, "subresources", "subresources"):
+    for path, version in _by_version(versions, "subresources", "subresources"):
         causes += check_subresources(_part(version, "subresources"), path)
-    for path, version in _told_apart(versions, "additionalPrinterColumns", "additionalPrinterColumns"):
-        for at, column in enumerate(version.get("additionalPrinterColumns") or []):
-            causes += check_column(column, f"{path}[{at}]")
-    for path, version in _told_apart(versions, "selectableFields", "selectableFields"):
+    for path, version in _by_version(versions, "additionalPrinterColumns", "additionalPrinterColumns"):
+        causes += check_columns(version.get("additionalPrinterColumns") or [], path)
+    for path, version in _by_version(versions, "selectableFields", "selectableFields"):
         raw = _part(version, "schema").get("openAPIV3Schema")
         if not causes and version.get("selectableFields") and raw is not None:
             causes += check_selectable(version["selectableFields"], schema_of(raw), path)
     return causes
 
 
-def _told_apart(versions: list[JsonObject], key: str, alike: str) -> list[tuple[str, JsonObject]]:
+def _by_version(versions: list[JsonObject], key: str, alike: str) -> list[tuple[str, JsonObject]]:
     if all(version.get(key) == versions[0].get(key) for version in versions):
         return [(f"spec.{alike}", version) for version in versions[:1]]
     return [(f"spec.versions[{at}].{key}", version) for at, version in enumerate(versions)]

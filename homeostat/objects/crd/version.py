@@ -14,6 +14,7 @@ from homeostat.objects.schema.schema import Schema
 
 COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+MAX_COLUMNS = 256
 _MOST_SELECTABLE = 8
 
 
@@ -37,7 +38,13 @@ def check_subresources(subresources: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
-def check_column(column: JsonObject, path: str) -> list[Cause]:
+def check_columns(columns: list[JsonObject], path: str) -> list[Cause]:
+    if len(columns) > MAX_COLUMNS:
+        return [too_many(path, len(columns), MAX_COLUMNS)]
+    return [cause for at, column in enumerate(columns) for cause in _check_column(column, f"{path}[{at}]")]
+
+
+def _check_column(column: JsonObject, path: str) -> list[Cause]:
     causes = []
     if not column.get("name"):
         causes.append(required(f"{path}.name"))

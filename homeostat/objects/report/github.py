@@ -20,8 +20,8 @@ def render(report: Report) -> str:
 
 def _command(entry: Entry) -> str:
     place = f"file={_property(entry.source)},line={entry.line}," if entry.source else ""
-    told = _data(f"{entry.object}: {entry.message}")
-    return f"::{_COMMANDS[entry.severity]} {place}title={_property(entry.type)}::{told}"
+    text = _data(f"{entry.object}: {entry.message}")
+    return f"::{_COMMANDS[entry.severity]} {place}title={_property(entry.type)}::{text}"
 
 
 def _data(text: str) -> str:

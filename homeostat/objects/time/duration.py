@@ -16,7 +16,8 @@ _UNITS = {
     "h": 3_600_000_000_000,
 }
 _LONGEST = 2**63 - 1
-_whole = re.compile(r"([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII).fullmatch
+_MOST_CHARACTERS = 512
+_whole = re.compile(r"([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII).fullmatch
 _pieces = re.compile(r"([\d.]+)([^\d.]+)", re.ASCII).findall
 
 
@@ -28,6 +29,10 @@ def parse_duration(text: str) -> int:
     """Nanoseconds; `DurationError` for what Go's time.ParseDuration refuses."""
     if text in ("0", "+0", "-0"):
         return 0
+    if len(text) > _MOST_CHARACTERS:
+        raise DurationError(
+            f"time: invalid duration {text[:32]!r}...: it has {len(text)} characters; the limit is {_MOST_CHARACTERS}"
+        )
     found = _whole(text)
     if found is None:
         raise DurationError(f"time: invalid duration {text!r}")

@@ -16,13 +16,13 @@ class ReplicaSet(Workload, frozen=True):
     kind: str = REPLICA_SET.kind
 
     def __post_init__(self) -> None:
-        told = self.metadata
-        if told.owner_references:
+        metadata = self.metadata
+        if metadata.owner_references:
             kept = WorkloadMetadata(
-                told.name,
-                told.namespace,
-                resource_version=told.resource_version,
-                owner_references=told.owner_references,
+                metadata.name,
+                metadata.namespace,
+                resource_version=metadata.resource_version,
+                owner_references=metadata.owner_references,
             )
             msgspec.structs.force_setattr(self, "metadata", kept)
             msgspec.structs.force_setattr(self, "spec", None)

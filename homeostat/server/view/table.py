@@ -18,6 +18,9 @@ from homeostat.server.kinds.builtins.columns import printer_of
 from homeostat.server.kinds.builtins.columns.column import AGE, NAME, Cell, Column, Printer, age_of, name_of
 from homeostat.server.kinds.builtins.members import integer, text
 
+_LONGEST_CELL = 16 * 1024
+"""Characters of a text cell: a definition may show a large object in many columns."""
+
 _sorted_json = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -109,9 +112,10 @@ def _no_cell(_value: Json) -> Cell:
 def _string_cell(value: Json) -> Cell:
     match value:
         case None | str():
-            return value
+            shown = value
         case _:
-            return _sorted_json(value).decode()
+            shown = _sorted_json(value).decode()
+    return shown if shown is None or len(shown) <= _LONGEST_CELL else f"{shown[:_LONGEST_CELL]}..."
 
 
 def _integer_cell(value: Json) -> Cell:

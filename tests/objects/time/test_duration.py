@@ -32,3 +32,16 @@ def test_durations_are_read_as_in_go(text: str, wanted: int) -> None:
 def test_what_is_not_a_duration_is_refused(text: str) -> None:
     with pytest.raises(DurationError):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["1" * 60_000, "1" * 60_000 + "h", "1h" * 30_000, "1." * 30_000])
+def test_a_very_long_duration_is_refused_at_once(text: str) -> None:
+    with pytest.raises(DurationError, match="characters; the limit is 512") as refused:
+        parse_duration(text)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_long_number_without_a_unit_is_refused_in_linear_time() -> None:
+    # Five hundred digits took seconds when each could belong to the whole number or to the fraction.
+    with pytest.raises(DurationError):
+        parse_duration("1" * 512)

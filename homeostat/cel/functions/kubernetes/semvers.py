@@ -10,6 +10,7 @@ from homeostat.cel.errors import EvaluationError
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import UINT_MAX, Opaque
 
+_LONGEST = 256
 _NUMBER = r"(0|[1-9][0-9]{0,19})"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?\Z")
 _BAD_PART = re.compile(r"0[0-9]+\Z")
@@ -29,6 +30,8 @@ class Semver(Opaque):
 
 
 def parse_semver(text: str, normalize: bool = False) -> Semver:
+    if len(text) > _LONGEST:
+        raise EvaluationError(f'"{text[:_LONGEST]}..." is not a semantic version: it has {len(text)} characters')
     found = _VERSION.match(_normalized(text) if normalize else text)
     if found is None:
         raise EvaluationError(f'"{text}" is not a semantic version')

@@ -15,7 +15,6 @@ from homeostat.server.kinds.builtins.members import text
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 _PORT_RANGE = "must be between 1 and 65535, inclusive"
-_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' "
     "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
@@ -86,8 +85,8 @@ def check_quantity(value: Json, path: str) -> list[Cause]:
         return []
     try:
         amount = Quantity.parse(str(value))
-    except QuantityError:
-        return [invalid(path, value, _QUANTITY)]
+    except QuantityError as error:
+        return [invalid(path, value, error.reason)]
     return [invalid(path, value, _NOT_NEGATIVE)] if amount.nanos < 0 else []
 
 
