@@ -6,8 +6,11 @@ compiled against a valid schema, and the defaults against the rules.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json
+from homeostat.objects.schema.cost import Validation
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.keywords import check_form, check_keywords
 from homeostat.objects.schema.prune import unknown_fields
@@ -41,42 +44,47 @@ def check_schema(raw: Json, path: str, *, has_status: bool = False) -> list[Caus
 
 def _check_root_with_status(raw: dict[str, Json], path: str) -> list[Cause]:
     if raw.get("type") not in (None, "object"):
-        told = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
-        return [invalid(f"{path}.type", raw["type"], told)]
+        message = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+        return [invalid(f"{path}.type", raw["type"], message)]
     extra = sorted(word for word, value in raw.items() if value not in (None, "", False) and word not in _WITH_STATUS)
     if not extra:
         return []
     allowed = " ".join(_WITH_STATUS)
-    told = f"only [{allowed}] fields are allowed at the root of the schema if the status subresource is enabled"
-    return [invalid(path, extra, told)]
+    message = f"only [{allowed}] fields are allowed at the root of the schema if the status subresource is enabled"
+    return [invalid(path, extra, message)]
 
 
-def _check_defaults(node: Schema, path: str) -> list[Cause]:
+def _check_defaults(schema: Schema, path: str) -> list[Cause]:
+    """All defaults of a schema share the steps of one validation."""
     causes: list[Cause] = []
-    if node.default is not UNSET:
-        where = f"{path}.default"
+    run = Validation()
+    for node, where in _defaults(schema, path):
         if unknown_fields({"default": node.default}, Schema(properties={"default": node})):
             causes.append(invalid(where, node.default, "must not have unknown fields"))
-        causes += explain(node.default, node, path=where)
-    if node.items is not None:
-        causes += _check_defaults(node.items, f"{path}.items")
-    for name, member in node.properties.items():
-        causes += _check_defaults(member, f"{path}.properties[{name}]")
+        causes += explain(node.default, node, path=where, run=run)
     return causes
 
 
-def _check_ruled_defaults(node: Schema, path: str) -> list[Cause]:
-    causes: list[Cause] = []
-    if node.default is not UNSET and _has_rules(node):
-        # The language is only loaded for schemas that have rules.
-        from homeostat.objects.schema.rules.evaluate import check_default
+def _check_ruled_defaults(schema: Schema, path: str) -> list[Cause]:
+    ruled = [(node, where) for node, where in _defaults(schema, path) if _has_rules(node)]
+    if not ruled:
+        return []
+    # The language is only loaded for schemas that have rules.
+    from homeostat.cel import Budget
+    from homeostat.objects.schema.rules.evaluate import check_default
 
-        causes += check_default(node, f"{path}.default")
+    budget = Budget()
+    return [cause for node, where in ruled for cause in check_default(node, where, budget)]
+
+
+def _defaults(node: Schema, path: str) -> Iterator[tuple[Schema, str]]:
+    """The nodes that have a default, each with the path of that."""
+    if node.default is not UNSET:
+        yield node, f"{path}.default"
     if node.items is not None:
-        causes += _check_ruled_defaults(node.items, f"{path}.items")
+        yield from _defaults(node.items, f"{path}.items")
     for name, member in node.properties.items():
-        causes += _check_ruled_defaults(member, f"{path}.properties[{name}]")
-    return causes
+        yield from _defaults(member, f"{path}.properties[{name}]")
 
 
 def _has_rules(node: Schema) -> bool:

@@ -7,8 +7,16 @@ not created for a default inside it, and `null` is replaced where the schema doe
 
 from __future__ import annotations
 
+from homeostat.objects.errors import TooLargeError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.schema import UNSET, Schema
+
+MOST_ADDED = 100_000
+"""The most values that defaults add to one object."""
+
+
+class ManyDefaultsError(TooLargeError):
+    """The defaults of a schema add too many values to an object."""
 
 
 class _Plan:
@@ -23,54 +31,69 @@ class _Plan:
         self.items: tuple[Json, bool, _Plan | None] | None = None
 
 
-def apply_defaults(value: JsonObject, schema: Schema) -> None:
-    """Adds the defaults in place; doing it twice changes nothing."""
+def apply_defaults(value: JsonObject, schema: Schema, *, most: int = MOST_ADDED) -> None:
+    """Adds the defaults in place; doing it twice changes nothing.
+
+    `ManyDefaultsError` if they add more than `most` values: a short definition whose defaults have defaults of their
+    own could fill the memory from an empty object.
+    """
     plan = schema.plan
     if plan is None:
         plan = schema.plan = _plan_of(schema) or False
     if plan:
-        _fill_object(value, plan)
+        _Filler(most).fill_object(value, plan)
 
 
-def _fill_object(value: JsonObject, plan: _Plan) -> None:
-    for key, default, nullable in plan.defaults:
-        if key not in value or (value[key] is None and not nullable):
-            value[key] = _copy(default)
-    for key, member in plan.members.items():
-        child = value.get(key)
-        if child.__class__ is dict:
-            _fill_object(child, member)
-        elif child.__class__ is list:
-            _fill_list(child, member)
-    if plan.additional is not None:
-        _fill_each(value, [key for key in value if key not in plan.members], plan.additional)
+class _Filler:
+    """Fills in one object, and counts the values that it adds."""
 
+    __slots__ = ("_left", "_most")
 
-def _fill_list(values: list[Json], plan: _Plan) -> None:
-    if plan.items is not None:
-        _fill_each(values, range(len(values)), plan.items)
+    def __init__(self, most: int) -> None:
+        self._left = self._most = most
 
+    def fill_object(self, value: JsonObject, plan: _Plan) -> None:
+        for key, default, nullable in plan.defaults:
+            if key not in value or (value[key] is None and not nullable):
+                value[key] = self._copy(default)
+        for key, member in plan.members.items():
+            child = value.get(key)
+            if child.__class__ is dict:
+                self.fill_object(child, member)
+            elif child.__class__ is list:
+                self._fill_list(child, member)
+        if plan.additional is not None:
+            self._fill_each(value, [key for key in value if key not in plan.members], plan.additional)
 
-def _fill_each(holder: Json, keys: Json, rule: tuple[Json, bool, _Plan | None]) -> None:
-    default, nullable, plan = rule
-    for key in keys:
-        child = holder[key]
-        if child is None and not nullable and default is not UNSET:
-            child = holder[key] = _copy(default)
-        if plan is None:
-            continue
-        if child.__class__ is dict:
-            _fill_object(child, plan)
-        elif child.__class__ is list:
-            _fill_list(child, plan)
+    def _fill_list(self, values: list[Json], plan: _Plan) -> None:
+        if plan.items is not None:
+            self._fill_each(values, range(len(values)), plan.items)
 
+    def _fill_each(self, holder: Json, keys: Json, rule: tuple[Json, bool, _Plan | None]) -> None:
+        default, nullable, plan = rule
+        for key in keys:
+            child = holder[key]
+            if child is None and not nullable and default is not UNSET:
+                child = holder[key] = self._copy(default)
+            if plan is None:
+                continue
+            if child.__class__ is dict:
+                self.fill_object(child, plan)
+            elif child.__class__ is list:
+                self._fill_list(child, plan)
 
-def _copy(value: Json) -> Json:
-    if value.__class__ is dict:
-        return {key: _copy(each) for key, each in value.items()}
-    if value.__class__ is list:
-        return [_copy(each) for each in value]
-    return value
+    def _copy(self, value: Json) -> Json:
+        self._left -= 1
+        if self._left < 0:
+            raise ManyDefaultsError(
+                f"the defaults of the schema add more than {self._most} values to the object; "
+                "send fewer items, or define fewer or smaller defaults"
+            )
+        if value.__class__ is dict:
+            return {key: self._copy(each) for key, each in value.items()}
+        if value.__class__ is list:
+            return [self._copy(each) for each in value]
+        return value
 
 
 def _plan_of(schema: Schema) -> _Plan | None:

@@ -14,23 +14,51 @@ from typing import Any
 
 import jsonschema_rs
 
-from homeostat.objects.errors import MOST_CAUSES, Cause, invalid, quoted, required, too_long, too_many, type_invalid
+from homeostat.objects.errors import (
+    MOST_CAUSES,
+    Cause,
+    invalid,
+    quoted,
+    required,
+    shown,
+    too_long,
+    too_many,
+    type_invalid,
+)
 from homeostat.objects.identifiers import dns1035_label
 from homeostat.objects.json import Json, JsonObject, type_name
+from homeostat.objects.schema.cost import MOST_STEPS, TooComplexError, Validation, pattern_steps
 from homeostat.objects.schema.formats import format_check
 from homeostat.objects.schema.json_schema import INT64_HIGHEST, INT64_LOWEST
 from homeostat.objects.schema.list_types import identity
 from homeostat.objects.schema.pattern import fits, is_too_long
 from homeostat.objects.schema.schema import UNSET, Schema
-from homeostat.objects.schema.structural import schema_of
 
+_COMBINATIONS = frozenset(("allOf", "anyOf", "oneOf", "not"))
 _MOST_NAMES = 1024
 """How many supported values a message lists; it would be cut off before the next one."""
 
 
-def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:
-    """The causes for which `value` is invalid. `old` is the previous value at the same place, on an update."""
-    return _check(value, schema, path, old)
+def explain(
+    value: Json, schema: Schema, old: Json = UNSET, *, path: str = "", run: Validation | None = None
+) -> list[Cause]:
+    """The causes for which `value` is invalid. `old` is the previous value at the same place, on an update.
+
+    A validation that needs more steps than `run` has left (`MOST_STEPS` if it is new) ends with a cause that says so.
+    """
+    try:
+        return _check(value, schema, path, old, run or Validation())
+    except TooComplexError:
+        return [too_complex(path)]
+
+
+def too_complex(path: str = "") -> Cause:
+    return Cause(
+        "FieldValueForbidden",
+        f"Forbidden: validating this value against its schema takes more than {MOST_STEPS} steps; "
+        "use fewer items, or a schema with fewer alternatives (anyOf, oneOf, allOf, enum, pattern)",
+        path,
+    )
 
 
 def is_same(one: Json, other: Json) -> bool:
@@ -41,23 +69,25 @@ def is_same(one: Json, other: Json) -> bool:
         return False
 
 
-def _check(value: Json, node: Schema, path: str, old: Json) -> list[Cause]:
+def _check(value: Json, node: Schema, path: str, old: Json, run: Validation) -> list[Cause]:
+    if run.branch_depth:
+        run.spend()
     causes = _type_causes(value, node, path)
     if value is None:
-        return causes + _enum_causes(value, node, path)
-    causes += _combination_causes(value, node, path)
+        return causes + _enum_causes(value, node, path, run)
+    causes += _combination_causes(value, node, path, run)
     match value:
         case str():
-            causes += _string_causes(value, node, path)
+            causes += _string_causes(value, node, path, run)
         case bool():
             pass
         case int() | float():
             causes += _number_causes(value, node.constraints, path)
         case list():
-            causes += _list_causes(value, node, path, old)
-    causes += _enum_causes(value, node, path)
+            causes += _list_causes(value, node, path, old, run)
+    causes += _enum_causes(value, node, path, run)
     if isinstance(value, dict):
-        causes += _object_causes(value, node, path, old)
+        causes += _object_causes(value, node, path, old, run)
     return causes[:MOST_CAUSES]
 
 
@@ -83,17 +113,20 @@ def _is_whole(value: float) -> bool:
     return value.is_integer() and INT64_LOWEST <= int(value) <= INT64_HIGHEST
 
 
-def _string_causes(value: str, node: Schema, path: str) -> list[Cause]:
+def _string_causes(value: str, node: Schema, path: str, run: Validation) -> list[Cause]:
     rules, causes = node.constraints, []
     if (most := rules.get("maxLength")) is not None and len(value) > most:
         causes.append(too_long(path, most))
     if (least := rules.get("minLength")) is not None and len(value) < least:
         causes.append(invalid(path, value, f"{path} in body should be at least {least} chars long"))
-    if (pattern := rules.get("pattern")) and not fits(pattern, value):
-        causes.append(_pattern_cause(value, pattern, path))
+    if pattern := rules.get("pattern"):
+        is_long = is_too_long(pattern, value)
+        run.spend(0 if is_long else pattern_steps(node) * len(value) // 16)
+        if is_long or not fits(pattern, value):
+            causes.append(_pattern_cause(value, pattern, path))
     check = format_check(node.format)
     if check and not check(value):
-        causes.append(type_invalid(path, value, f"{path} in body must be of type {node.format}: {quoted(value)}"))
+        causes.append(type_invalid(path, value, f"{path} in body must be of type {node.format}: {shown(value)}"))
     return causes
 
 
@@ -125,14 +158,14 @@ def _multiple_of(step: float) -> Any:
     return jsonschema_rs.Draft7Validator({"multipleOf": step}).is_valid
 
 
-def _list_causes(values: list[Json], node: Schema, path: str, old: Json) -> list[Cause]:
+def _list_causes(values: list[Json], node: Schema, path: str, old: Json, run: Validation) -> list[Cause]:
     causes: list[Cause] = []
     if node.items is not None:
         before = _old_items(node, old)
         for at, each in enumerate(values):
             was = before.get(_key_of(each, node.map_keys), UNSET) if before else UNSET
             if was is UNSET or not is_same(each, was):
-                causes += _check(each, node.items, f"{path}[{at}]", was)
+                causes += _check(each, node.items, f"{path}[{at}]", was, run)
             if len(causes) > MOST_CAUSES:
                 return causes
     rules = node.constraints
@@ -154,7 +187,7 @@ def _key_of(item: Json, keys: tuple[str, ...]) -> Json:
     return tuple([identity(item.get(key)) for key in keys]) if isinstance(item, dict) else identity(item)
 
 
-def _object_causes(value: JsonObject, node: Schema, path: str, old: Json) -> list[Cause]:
+def _object_causes(value: JsonObject, node: Schema, path: str, old: Json, run: Validation) -> list[Cause]:
     rules = node.constraints
     if (least := rules.get("minProperties")) is not None and len(value) < least:
         return [invalid(path, len(value), f"{path} in body should have at least {least} properties")]
@@ -168,7 +201,7 @@ def _object_causes(value: JsonObject, node: Schema, path: str, old: Json) -> lis
             continue
         was = before.get(key, UNSET)
         if was is UNSET or not is_same(child, was):
-            causes += _check(child, member, f"{path}.{key}" if path else key, was)
+            causes += _check(child, member, f"{path}.{key}" if path else key, was, run)
         if len(causes) > MOST_CAUSES:
             return causes
     missing = (key for key in node.required if key not in value)
@@ -193,40 +226,51 @@ def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
-def _enum_causes(value: Json, node: Schema, path: str) -> list[Cause]:
+def _enum_causes(value: Json, node: Schema, path: str, run: Validation) -> list[Cause]:
     known = node.constraints.get("enum")
-    if not known or (value in known and any(is_same(value, each) for each in known)):
+    if not known:
+        return []
+    if identity(value) in run.known(known):
         return []
     listed = islice(known, _MOST_NAMES)
     names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in listed)
-    return [Cause("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {names}", path)]
+    return [Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {names}", path)]
 
 
-def _combination_causes(value: Json, node: Schema, path: str) -> list[Cause]:
+def _combination_causes(value: Json, node: Schema, path: str, run: Validation) -> list[Cause]:
     rules = node.constraints
+    if not _COMBINATIONS.isdisjoint(rules):
+        return _failed_combinations(value, rules, path, run)
+    return []
+
+
+def _failed_combinations(value: Json, rules: dict[str, Any], path: str, run: Validation) -> list[Cause]:
     causes: list[Cause] = []
     if rules.get("anyOf"):
-        results = _results(value, rules["anyOf"], path)
+        results = _results(value, rules["anyOf"], path, run)
         if all(results):
             message = f"{quoted(path)} must validate at least one schema (anyOf)"
             causes += [invalid(path, "", message), *min(results, key=len)]
     if rules.get("oneOf"):
-        results = _results(value, rules["oneOf"], path)
+        results = _results(value, rules["oneOf"], path, run)
         valid = results.count([])
         if valid != 1:
             found = f"Found {valid} valid alternatives" if valid else "Found none valid"
             message = f"{quoted(path)} must validate one and only one schema (oneOf). {found}"
             causes += [invalid(path, "", message), *(() if valid else min(results, key=len))]
     if rules.get("allOf"):
-        results = _results(value, rules["allOf"], path)
+        results = _results(value, rules["allOf"], path, run)
         if any(results):
             none = ". None validated" if all(results) else ""
             message = f"{quoted(path)} must validate all the schemas (allOf){none}"
             causes += [*(cause for result in results for cause in result), invalid(path, "", message)]
-    if "not" in rules and not _results(value, [rules["not"]], path)[0]:
+    if "not" in rules and not _results(value, [rules["not"]], path, run)[0]:
         causes.append(invalid(path, "", f"{quoted(path)} must not validate the schema (not)"))
     return causes
 
 
-def _results(value: Json, schemas: list[JsonObject], path: str) -> list[list[Cause]]:
-    return [_check(value, schema_of(each), path, UNSET) for each in schemas]
+def _results(value: Json, schemas: list[JsonObject], path: str, run: Validation) -> list[list[Cause]]:
+    run.branch_depth += 1
+    results = [_check(value, run.branch(each), path, UNSET, run) for each in schemas]
+    run.branch_depth -= 1
+    return results

@@ -9,7 +9,7 @@ from homeostat.cel import Budget
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
-from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.default import ManyDefaultsError, apply_defaults
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.schema import Schema
@@ -26,6 +26,10 @@ CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _SLOW_TO_COMPILE_BYTES = 16 * 1024
 _SLOW_BYTES = 1024 * 1024
+_QUICK_DEFAULTS = 10_000
+"""The most values that defaults add on the event loop."""
+_QUICK_STEPS = 20_000
+"""The most steps of a validation on the event loop: some tens of milliseconds."""
 _QUICK_COST = 1_000_000
 """The cost of rules that may run on the event loop: some tens of milliseconds."""
 
@@ -71,7 +75,14 @@ class CustomBehaviour:
         return prune(obj, self.schema)
 
     def default(self, obj: JsonObject) -> None:
-        apply_defaults(obj, self.schema)
+        """`TooLongError` if there are so many defaults that adding them would block the event loop."""
+        if is_offloaded():
+            apply_defaults(obj, self.schema)
+            return
+        try:
+            apply_defaults(obj, self.schema, most=_QUICK_DEFAULTS)
+        except ManyDefaultsError as error:
+            raise TooLongError from error
 
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
         pass
@@ -80,10 +91,18 @@ class CustomBehaviour:
         pass
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return self._validator.check(obj, is_large=is_offloaded())
+        return self._validator.check(obj, is_large=self._is_offloaded(obj))
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return self._validator.check_update(new, old, is_large=is_offloaded())
+        return self._validator.check_update(new, old, is_large=self._is_offloaded(new))
+
+    def _is_offloaded(self, obj: JsonObject) -> bool:
+        """`TooLongError` if validating the object would block the event loop."""
+        if is_offloaded():
+            return True
+        if self._validator.cost_of(obj) > _QUICK_STEPS:
+            raise TooLongError
+        return False
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` if the rules cost more than may run on the event loop."""

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.default import MOST_ADDED, ManyDefaultsError, apply_defaults
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from tests.examples import examples
@@ -98,3 +98,19 @@ def test_defaulting_twice_changes_nothing_more(raw: dict[str, Any], value: dict[
     once = copy.deepcopy(value)
     apply_defaults(value, schema)
     assert value == once
+
+
+def test_defaults_that_have_defaults_of_their_own_are_bounded() -> None:
+    node: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "integer", "default": 1}}}
+    for _ in range(5):
+        node = {"type": "object", "properties": {"a": {"type": "array", "default": [{}] * 100, "items": node}}}
+    with pytest.raises(ManyDefaultsError, match=f"more than {MOST_ADDED} values"):
+        apply_defaults({}, schema_of(node))
+
+
+def test_many_items_with_many_defaults_are_refused() -> None:
+    members = {f"p{at}": {"type": "integer", "default": at} for at in range(1000)}
+    schema = schema_of({"type": "object", "properties": {"a": {"type": "array", "items": {"properties": members}}}})
+    apply_defaults({"a": [{} for _ in range(99)]}, schema)
+    with pytest.raises(ManyDefaultsError):
+        apply_defaults({"a": [{} for _ in range(101)]}, schema)

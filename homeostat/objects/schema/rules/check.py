@@ -14,13 +14,24 @@ RULE_LIMIT = 10_000_000
 SCHEMA_LIMIT = 100_000_000
 
 
+MAX_RULES = 5_000
+"""The most rules of a schema: each takes a fraction of a millisecond to compile."""
+
+
 def check_rules(schema: Schema, path: str) -> list[Cause]:
+    if (count := _count_rules(schema)) > MAX_RULES:
+        return [Cause("FieldValueTooMany", f"Too many: {count} validation rules: must have at most {MAX_RULES}", path)]
     check = _Check()
     check.visit(schema, path, _Place(is_root=True))
     if check.total > SCHEMA_LIMIT:
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         check.causes.append(forbidden(path, _exceeded(what, check.total, SCHEMA_LIMIT)))
     return check.causes
+
+
+def _count_rules(node: Schema) -> int:
+    below = [*node.properties.values(), *(each for each in (node.additional, node.items) if each is not None)]
+    return len(node.rules) + sum(map(_count_rules, below))
 
 
 class _Place:

@@ -47,12 +47,12 @@ class Rules:
         return run.causes
 
 
-def check_default(schema: Schema, path: str) -> list[Cause]:
+def check_default(schema: Schema, path: str, budget: Budget) -> list[Cause]:
     """The rules that the default of a schema violates as it is written, with nothing filled in."""
     plan = None if schema.default is UNSET else _plan_of(schema)
     if plan is None:
         return []
-    run = _Run()
+    run = _Run(budget)
     with suppress(_SpentError):
         run.visit(plan, schema.default, UNSET, path, _changed)
     return run.causes
