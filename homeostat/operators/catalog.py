@@ -54,7 +54,6 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     rules: str
     settings: tuple[str, ...]
     check: str | None
-    sign_in: str = ""
     opened_by: tuple[str, ...]
 
 

@@ -1,11 +1,11 @@
-"""One HTTP/1.1 connection to a server. An answer is read as a whole or in pieces.
+"""One HTTP/1.1 connection to a server: a request goes out, its answer comes in whole or piece by piece.
 
-A controller sends many small requests, for which the objects, tasks and timers of a library are most of the cost. Here
-a request is one write, one future, and httptools for the answer.
+A request of a controller is small and there are many, so that what a library spends on each (objects for URLs, headers
+and bodies, a task and timers) is most of what it costs. Here it is one write, one future, and httptools reading.
 
-Promises: there is one exchange at a time; a truncated answer raises `ConnectionError` and is never a short body; a slow
-consumer pauses the reading; a connection on which the server sends data out of turn is not used again; heads and
-answers have size limits. Nothing is decompressed. Trailers are ignored.
+Promises: one exchange at a time; an answer that is cut off is a `ConnectionError` and never a short body; what is read
+faster than it is taken stops the reading; a server that speaks out of turn is not listened to again; neither a head nor
+an answer fills the memory. Nothing is decompressed. What follows the last chunk says nothing about the answer.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import httptools
 _MOST_WAITING = 1 << 20
 _MOST_WHOLE = 1 << 30
 _MOST_AROUND = 1 << 17
-"""Limit of the bytes outside of bodies: heads, interim answers, chunk extensions, trailers."""
+"""What may come without any of it being of a body: heads, interim answers, chunk extensions, trailers."""
 _CLOSED_WITHIN_S = 1.0
 _CUT_OFF = "the connection broke before the answer was whole"
 
 
 class Head:
-    """The head of an answer. Header names are in lower case; repeated headers are joined by commas."""
+    """Of an answer. Headers are by their names in lower case; the values of a repeated one are joined by commas."""
 
     __slots__ = ("headers", "status")
 
@@ -39,7 +39,7 @@ class Head:
 
 
 class Connection(asyncio.Protocol):
-    """Created by a `Dialer`."""
+    """Made by a `Dialer`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -58,12 +58,12 @@ class Connection(asyncio.Protocol):
     @property
     def is_reusable(self) -> bool:
         transport = self._transport
-        # The loop reports a connection that the server closed only in its next turn.
+        # One that was closed over there is told of in the next turn of the loop; to write to it is to write nothing.
         return self._is_idle and self._error is None and transport is not None and not transport.is_closing()
 
     @property
     def transport(self) -> asyncio.Transport | None:
-        """None after the connection was lost."""
+        """None once it is lost."""
         return self._transport
 
     async def ask(self, request: bytes) -> tuple[Head, bytes]:
@@ -75,14 +75,14 @@ class Connection(asyncio.Protocol):
         return self._head, self._take()
 
     async def open(self, request: bytes) -> Head:
-        """The head of the answer; read the body with `pieces`."""
+        """The answer's head; what follows comes out of `pieces`."""
         self._send(request, is_stream=True)
         while self._head is None:
             await self._more()
         return self._head
 
     async def rest(self, most: int) -> bytes:
-        """The whole body; `ConnectionError` if it is longer than the limit."""
+        """What follows the head, all of it; a `ConnectionError` where it is longer than told."""
         found = bytearray()
         async for piece in self.pieces():
             found += piece
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         return bytes(found)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body in pieces; buffered data is one piece."""
+        """What is there already comes as one."""
         while True:
             if self._size:
                 yield self._take()
@@ -101,14 +101,14 @@ class Connection(asyncio.Protocol):
                 await self._more()
 
     async def close(self) -> None:
-        """Returns when the socket is closed."""
+        """Returns when its socket is closed."""
         is_open = self._transport is not None
         self.abort()
         if is_open:
             await asyncio.wait([self._lost], timeout=_CLOSED_WITHIN_S)
 
     def abort(self, error: Exception | None = None) -> None:
-        """Closes at once, without a TLS shutdown that a silent server would have to answer."""
+        """At once, without a farewell that a silent server would have to answer."""
         if self._error is None:
             self._error = error or ConnectionAbortedError("the connection was closed")
         transport, self._transport = self._transport, None
@@ -118,7 +118,7 @@ class Connection(asyncio.Protocol):
 
     @contextmanager
     def given_up_after(self, silence_s: float) -> Iterator[None]:
-        """In the block, waiting for a server that sends nothing for this long raises `TimeoutError`."""
+        """Inside the block a server that says nothing for so long is a `TimeoutError` to who waits for it."""
         self._heard_at = self._loop.time()
         self._look(silence_s)
         try:
@@ -128,10 +128,10 @@ class Connection(asyncio.Protocol):
                 self._timer.cancel()
 
     def _look(self, silence_s: float) -> None:
-        # While reading is paused, no data can arrive.
+        # Who is not read cannot be heard.
         left_s = silence_s if self._is_paused else self._heard_at + silence_s - self._loop.time()
         if left_s > 0:
-            # Not reset for each piece, because a timer costs more than an event.
+            # Not set anew with all that comes: a timer costs more than an event.
             self._timer = self._loop.call_later(left_s, self._look, silence_s)
         else:
             self.abort(TimeoutError())
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # Callbacks of the transport.
+    # What the transport tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -197,10 +197,10 @@ class Connection(asyncio.Protocol):
         self._wake()
         if not self._lost.done():
             self._lost.set_result(None)
-        # Breaks the reference cycle between httptools and this object.
+        # httptools and this object hold each other, which only this ends soon.
         del self._parser
 
-    # Callbacks of httptools.
+    # What httptools tells.
 
     def on_message_begin(self) -> None:
         if self._is_whole:
@@ -245,7 +245,7 @@ class Connection(asyncio.Protocol):
 
 
 def _ends_with_connection(head: Head) -> bool:
-    """A body without a length ends when the server closes, so truncation can only be detected from its content."""
+    """A body without a length goes on until the server closes, and only what it holds can tell that it was cut off."""
     return not head.headers.keys() & {b"content-length", b"transfer-encoding"}
 
 

@@ -1,15 +1,15 @@
-"""Splits a stream of pieces into lines."""
+"""Lines of a stream that comes in pieces."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 
 _MOST = 1 << 26
-"""Many times the size of the largest object. Without a limit, a line could fill the memory."""
+"""Many times what the largest object takes; without an end, a line would fill the memory."""
 
 
 async def split_lines(chunks: AsyncIterable[bytes], *, most: int = _MOST) -> AsyncIterator[bytes]:
-    """All complete lines; text after the last line break is dropped. A longer line raises `ConnectionError`."""
+    """Every line that is whole; what follows the last line break is dropped. A longer one is a `ConnectionError`."""
     rest: list[bytes] = []
     size = 0
     async for chunk in chunks:

@@ -1,4 +1,4 @@
-"""The reason of a failed request, as text for people."""
+"""Why no answer came, in words for people."""
 
 from __future__ import annotations
 

@@ -6,22 +6,24 @@ The result has valid metadata and only fields that its kind knows.
 
 from __future__ import annotations
 
-import asyncio
 import json as stdlib_json
 import re
 from typing import Any
 
-from homeostat.objects.errors import BadRequestError
+from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
+from homeostat.server.request.offload import in_thread
 
 _MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
-_LARGE_YAML_BYTES = 64 * 1024
+_LARGE_YAML_BYTES = 8 * 1024
+MOST_SMALL_BYTES = 128 * 1024
+"""The most bytes of a body that is read on the event loop: options and reviews, which are small."""
 
 
 def parse_body(call: Call) -> Json:
@@ -49,9 +51,18 @@ async def settle_body(call: Call) -> None:
     from homeostat.objects import yaml
 
     is_patch = "patch" in call.content_type
-    call.body = await asyncio.to_thread(lambda: encode(yaml.load(call.body)))
+    call.body = await in_thread(lambda: encode(yaml.load(call.body)), user=call.user.name)
     if not is_patch:
         call.content_type = "application/json"
+
+
+def require_small_body(call: Call) -> None:
+    """`TooLargeError` for a body that is larger than options or a review have any need to be."""
+    if len(call.body) > MOST_SMALL_BYTES:
+        raise TooLargeError(
+            f"the request body has {len(call.body)} bytes; {call.kind.kind} requests of this kind may have "
+            f"{MOST_SMALL_BYTES}"
+        )
 
 
 def read_object(call: Call) -> JsonObject:

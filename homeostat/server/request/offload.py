@@ -1,10 +1,10 @@
-"""Runs expensive calls in a thread, so that they do not block the event loop.
+"""Runs expensive calls in threads, so that they do not block the event loop.
 
 Python takes seconds to walk what it decodes in milliseconds. So a call with a large body, on a large object or of a
 kind that is slow to validate runs in a thread. Its calls to the store and to admission run on the event loop, as for
-every other call. There is one thread: more of them would only take more time from the loop. While a call waits for a
-webhook or a commit, the thread serves other calls. A call that turns out to be expensive (`TooLongError`) starts again
-in the thread; until its commit it has no effect. Decision 21 has the figures.
+every other call. Users take turns (`threads.py`), so that the expensive calls of one do not hold up those of all. While
+a call waits for a webhook or a commit, the thread serves other calls. A call that turns out to be expensive
+(`TooLongError`) starts again in a thread; until its commit it has no effect. Decision 21 has the figures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
@@ -21,6 +21,7 @@ from threading import get_ident
 from typing import Any, NamedTuple, TypeVar, cast
 
 from homeostat.server.request.call import Admission, Answer, Call
+from homeostat.server.request.threads import FairThreads
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
@@ -29,30 +30,31 @@ DENSE_ITEMS = 1_000
 """So does a smaller one with more objects, arrays and nulls than this: they take the time."""
 _SMALL_BYTES = 4 * 1024
 
-_thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
-_ident = 0
-"""The identifier of the thread, once it has run a call."""
+_COPY = b"copy"
+"""An operation of a JSON patch by which a short patch makes a large object."""
+
+_threads = FairThreads("homeostat-large-calls")
 
 T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
 
 
 class TooLongError(Exception):
-    """The call must start again in the thread; raised only outside of it."""
+    """The call must start again in a thread; raised only on the event loop."""
 
 
 def is_offloaded() -> bool:
-    """Whether the caller runs in the thread, where it does not block the loop."""
-    return get_ident() == _ident
+    """Whether the caller runs in one of the threads, where it does not block the loop."""
+    return _threads.is_current()
 
 
-async def in_thread(function: Callable[[], T]) -> T:
-    """The result of a function that only reads immutable data, computed in the thread."""
-    return await _run_in_thread(function)
+async def in_thread(function: Callable[[], T], *, user: str) -> T:
+    """The result of a function that only reads immutable data, computed in a thread."""
+    return await _run_in_thread(user, function)
 
 
 def offloaded(verb: Verb) -> Verb:
-    """Make a verb run its expensive calls in the thread."""
+    """Make a verb run its expensive calls in a thread."""
 
     @wraps(verb)
     async def run(call: Call) -> Answer:
@@ -68,6 +70,8 @@ def offloaded(verb: Verb) -> Verb:
 
 def _is_large(call: Call) -> bool:
     if call.kind.behaviour.is_slow or (len(call.body) > _SMALL_BYTES and _is_expensive(call.body, call.content_type)):
+        return True
+    if "json-patch" in call.content_type and _COPY in call.body:
         return True
     record = call.store.get(call.key) if call.path.name else None
     return record is not None and len(record.value) > _SMALL_BYTES and _is_expensive(record.value)
@@ -93,7 +97,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
     outcome: _Box | None = None
     try:
         while True:
-            reached = await _run_in_thread(partial(_resume, work, outcome))
+            reached = await _run_in_thread(call.user.name, partial(_resume, work, outcome))
             if isinstance(reached, _Done):
                 return reached.answer
             if not isinstance(reached, _LoopWait):
@@ -102,7 +106,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
             outcome = await _finish_wait(reached)
     except BaseException:
         caller.cancel()
-        _thread.submit(work.close)  # in the thread, because it may be running there now
+        _threads.submit(call.user.name, work.close)  # behind the part of it that may be running now
         raise
 
 
@@ -121,13 +125,15 @@ def _taken(box: _Box) -> Any:
         del error
 
 
-async def _run_in_thread(function: Callable[[], T]) -> T:
-    """The result of the function, computed in the thread."""
+async def _run_in_thread(user: str, function: Callable[[], T]) -> T:
+    """The result of the function, computed in a thread. If its deadline ends before its turn, it never runs."""
     loop = asyncio.get_running_loop()
     is_done: asyncio.Future[None] = loop.create_future()
     box: _Box = []
 
     def run() -> None:
+        if is_done.cancelled():
+            return
         try:
             box.append((function(), None))
         except BaseException as error:
@@ -135,7 +141,7 @@ async def _run_in_thread(function: Callable[[], T]) -> T:
         with suppress(RuntimeError):  # the loop may be closed
             loop.call_soon_threadsafe(_wake, is_done)
 
-    _thread.submit(run)
+    _threads.submit(user, run)
     await is_done
     return cast("T", _taken(box))
 
@@ -162,8 +168,6 @@ class _LoopWait(NamedTuple):
 
 def _resume(work: Coroutine[Any, Any, Answer], outcome: _Box | None) -> object:
     """In the thread: run up to the next wait for the loop, or to the end."""
-    global _ident  # noqa: PLW0603
-    _ident = get_ident()
     try:
         return work.send(outcome)
     except StopIteration as stop:

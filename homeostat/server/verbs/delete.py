@@ -14,7 +14,7 @@ from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundErr
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
-from homeostat.server.request.body import parse_body
+from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.options import PROPAGATION_POLICIES
 from homeostat.server.view.answer import many, one, status_success
@@ -72,6 +72,7 @@ def read_options(call: Call) -> DeleteOptions:
     """The delete options of the body and of the query."""
     options = DeleteOptions()
     if call.body:
+        require_small_body(call)
         value = parse_body(call)
         try:
             options = msgspec.convert(value, DeleteOptions)
@@ -162,7 +163,7 @@ async def delete_collection(call: Call) -> Answer:
     options = read_options(call)
     await await_version(call)
     selection = selection_of(call)
-    records = await selection.pick(call.store.select(selection.scope))
+    records = await selection.pick(call.store.select(selection.scope), call.user.name)
     deleted: list[bytes] = []
     for start in range(0, len(records), _AT_ONCE):
         some = records[start : start + _AT_ONCE]

@@ -78,7 +78,7 @@ async def _page(call: Call, selection: Selection) -> Page:
 async def _newest(call: Call, selection: Selection, after: tuple[str, str] | None = None) -> Page:
     """The current state, from the object after (namespace, name) `after`."""
     records, revision = call.store.select(selection.scope), call.store.revision
-    records = await selection.pick(records)
+    records = await selection.pick(records, call.user.name)
     if after is not None:
         records = [record for record in records if (record.key.namespace, record.key.name) > after]
     return _cut(records, revision, call.options.limit)
@@ -112,7 +112,7 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
         ) from error
     if selection.is_all:
         return page
-    return _cut(await selection.pick(page.records), page.revision, limit)
+    return _cut(await selection.pick(page.records, call.user.name), page.revision, limit)
 
 
 def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:

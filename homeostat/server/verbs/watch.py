@@ -126,10 +126,11 @@ class Watcher:
         store = self._call.store
         revision = store.revision
         if self._call.options.send_initial_events is not False:
-            records = await self._selection.pick(store.select(self._selection.scope))
+            user = self._call.user.name
+            records = await self._selection.pick(store.select(self._selection.scope), user)
             for batch in batches(records):
                 lines = partial(added_lines, self._view, batch)
-                await send_parts(stream, await in_thread(lines) if self._view.takes_long(batch) else lines())
+                await send_parts(stream, await in_thread(lines, user=user) if self._view.takes_long(batch) else lines())
                 if stream.closed:
                     break
         if self._call.options.send_initial_events:

@@ -9,6 +9,7 @@ from homeostat.edge.reply import Reply
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
+from homeostat.server.request.offload import in_thread
 from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
@@ -87,7 +88,8 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
         from homeostat.objects import yaml
 
         # Slow enough to block the event loop.
-        return Reply(200, await asyncio.to_thread(lambda: yaml.dump(decode_stored(b"".join(parts)))), YAML, headers)
+        printed = await in_thread(lambda: yaml.dump(decode_stored(b"".join(parts))), user=call.user.name)
+        return Reply(200, printed, YAML, headers)
     if call.options.pretty:
         parts = [indented(b"".join(parts))]
     size = sum(map(len, parts))

@@ -55,12 +55,12 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
     if size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped):
         parts = partial(list_parts, view, records, metadata)
-        return await many(call, await in_thread(parts) if view.takes_long(records) else parts())
+        return await many(call, await in_thread(parts, user=call.user.name) if view.takes_long(records) else parts())
     form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
     headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
     return StreamReply(
         200,
-        produced_by(partial(_produce, form, view, records, is_zipped)),
+        produced_by(partial(_produce, call.user.name, form, view, records, is_zipped)),
         YAML if is_yaml else JSON,
         headers,
         is_finite=True,
@@ -68,13 +68,15 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
     )
 
 
-async def _produce(form: _Form, view: View, records: Sequence[Record], is_zipped: bool, stream: Stream) -> None:
+async def _produce(
+    user: str, form: _Form, view: View, records: Sequence[Record], is_zipped: bool, stream: Stream
+) -> None:
     zipper = zlib.compressobj(1, zlib.DEFLATED, 31) if is_zipped else None
     send = send_parts if zipper is None else partial(_send_zipped, zipper)
     await send(stream, [form.head])
     for batch in batches(records):
         parts = partial(form.parts, batch)
-        await send(stream, await in_thread(parts) if form.is_slow or view.takes_long(batch) else parts())
+        await send(stream, await in_thread(parts, user=user) if form.is_slow or view.takes_long(batch) else parts())
         if stream.closed:
             return
     await send(stream, [form.tail])

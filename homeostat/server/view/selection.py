@@ -29,11 +29,11 @@ class Selection:
     def matches(self, record: Record) -> bool:
         return all(test(record) for test in self._tests)
 
-    async def pick(self, records: Sequence[Record]) -> Sequence[Record]:
+    async def pick(self, records: Sequence[Record], user: str = "") -> Sequence[Record]:
         """The records that match; many records or terms are tested in a thread."""
         if len(records) * self._terms < _MANY_TESTS:
             return self.filter(records)
-        return await in_thread(lambda: self.filter(records))
+        return await in_thread(lambda: self.filter(records), user=user)
 
     def filter(self, records: Sequence[Record]) -> Sequence[Record]:
         for test in self._tests:

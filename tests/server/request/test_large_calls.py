@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.objects.schema.rules.check import MAX_RULES
 from tests.served import ServedPlane, serve_plane
 
 pytestmark = pytest.mark.slow
@@ -163,7 +164,7 @@ REFUSED: dict[str, tuple[str, object, str, int, str]] = {
     ),
     "rules that do not compile": (
         DEFINITIONS,
-        definition("wrongs", ruled(40_000, field="other")),
+        definition("wrongs", ruled(MAX_RULES, field="other")),
         "application/json",
         422,
         "undefined field 'other'",
@@ -193,7 +194,7 @@ def test_a_body_with_many_problems_does_not_block_others(
 
 
 def test_a_definition_with_many_rules_does_not_block_others(plane: ServedPlane) -> None:
-    body = msgspec.json.encode(definition("ruleds", ruled(25_000)))
+    body = msgspec.json.encode(definition("ruleds", ruled(MAX_RULES)))
     with other_connection(plane) as gap:
         assert send(plane, "POST", DEFINITIONS, body)[0] == 201
         assert send(plane, "POST", objects_of("ruleds"), custom("ruleds", "good", spec={"size": -1}))[0] == 201

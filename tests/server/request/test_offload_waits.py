@@ -60,7 +60,7 @@ async def test_a_check_that_takes_its_time_holds_up_no_other_large_call(plane: P
 
 async def test_a_check_may_ask_for_what_takes_the_thread(plane: Plane) -> None:
     async def check(*_: object) -> None:
-        await in_thread(lambda: None)
+        await in_thread(lambda: None, user=SELF.name)
 
     plane.admission.guards.put("test", {"configmaps": check})
     async with asyncio.timeout(5):
@@ -106,7 +106,7 @@ async def test_a_call_cancelled_during_a_check_writes_nothing(plane: Plane) -> N
         await waiting
     async with asyncio.timeout(5):
         await has_ended.wait()
-        await in_thread(lambda: None)
+        await in_thread(lambda: None, user=SELF.name)
     assert await found(plane.client) == []
 
 
@@ -132,5 +132,5 @@ async def test_a_cancelled_call_gets_no_further_results(plane: Plane) -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     may_go_on.set()
-    await in_thread(lambda: None)
+    await in_thread(lambda: None, user=SELF.name)
     assert told == []

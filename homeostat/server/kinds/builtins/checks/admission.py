@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from homeostat.objects.errors import Cause, duplicate, invalid, required, unsupported
+from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
@@ -17,6 +17,15 @@ _REVIEW_VERSIONS = ("v1", "v1beta1")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _FAILURE_POLICIES, _MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
 _MAX_CONDITIONS = 64
+MAX_EXPRESSIONS = 128
+MAX_EXPRESSION_CHARACTERS = 32 * 1024
+"""Of all expressions of a policy together: they are compiled on the event loop when a policy changes."""
+_EXPRESSIONS = {
+    "validations": ("expression", "messageExpression"),
+    "variables": ("expression",),
+    "auditAnnotations": ("valueExpression",),
+    "matchConditions": ("expression",),
+}
 _ACTIONS = ("Audit", "Deny", "Warn")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 
@@ -182,7 +191,19 @@ def _check_policy(obj: JsonObject) -> list[Cause]:
         if not text(validation, "expression").strip():
             causes.append(required(f"{at}.expression", "expression is not specified"))
         causes += check_choice(validation, "reason", at, _REASONS)
-    return causes + _check_match_conditions(spec, "spec")
+    return causes + _check_match_conditions(spec, "spec") + _check_expressions(spec)
+
+
+def _check_expressions(spec: JsonObject) -> list[Cause]:
+    causes, total = [], 0
+    for name, members in _EXPRESSIONS.items():
+        if (count := len(items(spec, name))) > MAX_EXPRESSIONS:
+            causes.append(too_many(f"spec.{name}", count, MAX_EXPRESSIONS))
+        total += sum(len(text(each, member)) for _, each in numbered(spec, name, "spec") for member in members)
+    if total > MAX_EXPRESSION_CHARACTERS:
+        message = f"Too long: the expressions have {total} characters in total; limit {MAX_EXPRESSION_CHARACTERS}"
+        causes.append(Cause("FieldValueTooLong", f"{message}; use several policies", "spec"))
+    return causes
 
 
 def _check_match(match: JsonObject, path: str) -> list[Cause]:

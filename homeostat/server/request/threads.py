@@ -1,0 +1,85 @@
+"""A few threads for expensive work, shared fairly between users.
+
+Each user has a queue of its own and at most one thread at a time; a free thread takes the next user in turn. So the
+expensive calls of one user delay those of the others by one call at the most, however many there are. There are two
+threads: each busy one makes the event loop wait longer for the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from threading import get_ident
+
+_SWITCH_INTERVAL_S = 0.001
+"""How long the event loop waits before it takes the interpreter lock from a busy thread; Python's default is 5 ms."""
+
+Work = Callable[[], None]
+"""Handles its own errors."""
+
+
+class FairThreads:
+    """Daemon threads that are started when they are first needed."""
+
+    def __init__(self, name: str, most: int = 2) -> None:
+        self._name, self._most = name, most
+        self._lock = threading.Lock()
+        self._is_changed = threading.Condition(self._lock)
+        self._waiting: dict[str, deque[Work]] = {}
+        """The queues of users without a thread; the first one is next."""
+        self._parked: dict[str, deque[Work]] = {}
+        """The queues of users whose work is running now."""
+        self._idents: set[int] = set()
+        self._idle = 0
+
+    def submit(self, user: str, work: Work) -> None:
+        with self._lock:
+            if user in self._parked:
+                self._parked[user].append(work)
+                return
+            self._waiting.setdefault(user, deque()).append(work)
+            if self._idle:
+                self._is_changed.notify()
+            elif len(self._idents) < self._most:
+                self._start()
+
+    def is_current(self) -> bool:
+        """Whether the caller runs in one of the threads."""
+        return get_ident() in self._idents
+
+    def _start(self) -> None:
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._idents)}", daemon=True)
+        self._idents.add(-len(self._idents) - 1)  # A place for the thread, until it knows its identifier.
+        thread.start()
+
+    def _serve(self) -> None:
+        with self._lock:
+            self._idents.discard(min(self._idents))
+            self._idents.add(get_ident())
+        while True:
+            user, work = self._next()
+            work()
+            del work  # It may hold a large body.
+            self._release(user)
+
+    def _next(self) -> tuple[str, Work]:
+        with self._lock:
+            self._idle += 1
+            while not self._waiting:
+                self._is_changed.wait()
+            self._idle -= 1
+            user = next(iter(self._waiting))
+            queue = self._waiting.pop(user)
+            work = queue.popleft()
+            self._parked[user] = queue
+            return user, work
+
+    def _release(self, user: str) -> None:
+        with self._lock:
+            queue = self._parked.pop(user)
+            if queue:
+                self._waiting[user] = queue
+                self._is_changed.notify()

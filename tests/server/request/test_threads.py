@@ -1,0 +1,83 @@
+"""Expensive work takes turns between users."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from homeostat.server.request.threads import FairThreads
+
+
+class Bench:
+    """Work that waits until it may go on; notes the order in which it started."""
+
+    def __init__(self, most: int = 2) -> None:
+        self.threads = FairThreads("test", most)
+        self.started: list[str] = []
+        self._has_started = threading.Condition()
+
+    def put(self, user: str, name: str, gate: threading.Event | None = None) -> None:
+        self.threads.submit(user, self._work(name, gate))
+
+    def _work(self, name: str, gate: threading.Event | None) -> Callable[[], None]:
+        def work() -> None:
+            with self._has_started:
+                self.started.append(name)
+                self._has_started.notify_all()
+            if gate is not None:
+                gate.wait(10)
+
+        return work
+
+    def wait_for(self, count: int) -> None:
+        with self._has_started:
+            assert self._has_started.wait_for(lambda: len(self.started) >= count, 10)
+
+
+def test_long_work_of_one_user_does_not_hold_up_another() -> None:
+    bench, gate = Bench(), threading.Event()
+    for at in range(5):
+        bench.put("loud", f"loud {at}", gate)
+    bench.wait_for(1)
+    bench.put("quiet", "quiet")
+    bench.wait_for(2)
+    assert bench.started == ["loud 0", "quiet"]
+    gate.set()
+    bench.wait_for(6)
+
+
+def test_users_take_turns() -> None:
+    bench, gate = Bench(most=1), threading.Event()
+    bench.put("first", "first 0", gate)
+    bench.wait_for(1)
+    for at in (1, 2):
+        bench.put("first", f"first {at}")
+    for at in (0, 1):
+        bench.put("second", f"second {at}")
+    bench.put("third", "third 0")
+    gate.set()
+    bench.wait_for(6)
+    assert bench.started[:4] == ["first 0", "second 0", "third 0", "first 1"]
+    assert sorted(bench.started[4:]) == ["first 2", "second 1"]
+
+
+def test_the_work_of_one_user_runs_in_order() -> None:
+    bench = Bench()
+    for at in range(50):
+        bench.put("one", str(at))
+    bench.wait_for(50)
+    assert bench.started == [str(at) for at in range(50)]
+
+
+def test_the_threads_know_themselves() -> None:
+    threads, answers, is_done = FairThreads("test"), [], threading.Event()
+
+    def work() -> None:
+        answers.append(threads.is_current())
+        is_done.set()
+
+    assert not threads.is_current()
+    threads.submit("one", work)
+    assert is_done.wait(10)
+    assert answers == [True]
+    assert not threads.is_current()
