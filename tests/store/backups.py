@@ -18,7 +18,7 @@ from homeostat.store.postgres.transfer import PostgresSource, PostgresTarget
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite import SqliteStore
 from homeostat.store.sqlite.transfer import SqliteSource, SqliteTarget
-from tests.store.contract import Told
+from tests.store.contract import Subscriber
 
 NOW = 1_800_000_000.0
 RESOURCES = ("pods", "secrets")
@@ -96,7 +96,7 @@ def state_of(store: Store) -> list[tuple[Key, int, int, bytes]]:
 
 
 async def history_of(store: Store, since: int) -> list[Event]:
-    told = Told()
+    subscriber = Subscriber()
     for resource in RESOURCES:
-        (await store.subscribe(Scope(resource), since=since, deliver=told)).close()
-    return sorted(told.events, key=lambda event: event.record.revision)
+        (await store.subscribe(Scope(resource), since=since, deliver=subscriber)).close()
+    return sorted(subscriber.events, key=lambda event: event.record.revision)

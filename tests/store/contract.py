@@ -76,8 +76,8 @@ def names(records: Sequence[Record]) -> list[str]:
     return [f"{record.key.namespace}/{record.key.name}" for record in records]
 
 
-class Told:
-    """A subscriber that remembers what it was told, as (revision, type, name)."""
+class Subscriber:
+    """A subscriber that remembers what it got, as (revision, type, name)."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -86,7 +86,7 @@ class Told:
         self.events.append(event)
 
     @property
-    def told(self) -> list[tuple[int, str, str]]:
+    def summary(self) -> list[tuple[int, str, str]]:
         return [(event.record.revision, event.type, event.record.key.name) for event in self.events]
 
     @property

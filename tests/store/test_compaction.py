@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from homeostat.store.base import CompactedError, Event, Store
-from tests.store.contract import PODS, StoreFactory, Told, names, pod, put, remove
+from tests.store.contract import PODS, StoreFactory, Subscriber, names, pod, put, remove
 
 
 async def write_some(store: Store) -> None:
@@ -32,8 +32,8 @@ async def test_after_compaction_the_kept_history_is_whole(
     store = await store_factory.open(history_events=0)
     await write_some(store)
     pages = [await store.page(PODS, at=at) for at in range(11)]
-    told = Told()
-    await store.subscribe(PODS, since=before, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=before, deliver=subscriber)
 
     await store.compact(before)
     if restart:
@@ -42,9 +42,9 @@ async def test_after_compaction_the_kept_history_is_whole(
 
     assert store.oldest == before
     assert [await store.page(PODS, at=at) for at in range(before, 11)] == pages[before:]
-    again = Told()
+    again = Subscriber()
     await store.subscribe(PODS, since=before, deliver=again)
-    assert again.events == told.events
+    assert again.events == subscriber.events
     if before:
         with pytest.raises(CompactedError):
             await store.page(PODS, at=before - 1)
@@ -92,8 +92,8 @@ async def test_compaction_never_goes_back(store: Store) -> None:
 
 
 async def test_writers_and_watchers_go_on_during_compaction(store: Store) -> None:
-    told = Told()
-    await store.subscribe(PODS, since=0, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=0, deliver=subscriber)
 
     async def write() -> None:
         for step in range(300):
@@ -105,7 +105,7 @@ async def test_writers_and_watchers_go_on_during_compaction(store: Store) -> Non
 
     await asyncio.gather(write(), write_other(store), compact())
 
-    assert told.revisions == list(range(1, 601))
+    assert subscriber.revisions == list(range(1, 601))
 
 
 async def write_other(store: Store) -> None:
@@ -118,11 +118,11 @@ async def test_a_replay_that_compaction_overtakes_is_refused_and_never_has_a_hol
     store = await store_factory.open(history_events=0)
     for start in range(0, 1000, 100):
         await asyncio.gather(*(put(store, pod(str(each)), str(start)) for each in range(100)))
-    told = Told()
+    subscriber = Subscriber()
     begun = asyncio.Event()
 
     def deliver(event: Event) -> None:
-        told(event)
+        subscriber(event)
         begun.set()
 
     replaying = asyncio.ensure_future(store.subscribe(PODS, since=0, deliver=deliver))
@@ -131,5 +131,5 @@ async def test_a_replay_that_compaction_overtakes_is_refused_and_never_has_a_hol
 
     with pytest.raises(CompactedError):
         await replaying
-    assert told.revisions == list(range(1, len(told.events) + 1))
+    assert subscriber.revisions == list(range(1, len(subscriber.events) + 1))
     await store.close()

@@ -12,7 +12,7 @@ from homeostat.store.base import LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database
 from tests.postgres import Postgres, running_postgres, running_standby
-from tests.store.contract import PODS, Told, names, pod, put
+from tests.store.contract import PODS, Subscriber, names, pod, put
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres,
     both = primary.url_at(primary.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
     stores = [await PostgresStore.open(both, patience_s=20) for _ in range(2)]
     following = [asyncio.ensure_future(store.maintain()) for store in stores]
-    watchers = [Told() for _ in stores]
-    for store, told in zip(stores, watchers, strict=True):
-        await store.subscribe(PODS, since=0, deliver=told)
+    watchers = [Subscriber() for _ in stores]
+    for store, subscriber in zip(stores, watchers, strict=True):
+        await store.subscribe(PODS, since=0, deliver=subscriber)
     acknowledged: list[int] = []
 
     async def write(writer: int) -> None:
@@ -61,7 +61,7 @@ async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres,
 
     assert sorted(acknowledged) == list(range(1, 181))
     assert [await store.sync() for store in stores] == [180, 180]
-    assert [told.revisions for told in watchers] == [list(range(1, 181))] * 2
+    assert [subscriber.revisions for subscriber in watchers] == [list(range(1, 181))] * 2
     for task in following:
         task.cancel()
     for store in stores:
@@ -77,9 +77,7 @@ async def test_a_standby_is_never_asked_whatever_the_address_says(primary: Postg
         await connection.close()
 
 
-async def test_what_a_standby_lacked_is_neither_built_upon_nor_given_again(
-    primary: Postgres, standby: Postgres
-) -> None:
+async def test_revisions_that_a_promoted_standby_lacks_are_not_reused(primary: Postgres, standby: Postgres) -> None:
     both = primary.url_at(primary.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
     stores = [await PostgresStore.open(both, patience_s=20) for _ in range(2)]
     following = [asyncio.ensure_future(store.maintain(poll_s=0.1)) for store in stores]

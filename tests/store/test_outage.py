@@ -13,7 +13,7 @@ from homeostat.store.base import Put, UncertainError, UnreachableError, Unwritab
 from homeostat.store.postgres import PostgresStore, database
 from tests.consistency.proxy import Fate, Proxy, running_proxy
 from tests.postgres import Postgres, running_postgres
-from tests.store.contract import PODS, PostgresFactory, Told, draft, pod, put
+from tests.store.contract import PODS, PostgresFactory, Subscriber, draft, pod, put
 
 SHORT_S = 0.2
 
@@ -38,10 +38,10 @@ async def opened_through(
 
 async def log_of(factory: PostgresFactory) -> list[tuple[int, str, str]]:
     """What a new replica finds."""
-    store, told = await factory.open(), Told()
-    await store.subscribe(PODS, since=0, deliver=told)
+    store, subscriber = await factory.open(), Subscriber()
+    await store.subscribe(PODS, since=0, deliver=subscriber)
     await store.close()
-    return told.told
+    return subscriber.summary
 
 
 @pytest.mark.parametrize("fate", ["answer-lost", "never-arrives", "arrives-later"])
@@ -50,8 +50,8 @@ async def test_a_commit_that_lost_its_connection_is_stored_once_and_acknowledged
     proxy: Proxy, postgres: Postgres, factory: PostgresFactory, fate: Fate, path: str
 ) -> None:
     store, other = await opened_through(proxy, postgres, factory), await factory.open()
-    told = Told()
-    await store.subscribe(PODS, since=0, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=0, deliver=subscriber)
     if path == "overtaken":
         await put(other, pod("theirs"), "1")
     first = 1 if path == "alone" else 2
@@ -66,7 +66,7 @@ async def test_a_commit_that_lost_its_connection_is_stored_once_and_acknowledged
     assert store.get(pod("a")) is made
     assert await store.sync() == await other.sync() == first + 1
     mine = [(first, "ADDED", "a"), (first + 1, "ADDED", "b")]
-    assert told.told[first - 1 :] == mine
+    assert subscriber.summary[first - 1 :] == mine
     assert (await log_of(factory))[first - 1 :] == mine
     await store.close()
     await other.close()
@@ -75,12 +75,12 @@ async def test_a_commit_that_lost_its_connection_is_stored_once_and_acknowledged
 @pytest.mark.parametrize(
     ("fate", "is_stored"), [("answer-lost", True), ("never-arrives", False), ("arrives-later", True)]
 )
-async def test_a_commit_that_cannot_be_looked_for_is_neither_acknowledged_nor_denied(
+async def test_a_commit_with_an_unknown_outcome_is_neither_acknowledged_nor_denied(
     proxy: Proxy, postgres: Postgres, factory: PostgresFactory, fate: Fate, is_stored: bool
 ) -> None:
     store = await opened_through(proxy, postgres, factory, patience_s=SHORT_S)
-    told = Told()
-    await store.subscribe(PODS, since=0, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=0, deliver=subscriber)
     await put(store, pod("before"), "1")
     proxy.doom(b"marked", fate)
     proxy.is_refusing = True
@@ -93,8 +93,8 @@ async def test_a_commit_that_cannot_be_looked_for_is_neither_acknowledged_nor_de
     assert await store.sync() == 1 + is_stored
     assert (store.get(pod("a")) is not None) == is_stored
     assert (await put(store, pod("after"), "1")).revision == 2 + is_stored
-    assert told.revisions == list(range(1, store.revision + 1))
-    assert await log_of(factory) == told.told
+    assert subscriber.revisions == list(range(1, store.revision + 1))
+    assert await log_of(factory) == subscriber.summary
     await store.close()
 
 
@@ -275,9 +275,9 @@ async def test_connections_that_are_cut_again_and_again_cost_no_write(
 ) -> None:
     stores = [await opened_through(proxy, postgres, factory) for _ in range(2)]
     following = [asyncio.ensure_future(store.maintain()) for store in stores]
-    watchers = [Told() for _ in stores]
-    for store, told in zip(stores, watchers, strict=True):
-        await store.subscribe(PODS, since=0, deliver=told)
+    watchers = [Subscriber() for _ in stores]
+    for store, subscriber in zip(stores, watchers, strict=True):
+        await store.subscribe(PODS, since=0, deliver=subscriber)
 
     async def write(writer: int) -> None:
         for step in range(30):
@@ -291,7 +291,7 @@ async def test_connections_that_are_cut_again_and_again_cost_no_write(
     for store in stores:
         await store.sync()
 
-    assert [told.revisions for told in watchers] == [list(range(1, 181))] * 2
+    assert [subscriber.revisions for subscriber in watchers] == [list(range(1, 181))] * 2
     for task in following:
         task.cancel()
     for store in stores:

@@ -18,7 +18,7 @@ from homeostat.store.postgres.database import Connection, Database
 from homeostat.store.postgres.link import Link
 from tests.consistency.proxy import running_proxy
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, pod, put, remove
+from tests.store.contract import PODS, PostgresFactory, Subscriber, pod, put, remove
 
 KEY = bytes(range(32))
 SECRET = Key("secrets", "default", "token")
@@ -82,7 +82,7 @@ async def test_what_cannot_be_opened_is_named(postgres: Postgres, change: tuple[
         await PostgresStore.open(postgres.url.replace(*change))
 
 
-async def test_a_password_is_never_told(postgres: Postgres) -> None:
+async def test_a_password_is_never_shown(postgres: Postgres) -> None:
     url = postgres.url_at(postgres.port).replace("owner:", "owner:wrong-")
     with pytest.raises(StoreError, match="password authentication failed") as error:
         await PostgresStore.open(url)
@@ -105,7 +105,7 @@ async def test_a_password_is_never_told(postgres: Postgres) -> None:
         "postgresql://plane@127.0.0.1:1/db?password=hunter",
     ],
 )
-async def test_an_address_that_cannot_be_read_is_not_told(url: str) -> None:
+async def test_an_invalid_address_is_not_shown(url: str) -> None:
     with pytest.raises(StoreError) as error:
         await PostgresStore.open(url)
 
@@ -113,7 +113,7 @@ async def test_an_address_that_cannot_be_read_is_not_told(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "shown"),
     [
         ("postgresql:///db?host=/run/a@b&user=u@x", None),
         ("postgresql://u:p@/db?host=/run/a@b", "postgresql:///db"),
@@ -124,12 +124,12 @@ async def test_an_address_that_cannot_be_read_is_not_told(url: str) -> None:
         ("postgresql://h", "postgresql://h"),
     ],
 )
-def test_an_address_is_told_without_user_password_and_options(url: str, told: str | None) -> None:
-    if told is None:
+def test_an_address_is_shown_without_user_password_and_options(url: str, shown: str | None) -> None:
+    if shown is None:
         with pytest.raises(StoreError, match="must have the form"):
             Database(url, "homeostat")
     else:
-        assert Database(url, "homeostat").address == told
+        assert Database(url, "homeostat").address == shown
 
 
 async def test_a_pooler_that_drops_settings_is_refused(postgres: Postgres, factory: PostgresFactory) -> None:
@@ -248,13 +248,13 @@ async def test_a_sealed_value_is_in_no_row_in_the_clear_and_replicas_share_it(
     await put(one, SECRET, "hunter-one")
     await put(one, SECRET, "hunter-two")
     await put(one, Key("configmaps", "default", "plain"), "visible")
-    told = Told()
-    await two.subscribe(Scope("secrets"), since=0, deliver=told)
+    subscriber = Subscriber()
+    await two.subscribe(Scope("secrets"), since=0, deliver=subscriber)
     await two.sync()
     rows = b"".join(row["value"] for row in await tables.fetch("SELECT value FROM log"))
 
     assert (b"hunter" in rows, b"visible" in rows) == (False, True)
-    assert [event.record.value for event in told.events] == [b"<1:hunter-one>", b"<2:hunter-two>"]
+    assert [event.record.value for event in subscriber.events] == [b"<1:hunter-one>", b"<2:hunter-two>"]
     await one.close()
     await two.close()
 
@@ -379,10 +379,10 @@ async def test_a_replay_is_whole_where_sealing_makes_the_values_too_many_for_one
     store = await PostgresStore.open(factory.url, schema=factory.schema, sealed={"secrets"}, key=KEY, history_events=0)
     for number in range(5):
         await put(store, Key("secrets", "default", str(number)), "x" * ((2 << 20) - 20))
-    told = Told()
-    await store.subscribe(Scope("secrets"), since=0, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(Scope("secrets"), since=0, deliver=subscriber)
 
-    assert told.revisions == [1, 2, 3, 4, 5]
+    assert subscriber.revisions == [1, 2, 3, 4, 5]
     await store.close()
 
 

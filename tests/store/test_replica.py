@@ -11,7 +11,7 @@ from homeostat.store.history import History
 from homeostat.store.log import events_of, plan
 from homeostat.store.replica import Replica
 from homeostat.store.state import State
-from tests.store.contract import PODS, Told, draft, pod
+from tests.store.contract import PODS, Subscriber, draft, pod
 
 
 class Shelf:
@@ -44,10 +44,10 @@ class Shelf:
 
 @pytest.mark.parametrize("lacks_rows", [False, True], ids=["fewer-rows", "a-row-is-missed"])
 async def test_what_was_read_while_it_was_compacted_is_not_used(lacks_rows: bool) -> None:
-    shelf, told = Shelf(lacks_rows), Told()
+    shelf, subscriber = Shelf(lacks_rows), Subscriber()
     with pytest.raises(CompactedError):
-        await shelf.replica.subscribe(PODS, since=2, deliver=told)
-    assert told.events == []
+        await shelf.replica.subscribe(PODS, since=2, deliver=subscriber)
+    assert subscriber.events == []
 
     shelf = Shelf(lacks_rows)
     with pytest.raises(CompactedError):
@@ -55,11 +55,11 @@ async def test_what_was_read_while_it_was_compacted_is_not_used(lacks_rows: bool
 
 
 async def test_what_was_read_untouched_is_used() -> None:
-    shelf, told = Shelf(lacks_rows=False), Told()
+    shelf, subscriber = Shelf(lacks_rows=False), Subscriber()
     shelf.is_compacting = False
-    await shelf.replica.subscribe(PODS, since=2, deliver=told)
+    await shelf.replica.subscribe(PODS, since=2, deliver=subscriber)
 
-    assert told.revisions == [3, 4, 5, 6, 7, 8, 9, 10]
+    assert subscriber.revisions == [3, 4, 5, 6, 7, 8, 9, 10]
     assert list((await shelf.replica.page(PODS, at=5)).records) == [shelf.all[4].record]
 
 

@@ -18,7 +18,7 @@ from homeostat.store.base import (
 )
 from homeostat.store.postgres import PostgresStore
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, draft, names, pod, put, remove, replicas
+from tests.store.contract import PODS, PostgresFactory, Subscriber, draft, names, pod, put, remove, replicas
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def following(*stores: PostgresStore, poll_s: float = 60) -> AsyncIterator
             await asyncio.gather(*tasks)
 
 
-class Ear(Told):
+class Ear(Subscriber):
     """A subscriber that can be waited for."""
 
     def __init__(self) -> None:
@@ -67,33 +67,33 @@ async def test_a_read_after_a_barrier_shows_what_another_replica_acknowledged(fa
             assert (found and found.value, two.revision) == (made.value, made.revision)
 
 
-async def test_a_watcher_hears_of_another_replicas_changes_by_notification(factory: PostgresFactory) -> None:
+async def test_a_watcher_gets_another_replicas_changes_by_notification(factory: PostgresFactory) -> None:
     async with replicas(factory, 2) as (one, two), following(two):
-        told = Ear()
-        await two.subscribe(PODS, since=0, deliver=told)
+        subscriber = Ear()
+        await two.subscribe(PODS, since=0, deliver=subscriber)
         await put(one, pod("a"), "1")
         await put(one, pod("a"), "2")
         await remove(one, pod("a"))
         await put(one, pod("a"), "3")
-        await told.hear(4)
+        await subscriber.hear(4)
 
-        assert told.told == [(1, "ADDED", "a"), (2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "a")]
-        before = [event.previous and event.previous.value for event in told.events]
+        assert subscriber.summary == [(1, "ADDED", "a"), (2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "a")]
+        before = [event.previous and event.previous.value for event in subscriber.events]
         assert before == [None, b"<1:1>", b"<2:2>", None]
-        assert [event.record.created for event in told.events] == [1, 1, 1, 4]
+        assert [event.record.created for event in subscriber.events] == [1, 1, 1, 4]
 
 
-async def test_a_watcher_hears_by_polling_when_notifications_do_not_come(
+async def test_a_watcher_gets_changes_by_polling_when_notifications_do_not_come(
     factory: PostgresFactory, postgres: Postgres
 ) -> None:
     async with replicas(factory, 2) as (one, two), following(two, poll_s=0.05):
-        told = Ear()
-        await two.subscribe(PODS, since=0, deliver=told)
+        subscriber = Ear()
+        await two.subscribe(PODS, since=0, deliver=subscriber)
         two._notified = lambda *_: None  # type: ignore[method-assign]
         two._listener.drop()
         await put(one, pod("a"), "1")
 
-        assert await told.hear(1) == [1]
+        assert await subscriber.hear(1) == [1]
 
 
 async def test_a_revision_seen_at_one_replica_can_be_used_at_another(factory: PostgresFactory) -> None:
@@ -102,10 +102,10 @@ async def test_a_revision_seen_at_one_replica_can_be_used_at_another(factory: Po
         await two.reach(made.revision, timeout_s=1)
         assert two.get(pod("a")) is not None
 
-        told = Told()
-        await three.subscribe(PODS, since=made.revision, deliver=told)
+        subscriber = Subscriber()
+        await three.subscribe(PODS, since=made.revision, deliver=subscriber)
         changed = await three.write(Put(pod("a"), draft("2"), made.revision))
-        assert (changed.revision, told.revisions) == (2, [2])
+        assert (changed.revision, subscriber.revisions) == (2, [2])
         assert names((await one.page(PODS, at=changed.revision)).records) == ["default/a"]
 
 
@@ -143,8 +143,8 @@ async def test_a_refused_change_costs_its_neighbours_nothing(factory: PostgresFa
         changes = [Put(pod(name), draft("mine"), 0) for name in "abcdef"]
         results = await asyncio.gather(*(behind.write(change) for change in changes), return_exceptions=True)
 
-        told = [each.revision if isinstance(each, Record) else type(each) for each in results]
-        assert told == [RevisionMismatchError] * 3 + [4, 5, 6]
+        subscriber = [each.revision if isinstance(each, Record) else type(each) for each in results]
+        assert subscriber == [RevisionMismatchError] * 3 + [4, 5, 6]
 
 
 async def test_a_name_that_postgresql_cannot_keep_costs_its_neighbours_nothing(factory: PostgresFactory) -> None:
@@ -152,8 +152,8 @@ async def test_a_name_that_postgresql_cannot_keep_costs_its_neighbours_nothing(f
         keys = [pod("a"), pod("nul\0"), pod("half\ud800"), pod("b"), pod("snow ☃")]
         results = await asyncio.gather(*(put(store, key, "1") for key in keys), return_exceptions=True)
 
-        told = [each.revision if isinstance(each, Record) else type(each) for each in results]
-        assert told == [1, UnwritableError, UnwritableError, 2, 3]
+        subscriber = [each.revision if isinstance(each, Record) else type(each) for each in results]
+        assert subscriber == [1, UnwritableError, UnwritableError, 2, 3]
 
 
 async def test_writers_over_three_replicas_lose_no_update_and_meet_no_error(factory: PostgresFactory) -> None:
@@ -172,9 +172,9 @@ async def test_writers_over_three_replicas_lose_no_update_and_meet_no_error(fact
             await put(store, pod(f"own-{writer}"), str(done))
 
     async with replicas(factory, 3) as stores, following(*stores):
-        watchers = [Told() for _ in stores]
-        for store, told in zip(stores, watchers, strict=True):
-            await store.subscribe(PODS, since=0, deliver=told)
+        watchers = [Subscriber() for _ in stores]
+        for store, subscriber in zip(stores, watchers, strict=True):
+            await store.subscribe(PODS, since=0, deliver=subscriber)
         await asyncio.gather(*(count_up(stores[writer % 3], writer) for writer in range(writers)))
         newest = 2 * writers * steps
         assert [await store.sync() for store in stores] == [newest] * 3
@@ -182,20 +182,20 @@ async def test_writers_over_three_replicas_lose_no_update_and_meet_no_error(fact
         current = stores[0].get(pod("shared"))
         assert current is not None
         assert current.value.endswith(f":{writers * steps}>".encode())
-        assert [told.revisions for told in watchers] == [list(range(1, newest + 1))] * 3
-        assert watchers[0].told == watchers[1].told == watchers[2].told
+        assert [subscriber.revisions for subscriber in watchers] == [list(range(1, newest + 1))] * 3
+        assert watchers[0].summary == watchers[1].summary == watchers[2].summary
         assert [list(store.select(PODS)) for store in stores[1:]] == [list(stores[0].select(PODS))] * 2
 
 
 async def test_a_long_absence_is_caught_up_in_order(factory: PostgresFactory) -> None:
     async with replicas(factory, 2) as (one, two):
-        told = Told()
-        await two.subscribe(PODS, since=0, deliver=told)
+        subscriber = Subscriber()
+        await two.subscribe(PODS, since=0, deliver=subscriber)
         for start in range(0, 1500, 100):
             await asyncio.gather(*(put(one, pod(str(each)), str(start)) for each in range(100)))
         await two.sync()
 
-        assert told.revisions == list(range(1, 1501))
+        assert subscriber.revisions == list(range(1, 1501))
         assert list(two.select(PODS)) == list(one.select(PODS))
 
 
@@ -233,7 +233,7 @@ async def test_large_values_are_committed_and_followed_in_portions(factory: Post
     async with replicas(factory, 2, history_events=0) as (one, two):
         large = "x" * (3 << 20)
         await asyncio.gather(*(put(one, pod(str(each)), large) for each in range(12)))
-        followed, replayed = Told(), Told()
+        followed, replayed = Subscriber(), Subscriber()
         await two.subscribe(PODS, since=0, deliver=followed)
         await two.sync()
         await one.subscribe(PODS, since=0, deliver=replayed)

@@ -11,7 +11,7 @@ import pytest
 from homeostat.store.base import Key, Scope, StoreError
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite import SqliteStore
-from tests.store.contract import Told, put, remove
+from tests.store.contract import Subscriber, put, remove
 
 KEY = bytes(range(32))
 SECRET = Key("secrets", "default", "token")
@@ -34,14 +34,14 @@ async def test_a_sealed_value_is_nowhere_on_disk_in_the_clear(path: Path) -> Non
     await remove(store, SECRET)
     await put(store, SECRET, "hunter-three")
     running = on_disk(path)
-    told = Told()
-    await store.subscribe(Scope("secrets"), since=0, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(Scope("secrets"), since=0, deliver=subscriber)
     await store.close()
 
     for content in (running, on_disk(path)):
         assert b"hunter" not in content
         assert b"visible" in content
-    assert [event.record.value for event in told.events] == [
+    assert [event.record.value for event in subscriber.events] == [
         b"<1:hunter-one>",
         b"<2:hunter-two>",
         b"<4:gone>",

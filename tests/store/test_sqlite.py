@@ -21,7 +21,7 @@ from homeostat.store.sqlite import SqliteStore
 from homeostat.store.sqlite.journal import JOURNAL_BYTES
 from homeostat.store.sqlite.writer import Writer
 from tests.full_disk import full_disk
-from tests.store.contract import PODS, Told, draft, names, pod, put, remove
+from tests.store.contract import PODS, Subscriber, draft, names, pod, put, remove
 
 OPEN = """
 import asyncio, pathlib, sys
@@ -71,8 +71,8 @@ async def test_a_commit_that_the_disk_refuses_leaves_no_trace_and_the_store_goes
     store: SqliteStore, path: Path
 ) -> None:
     await put(store, pod("a"), "1")
-    told = Told()
-    await store.subscribe(PODS, since=store.revision, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=store.revision, deliver=subscriber)
 
     with full_disk():
         results = await asyncio.gather(
@@ -82,11 +82,11 @@ async def test_a_commit_that_the_disk_refuses_leaves_no_trace_and_the_store_goes
             return_exceptions=True,
         )
     assert [type(result) for result in results] == [UnwritableError] * 3
-    assert (store.revision, names(store.select(PODS)), told.events) == (1, ["default/a"], [])
+    assert (store.revision, names(store.select(PODS)), subscriber.events) == (1, ["default/a"], [])
     assert store.counters.failures == 1
 
     assert (await put(store, pod("b"), "1")).revision == 2
-    assert told.told == [(2, "ADDED", "b")]
+    assert subscriber.summary == [(2, "ADDED", "b")]
     await store.close()
     again = await SqliteStore.open(path)
     assert [record.value for record in again.select(PODS)] == [b"<1:1>", b"<2:1>"]
@@ -118,9 +118,9 @@ async def test_a_database_is_open_once(store: SqliteStore, path: Path) -> None:
     with pytest.raises(StoreError, match="is in use"):
         await SqliteStore.open(path)
     other = await asyncio.create_subprocess_exec(sys.executable, "-c", OPEN, str(path), stderr=subprocess.PIPE)
-    _, told = await other.communicate()
-    assert b"StoreError" in told
-    assert b"is in use" in told
+    _, error = await other.communicate()
+    assert b"StoreError" in error
+    assert b"is in use" in error
 
     assert (await put(store, pod("a"), "1")).revision == 1
     await store.close()

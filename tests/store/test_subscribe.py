@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, Key, Put, Scope, Store, Subscription
-from tests.store.contract import PODS, StoreFactory, Told, draft, pod, put, remove
+from tests.store.contract import PODS, StoreFactory, Subscriber, draft, pod, put, remove
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from tests.store.contract import PODS, StoreFactory, Told, draft, pod, put, remo
     ],
 )
 @pytest.mark.parametrize("when", ["live", "replayed", "replayed-from-disk"])
-async def test_a_subscriber_hears_of_its_scope_only(
+async def test_a_subscriber_gets_events_of_its_scope_only(
     store_factory: StoreFactory, scope: Scope, expected: list[int], when: str
 ) -> None:
     store = await store_factory.open(history_events=0 if when == "replayed-from-disk" else 100)
-    told = Told()
+    subscriber = Subscriber()
     if when == "live":
-        await store.subscribe(scope, since=0, deliver=told)
+        await store.subscribe(scope, since=0, deliver=subscriber)
     await put(store, pod("a", "one"), "1")
     await put(store, pod("b", "one"), "1")
     await put(store, pod("a", "two"), "1")
@@ -38,16 +38,16 @@ async def test_a_subscriber_hears_of_its_scope_only(
     await remove(store, pod("a", "one"))
     await put(store, Key("nodes", "", "a"), "1")
     if when != "live":
-        await store.subscribe(scope, since=0, deliver=told)
+        await store.subscribe(scope, since=0, deliver=subscriber)
 
-    assert told.revisions == expected
+    assert subscriber.revisions == expected
     await store.close()
 
 
 @pytest.mark.parametrize("history_events", [100, 0], ids=["memory", "disk"])
 async def test_events_carry_what_was_before(store_factory: StoreFactory, history_events: int) -> None:
     store = await store_factory.open(history_events=history_events)
-    live, replayed = Told(), Told()
+    live, replayed = Subscriber(), Subscriber()
     await store.subscribe(PODS, since=0, deliver=live)
     await put(store, pod("a"), "1")
     await put(store, pod("a"), "2")
@@ -55,28 +55,28 @@ async def test_events_carry_what_was_before(store_factory: StoreFactory, history
     await put(store, pod("a"), "3")
     await store.subscribe(PODS, since=0, deliver=replayed)
 
-    for told in (live, replayed):
-        assert told.told == [(1, "ADDED", "a"), (2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "a")]
-        before = [event.previous and event.previous.value for event in told.events]
+    for subscriber in (live, replayed):
+        assert subscriber.summary == [(1, "ADDED", "a"), (2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "a")]
+        before = [event.previous and event.previous.value for event in subscriber.events]
         assert before == [None, b"<1:1>", b"<2:2>", None]
-        assert [event.record.value for event in told.events] == [b"<1:1>", b"<2:2>", b"<3:gone>", b"<4:3>"]
-        assert [event.record.created for event in told.events] == [1, 1, 1, 4]
-        assert [event.previous and event.previous.revision for event in told.events] == [None, 1, 2, None]
+        assert [event.record.value for event in subscriber.events] == [b"<1:1>", b"<2:2>", b"<3:gone>", b"<4:3>"]
+        assert [event.record.created for event in subscriber.events] == [1, 1, 1, 4]
+        assert [event.previous and event.previous.revision for event in subscriber.events] == [None, 1, 2, None]
     await store.close()
 
 
-async def test_a_deletion_is_told_at_the_deletions_revision(store: Store) -> None:
+async def test_a_deletion_is_delivered_at_its_own_revision(store: Store) -> None:
     made = await put(store, pod("a"), "1")
-    told = Told()
-    await store.subscribe(PODS, since=made.revision, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=made.revision, deliver=subscriber)
     gone = await remove(store, pod("a"))
 
-    assert told.told == [(gone.revision, "DELETED", "a")]
+    assert subscriber.summary == [(gone.revision, "DELETED", "a")]
     assert gone.revision > made.revision
 
 
 async def test_subscribers_share_one_event(store: Store) -> None:
-    one, two = Told(), Told()
+    one, two = Subscriber(), Subscriber()
     await store.subscribe(PODS, since=0, deliver=one)
     await store.subscribe(Scope("pods", "default"), since=0, deliver=two)
     await put(store, pod("a"), "1")
@@ -84,9 +84,9 @@ async def test_subscribers_share_one_event(store: Store) -> None:
     assert one.events[0] is two.events[0]
 
 
-async def test_a_writer_tells_subscribers_of_its_change_what_the_log_does_not(store_factory: StoreFactory) -> None:
+async def test_the_tag_of_a_write_reaches_subscribers_and_is_not_stored(store_factory: StoreFactory) -> None:
     store = await store_factory.open(history_events=0)
-    live, later = Told(), Told()
+    live, later = Subscriber(), Subscriber()
     await store.subscribe(PODS, since=0, deliver=live)
     made = await put(store, pod("a"), "1")
     await store.write(Put(pod("a"), draft("2"), made.revision, tag="half"))
@@ -117,16 +117,16 @@ async def test_a_second_watch_from_any_event_replays_the_same_order(
     store_factory: StoreFactory, history_events: int
 ) -> None:
     store = await store_factory.open(history_events=history_events)
-    first = Told()
+    first = Subscriber()
     await store.subscribe(PODS, since=0, deliver=first)
     for step in range(60):
         key = pod(str(step * 5 % 13))
         await (remove(store, key) if step % 4 == 3 and store.get(key) else put(store, key, str(step)))
 
     for position, event in enumerate(first.events):
-        again = Told()
+        again = Subscriber()
         await store.subscribe(PODS, since=event.record.revision, deliver=again)
-        assert again.told == first.told[position + 1 :]
+        assert again.summary == first.summary[position + 1 :]
     await store.close()
 
 
@@ -137,29 +137,29 @@ async def test_a_subscriber_that_replays_while_others_write_misses_and_repeats_n
     store = await store_factory.open(history_events=history_events)
     for start in range(0, 900, 100):
         await asyncio.gather(*(put(store, pod(str(start + each)), "1") for each in range(100)))
-    told = Told()
+    subscriber = Subscriber()
 
     async def write() -> None:
         for step in range(60):
             await put(store, pod("busy"), str(step))
 
     writing = asyncio.ensure_future(write())
-    await store.subscribe(PODS, since=10, deliver=told)
+    await store.subscribe(PODS, since=10, deliver=subscriber)
     await writing
 
-    assert told.revisions == list(range(11, 961))
+    assert subscriber.revisions == list(range(11, 961))
     await store.close()
 
 
-async def test_a_closed_subscription_hears_no_more(store: Store) -> None:
-    told = Told()
-    subscription = await store.subscribe(PODS, since=0, deliver=told)
+async def test_a_closed_subscription_gets_no_more_events(store: Store) -> None:
+    subscriber = Subscriber()
+    subscription = await store.subscribe(PODS, since=0, deliver=subscriber)
     await put(store, pod("a"), "1")
     subscription.close()
     subscription.close()
     await put(store, pod("a"), "2")
 
-    assert told.revisions == [1]
+    assert subscriber.revisions == [1]
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,16 @@ async def test_a_subscriber_may_close_itself_and_others_while_being_called(
 async def test_a_watch_from_the_future_or_the_forgotten_past_is_refused(store: Store) -> None:
     for step in range(10):
         await put(store, pod("a"), str(step))
-    told = Told()
+    subscriber = Subscriber()
     with pytest.raises(FutureRevisionError):
-        await store.subscribe(PODS, since=11, deliver=told)
+        await store.subscribe(PODS, since=11, deliver=subscriber)
     await store.compact(5)
     with pytest.raises(CompactedError):
-        await store.subscribe(PODS, since=4, deliver=told)
-    assert told.events == []
-    await store.subscribe(PODS, since=5, deliver=told)
+        await store.subscribe(PODS, since=4, deliver=subscriber)
+    assert subscriber.events == []
+    await store.subscribe(PODS, since=5, deliver=subscriber)
 
-    assert told.revisions == [6, 7, 8, 9, 10]
+    assert subscriber.revisions == [6, 7, 8, 9, 10]
 
 
 async def test_a_watch_survives_a_restart_by_its_revision(store_factory: StoreFactory) -> None:
@@ -214,11 +214,11 @@ async def test_a_watch_survives_a_restart_by_its_revision(store_factory: StoreFa
     await remove(store, pod("a"))
     await store.close()
     store = await store_factory.open()
-    told = Told()
-    await store.subscribe(PODS, since=seen, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=seen, deliver=subscriber)
     await put(store, pod("b"), "1")
 
-    assert told.told == [(2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "b")]
+    assert subscriber.summary == [(2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "b")]
     await store.close()
 
 
@@ -253,15 +253,15 @@ async def test_a_reader_that_fails_to_pass_on_is_closed_and_costs_the_others_not
     store_factory: StoreFactory,
 ) -> None:
     store = await store_factory.open()
-    failed, told = Told(), Told()
+    failed, subscriber = Subscriber(), Subscriber()
 
     def flush() -> None:
         raise RuntimeError("its stream is broken")
 
     await store.subscribe(PODS, since=0, deliver=failed, flush=flush)
-    await store.subscribe(PODS, since=0, deliver=told)
+    await store.subscribe(PODS, since=0, deliver=subscriber)
     await put(store, pod("a"), "1")
     await put(store, pod("b"), "1")
 
-    assert (failed.revisions, told.revisions) == ([1], [1, 2])
+    assert (failed.revisions, subscriber.revisions) == ([1], [1, 2])
     await store.close()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from homeostat.store.base import Change, Delete, Put, Record, RevisionMismatchError, Store, StoreError
-from tests.store.contract import PODS, StoreFactory, Told, draft, pod, put, remove
+from tests.store.contract import PODS, StoreFactory, Subscriber, draft, pod, put, remove
 
 
 async def test_the_first_revision_is_one_and_each_change_takes_the_next(store: Store) -> None:
@@ -100,14 +100,14 @@ async def test_a_deletion_returns_the_last_state_at_its_own_revision(store: Stor
 
 async def test_a_write_that_changes_nothing_makes_no_revision_and_no_event(store: Store) -> None:
     made = await put(store, pod("a"), "1")
-    told = Told()
-    await store.subscribe(PODS, since=store.revision, deliver=told)
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=store.revision, deliver=subscriber)
 
     again = await put(store, pod("a"), "1")
 
     assert again is made
     assert store.revision == 1
-    assert told.events == []
+    assert subscriber.events == []
 
 
 async def test_a_write_that_changes_nothing_is_still_refused_at_another_revision(store: Store) -> None:

@@ -26,7 +26,7 @@ from tests.store.backups import (
     rows_of,
     state_of,
 )
-from tests.store.contract import PODS, Told, pod, put, remove
+from tests.store.contract import PODS, Subscriber, pod, put, remove
 
 KEY = bytes(range(32))
 SECRET = Key("secrets", "default", "token")
@@ -79,8 +79,8 @@ def replayed(events: list[Event], upto: int) -> list[tuple[Key, int, int, bytes]
 async def test_a_backup_made_while_writers_write_is_the_state_at_its_revision(
     place: Place, other: Place, path: Path
 ) -> None:
-    store, told = await place.open(), Told()
-    await store.subscribe(PODS, since=0, deliver=told)
+    store, subscriber = await place.open(), Subscriber()
+    await store.subscribe(PODS, since=0, deliver=subscriber)
     await asyncio.gather(*(put(store, pod(f"kept-{number}"), "x" * 2_000) for number in range(1_000)))
 
     async def write(writer: int) -> None:
@@ -101,7 +101,7 @@ async def test_a_backup_made_while_writers_write_is_the_state_at_its_revision(
     await restored(path, other)
     again = await other.open()
     assert before <= header.revision < after
-    assert facts(again.select(PODS)) == replayed(told.events, header.revision)
+    assert facts(again.select(PODS)) == replayed(subscriber.events, header.revision)
     await again.close()
 
 
@@ -119,11 +119,11 @@ async def test_a_restored_store_goes_on_where_no_client_can_have_been(place: Pla
     assert (again.revision, again.oldest) == (revision, revision)
     for since in (0, header.oldest, seen, seen + 1, revision - 1):
         with pytest.raises(CompactedError):
-            await again.subscribe(PODS, since=since, deliver=Told())
-    told = Told()
-    await again.subscribe(PODS, since=revision, deliver=told)
+            await again.subscribe(PODS, since=since, deliver=Subscriber())
+    subscriber = Subscriber()
+    await again.subscribe(PODS, since=revision, deliver=subscriber)
     assert (await put(again, pod("p0"), "next")).revision == revision + 1
-    assert told.revisions == [revision + 1]
+    assert subscriber.revisions == [revision + 1]
     await again.compact(again.revision)
     await again.close()
 

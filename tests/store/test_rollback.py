@@ -20,7 +20,7 @@ from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database
 from homeostat.store.postgres.transfer import PostgresSource
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, names, pod, put, replicas
+from tests.store.contract import PODS, PostgresFactory, Subscriber, names, pod, put, replicas
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def test_nothing_is_committed_on_top_of_what_was_lost(factory: PostgresFac
 
 @pytest.mark.parametrize("rewritten", [4, 5, 6, 20], ids=lambda count: f"up-to-{count}")
 @pytest.mark.parametrize("how", ["read", "write"])
-async def test_a_history_with_the_same_revisions_is_told_from_the_one_that_was_shown(
+async def test_a_different_history_with_the_same_revisions_is_recognised(
     factory: PostgresFactory, tables: Any, rewritten: int, how: str
 ) -> None:
     async with replicas(factory, 1) as (store,):
@@ -71,8 +71,8 @@ async def test_a_history_with_the_same_revisions_is_told_from_the_one_that_was_s
         other = await factory.open()
         for step in range(rewritten - 3):
             await put(other, pod("theirs"), str(step))
-        told = Told()
-        await store.subscribe(PODS, since=5, deliver=told)
+        subscriber = Subscriber()
+        await store.subscribe(PODS, since=5, deliver=subscriber)
 
         if how == "read":
             with pytest.raises(LostError, match="an older state was restored"):
@@ -80,12 +80,12 @@ async def test_a_history_with_the_same_revisions_is_told_from_the_one_that_was_s
         else:
             with pytest.raises(UnwritableError, match="an older state was restored"):
                 await put(store, pod("b"), "on top")
-        assert (told.events, store.get(pod("theirs"))) == ([], None)
+        assert (subscriber.events, store.get(pod("theirs"))) == ([], None)
         assert await other.sync() == rewritten
         await other.close()
 
 
-async def test_a_history_in_other_batches_is_told_too(factory: PostgresFactory, tables: Any) -> None:
+async def test_a_history_in_other_batches_is_recognised_too(factory: PostgresFactory, tables: Any) -> None:
     async with replicas(factory, 1) as (store,):
         await written(store, 5)
         await set_back(tables, 3)
@@ -116,7 +116,7 @@ async def test_revisions_go_on_beyond_what_was_shown_and_every_watch_begins_anew
         assert again.oldest == again.revision == newest + 1
         for since in (3, 5, newest):
             with pytest.raises(CompactedError):
-                await again.subscribe(PODS, since=since, deliver=Told())
+                await again.subscribe(PODS, since=since, deliver=Subscriber())
         assert names(again.select(PODS)) == ["default/a", *["default/theirs"] * (rewritten > 3)]
         assert (await put(again, pod("b"), "after")).revision == newest + 2
         await again.close()
@@ -181,7 +181,7 @@ async def test_a_replica_that_had_not_seen_what_was_lost_cannot_follow_over_the_
             await behind.sync()
 
 
-async def test_what_was_set_back_can_be_backed_up(factory: PostgresFactory, tables: Any, tmp_path: Path) -> None:
+async def test_a_rolled_back_database_can_be_backed_up(factory: PostgresFactory, tables: Any, tmp_path: Path) -> None:
     async with replicas(factory, 1) as (store,):
         await written(store, 1200)
         await set_back(tables, 1100)

@@ -9,7 +9,7 @@ import pytest
 
 from homeostat.store.base import CompactedError, LostError, UnwritableError
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, pod, put, remove, replicas
+from tests.store.contract import PODS, PostgresFactory, Subscriber, pod, put, remove, replicas
 
 
 @pytest.fixture
@@ -24,17 +24,17 @@ async def test_what_one_replica_compacts_is_forgotten_by_all(factory: PostgresFa
         await two.sync()
         await one.compact(8)
 
-        told = Told()
+        subscriber = Subscriber()
         with pytest.raises(CompactedError):
-            await two.subscribe(PODS, since=3, deliver=told)
-        assert (told.events, two.oldest) == ([], 8)
+            await two.subscribe(PODS, since=3, deliver=subscriber)
+        assert (subscriber.events, two.oldest) == ([], 8)
         with pytest.raises(CompactedError):
             await two.page(PODS, at=7)
-        await two.subscribe(PODS, since=8, deliver=told)
-        assert told.revisions == [9, 10]
+        await two.subscribe(PODS, since=8, deliver=subscriber)
+        assert subscriber.revisions == [9, 10]
 
 
-async def test_a_replica_that_follows_hears_what_is_forgotten(factory: PostgresFactory) -> None:
+async def test_a_following_replica_sees_compaction(factory: PostgresFactory) -> None:
     async with replicas(factory, 2) as (one, two):
         for step in range(5):
             await put(one, pod("a"), str(step))
@@ -43,7 +43,7 @@ async def test_a_replica_that_follows_hears_what_is_forgotten(factory: PostgresF
         await two.sync()
 
         with pytest.raises(CompactedError):
-            await two.subscribe(PODS, since=3, deliver=Told())
+            await two.subscribe(PODS, since=3, deliver=Subscriber())
 
 
 async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothing_stale(
@@ -68,8 +68,8 @@ async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothi
 
 async def test_a_replica_does_not_step_over_what_was_made_and_deleted_and_forgotten(factory: PostgresFactory) -> None:
     async with replicas(factory, 2) as (one, behind):
-        told = Told()
-        await behind.subscribe(PODS, since=0, deliver=told)
+        subscriber = Subscriber()
+        await behind.subscribe(PODS, since=0, deliver=subscriber)
         await put(one, pod("a"), "1")
         await remove(one, pod("a"))
         await put(one, pod("b"), "1")
@@ -77,7 +77,7 @@ async def test_a_replica_does_not_step_over_what_was_made_and_deleted_and_forgot
 
         with pytest.raises(LostError, match="revision 1 was compacted before"):
             await behind.sync()
-        assert told.events == []
+        assert subscriber.events == []
 
 
 async def test_a_replica_notices_that_an_older_state_was_restored(factory: PostgresFactory) -> None:
