@@ -19,7 +19,9 @@ from homeostat.operators.actions.api import METADATA, RESOURCE_TYPE, RESOURCES
 from homeostat.operators.actions.types.naming import kind_name, type_object_name, version_name
 
 _ACTION: Final = frozenset({"action_plugin", "plugin_config"})
-_TYPE: Final = frozenset({"name", "version", "schema", "description", "metadata", "status"}) | _ACTION
+_TYPE: Final = (
+    frozenset({"name", "version", "schema", "description", "metadata", "status", "resource_fields"}) | _ACTION
+)
 _RESOURCE: Final = frozenset({"name", "resource_type_name", "resource_type_version", "spec", "metadata"}) | _ACTION
 _TYPE_STATE: Final = frozenset({"id", "created_at", "updated_at", "deleted_at"})
 _RESOURCE_STATE: Final = _TYPE_STATE | {
@@ -57,6 +59,8 @@ def _type(body: JsonObject) -> JsonObject:
         spec["isDeprecated"] = True
     if action := _action(body):
         spec["action"] = action
+    if body.get("resource_fields") is not None:
+        spec["resourceFields"] = body["resource_fields"]
     return {
         "apiVersion": RESOURCE_TYPE.kind.api_version,
         "kind": RESOURCE_TYPE.kind.kind,
