@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from homeostat.cli.policy.files.certificate import DirectoryStorage
     from homeostat.client.base import Client
     from homeostat.client.endpoint.endpoint import Endpoint
-    from homeostat.objects.json import JsonObject
+    from homeostat.operators.policy.admission.webhook_configuration import FailurePolicy
     from homeostat.runtime.control.recorder import Recorder
     from homeostat.web.admission.renewal import Renewal
     from homeostat.web.admission.tls import FileCertificate
@@ -127,7 +127,9 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
     show_default=True,
     help="Admit or deny Pods while the webhook does not answer.",
 )
-def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url: str, failure_policy: str) -> None:
+def install_config(
+    ca_bundle_path: Path, service_name: str, namespace: str, url: str, failure_policy: FailurePolicy
+) -> None:
     """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`."""
     from homeostat.cli.console.output import print_object
     from homeostat.operators.policy.admission.webhook_configuration import webhook_configuration
@@ -138,16 +140,10 @@ def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url:
         raise Failure(f"CA bundle {ca_bundle_path}: {error.strerror}") from error
     if b"-----BEGIN CERTIFICATE-----" not in authority:
         raise Failure(f"CA bundle {ca_bundle_path}: the file holds no certificate; pass the ca.crt of the webhook")
-    configuration = webhook_configuration(authority, service=service_name, namespace=namespace)
-    for each in configuration["webhooks"]:
-        each["failurePolicy"] = failure_policy
-    print_object(_at(configuration, url) if url else configuration, "yaml")
-
-
-def _at(configuration: JsonObject, url: str) -> JsonObject:
-    for each in configuration["webhooks"]:
-        each["clientConfig"] = {"url": url, "caBundle": each["clientConfig"]["caBundle"]}
-    return configuration
+    configuration = webhook_configuration(
+        authority, service=service_name, namespace=namespace, url=url, failure_policy=failure_policy
+    )
+    print_object(configuration, "yaml")
 
 
 def _secret_of(text: str) -> tuple[str, str]:

@@ -65,6 +65,18 @@ def test_the_configuration_names_the_service_or_the_url(tmp_path: Path) -> None:
     }
 
 
+def test_a_webhook_that_fails_closed_lets_its_own_pods_start(tmp_path: Path) -> None:
+    run("cert-generate", "--output-dir", tmp_path)
+    options = ("install-config", "--ca-bundle-path", tmp_path / "ca.crt", "--failure-policy", "Fail")
+
+    def excluded(*more: str) -> tuple[str, list[str]]:
+        (hook,) = yaml.safe_load(run(*options, *more).stdout)["webhooks"]
+        return hook["failurePolicy"], hook["namespaceSelector"]["matchExpressions"][0]["values"][3:]
+
+    assert excluded("--namespace", "ops") == ("Fail", ["ops"])
+    assert excluded("--url", "https://hook:1/validate") == ("Fail", [])
+
+
 WRONG = {
     "no address": (("cert-generate", "--ip-san", "localhost"), 2, "is not an IP address"),
     "no name": (("cert-generate", "--service-name", "höök"), 2, "--service-name"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Final
+from typing import Final, Literal
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import GROUP
@@ -14,10 +14,26 @@ PATH: Final = "/validate"
 _EXCLUDED: Final = ("kube-system", "kube-public", "kube-node-lease")
 
 
-def webhook_configuration(ca_bundle: bytes, *, service: str = SERVICE, namespace: str = "default") -> JsonObject:
-    """`ca_bundle` is PEM. The failure policy is Ignore: a webhook that does not answer denies nothing."""
-    client = {"service": {"name": service, "namespace": namespace, "path": PATH, "port": PORT}}
-    outside = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(_EXCLUDED)}
+FailurePolicy = Literal["Ignore", "Fail"]
+
+
+def webhook_configuration(
+    ca_bundle: bytes,
+    *,
+    service: str = SERVICE,
+    namespace: str = "default",
+    url: str = "",
+    failure_policy: FailurePolicy = "Ignore",
+) -> JsonObject:
+    """`ca_bundle` is PEM. With `url` the webhook is not behind a Service.
+
+    With Ignore, a webhook that does not answer denies nothing. With Fail it denies everything, except in its own
+    namespace: otherwise its own Pods could never start again.
+    """
+    within = {"service": {"name": service, "namespace": namespace, "path": PATH, "port": PORT}}
+    client = {"url": url} if url else within
+    own = [namespace] if failure_policy == "Fail" and not url else []
+    outside = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [*_EXCLUDED, *own]}
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -36,7 +52,7 @@ def webhook_configuration(ca_bundle: bytes, *, service: str = SERVICE, namespace
                     }
                 ],
                 "namespaceSelector": {"matchExpressions": [outside]},
-                "failurePolicy": "Ignore",
+                "failurePolicy": failure_policy,
                 "sideEffects": "None",
                 "admissionReviewVersions": ["v1"],
                 "timeoutSeconds": 5,
