@@ -175,6 +175,13 @@ async def test_after_the_migration_a_planted_secret_is_not_a_password(plane: Pla
         assert told.status == 401
 
 
+@pytest.mark.parametrize("name", ["..", "a/b", "A B", "x" * 255, "../../kube-system/secrets/x"])
+async def test_a_user_with_any_text_in_place_of_a_name_does_not_stop_the_migration(plane: Plane, name: str) -> None:
+    strange = User(metadata=RecordMetadata("ann"), spec=RestUserSpec(password_secret=name))
+    await migrate(plane.client, "default", plane.private, [strange])
+    assert await plane.private.read(MARK) is not None
+
+
 async def test_a_secret_of_another_type_is_not_moved(plane: Plane) -> None:
     await plane.client.create(SECRET.path("default"), old_secret(OLD_SECRET, "Opaque", hash=b"scrypt$x"))
     await migrate(plane.client, "default", plane.private, [user()])

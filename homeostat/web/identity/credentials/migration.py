@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.errors import BadRequestError, ForbiddenError, NotFoundError
 from homeostat.objects.kind import SECRET
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.identity.records import User
@@ -50,7 +50,8 @@ async def migrate(client: Client, namespace: str, private: PrivateSecrets, users
 async def _move_hash(client: Client, namespace: str, private: PrivateSecrets, name: str) -> None:
     try:
         secret = await client.get(SECRET.path(namespace, name))
-    except NotFoundError:
+    except (NotFoundError, BadRequestError):
+        # A user may be declared with any text there, also one that is not the name of an object.
         return
     if secret.get("type") != OLD_TYPE:
         return
