@@ -154,5 +154,25 @@ def actions(quick: bool) -> None:
     run(bench.show_actions(bench.QUICK if quick else bench.FULL))
 
 
+@main.command()
+@click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.05, 24 * 60), help="How long.")
+@click.option("--attacks", default="all", show_default=True, metavar="all|A,B", help="Which hostile clients.")
+@click.option("--p99-ms", default=100.0, show_default=True, help="Bound of /readyz on another connection.")
+@click.option("--growth-mib", default=48.0, show_default=True, help="Bound of the growth of memory.")
+def soak(minutes: float, attacks: str, p99_ms: float, growth_mib: float) -> None:
+    """Load a plane for long, with hostile clients among honest ones, and fail if a bound is broken."""
+    from benchmarks.soak.attacks import ATTACKS
+    from benchmarks.soak.report import show_soak
+    from benchmarks.soak.soak import Bounds, Scale
+    from benchmarks.soak.soak import soak as run_soak
+
+    names = tuple(ATTACKS) if attacks == "all" else tuple(attacks.split(","))
+    if unknown := [each for each in names if each not in ATTACKS]:
+        raise click.UsageError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
+    result = run(run_soak(Scale(minutes * 60, names=names)))
+    if not show_soak(result, Bounds(p99_ms, growth_mib)):
+        raise SystemExit(1)
+
+
 if __name__ == "__main__":
     main()

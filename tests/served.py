@@ -7,7 +7,7 @@ import re
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,10 +85,10 @@ def ask(
 
 
 @contextmanager
-def serve_plane(data: Path, port: int = 0) -> Iterator[ServedPlane]:
+def serve_plane(data: Path, port: int = 0, options: Sequence[str] = ()) -> Iterator[ServedPlane]:
     """A plane that is ready; ended when the block is left."""
     program = str(Path(sys.executable).with_name("homeostat"))
-    command = [program, "up", "--data", str(data), "--port", str(port), "--faces-port", "0"]
+    command = [program, "up", "--data", str(data), "--port", str(port), "--faces-port", "0", *options]
     log = data.parent / f"{data.name}.log"
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)

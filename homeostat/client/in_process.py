@@ -138,5 +138,5 @@ class InProcess:
 
 def _response(answer: Reply) -> Response:
     body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-    told = next((value for name, value in answer.headers if name.lower() == "retry-after"), None)
-    return Response(answer.status, body, parse_retry_after(told))
+    retry_after = next((value for name, value in answer.headers if name.lower() == "retry-after"), None)
+    return Response(answer.status, body, parse_retry_after(retry_after))

@@ -45,28 +45,9 @@ _FULL = -3
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        "_is_busy",
-        "_is_closing",
-        "_is_finite",
-        "_is_full",
-        "_is_last",
-        "_is_lingering",
-        "_is_paused",
-        "_is_queued",
-        "_is_serving",
-        "_least_unread",
-        "_outgoing",
-        "_own_bytes",
-        "_parser",
-        "_request",
-        "_service",
-        "_stream",
-        "_task",
-        "_timer",
-        "_track",
-        "_transport",
-        "_unparsed",
-        "counters",
+        "_is_busy", "_is_closing", "_is_finite", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_queued",
+        "_is_serving", "_least_unread", "_outgoing", "_own_bytes", "_parser", "_request", "_service", "_stream",
+        "_task", "_timer", "_track", "_transport", "_unparsed", "counters",
     )  # fmt: skip
 
     _transport: asyncio.Transport
@@ -99,7 +80,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(WRITE_HIGH_WATER)
-        self._parser = RequestParser(self._service.limits, Peer.of(transport))
+        self._parser = RequestParser(self._service.limits, Peer.of(transport), self._service.ids)
         self._track(self, True)
         self.counters.accepted += 1
         self.counters.connections += 1
@@ -261,11 +242,12 @@ class Connection(asyncio.Protocol):
         request = self._request
         is_last = self._is_last = request.is_last or self._service.is_stopping
         is_head = request.method == "HEAD"
+        more = self._service.id_line(request)
         try:
-            head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last)
+            head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
         except Exception:
             reply = self._service.failure(request)
-            head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last)
+            head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
         if type(body) is bytes and len(body) <= JOINED:
             self._put(head + body)
             if is_last:
@@ -305,7 +287,7 @@ class Connection(asyncio.Protocol):
     def _open_stream(self, reply: StreamReply) -> None:
         request = self._request
         try:
-            head = head_of(reply.status, reply.content_type, reply.headers)
+            head = head_of(reply.status, reply.content_type, reply.headers) + self._service.id_line(request)
         except Exception:
             self._write(self._service.failure(request))
             return

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import httptools
 import msgspec
 
+from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.request import Headers, Peer, Request
 
@@ -42,7 +43,7 @@ class _RefusedError(Exception):
 class RequestParser:
     """Parses one connection's input. `feed` appends to `arrived`, in order, and never raises because of the input."""
 
-    def __init__(self, limits: Limits, peer: Peer) -> None:
+    def __init__(self, limits: Limits, peer: Peer, ids: RequestIds | None = None) -> None:
         self.arrived: deque[Request | Refusal] = deque()
         self.count = 0
         """Complete messages so far."""
@@ -51,6 +52,7 @@ class RequestParser:
         """The client sends its body only after a 100 Continue."""
         self._limits = limits
         self._peer = peer
+        self._ids = ids
         self._scratch: dict[str, Any] = {}
         self._machine = httptools.HttpRequestParser(self)
         self._refusal: Refusal | None = None
@@ -172,6 +174,7 @@ class RequestParser:
             self._scratch,
             self._is_last,
             self._is_http10,
+            "" if self._ids is None else self._ids.id_of(self._headers),
         )
         self.arrived.append(request)
         self.count += 1

@@ -66,8 +66,10 @@ def head_of(status: int, content_type: str, headers: Fields) -> bytes:
     return head
 
 
-def encode(reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool) -> tuple[bytes, bytes | Sequence[bytes]]:
-    """The complete head, and the body to send after it."""
+def encode(
+    reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool, more: bytes = b""
+) -> tuple[bytes, bytes | Sequence[bytes]]:
+    """The complete head, `more` lines included, and the body to send after it."""
     head = head_of(reply.status, reply.content_type, reply.headers)
     body = reply.body
     if isinstance(body, bytes):
@@ -76,7 +78,8 @@ def encode(reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool) -> tu
         size = sum(len(part) for part in body)
         body = b"".join(body) if size <= JOINED else body
     if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
-        return b"%bContent-Length: %d\r\n\r\n" % (head, size), body
+        return b"%b%bContent-Length: %d\r\n\r\n" % (head, more, size), body
+    head += more
     if reply.status not in _BODILESS:
         head = b"%bContent-Length: %d\r\n" % (head, size)
     head += connection_line(is_http10=is_http10, is_last=is_last)

@@ -86,3 +86,5 @@ class Request(msgspec.Struct, frozen=True):
     is_last: bool = False
     """The client asked to close the connection after the response."""
     is_http10: bool = False
+    id: str = ""
+    """Named in the response and in logs, if the server gives ids."""

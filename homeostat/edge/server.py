@@ -12,6 +12,7 @@ import socket
 import ssl as tls
 
 from homeostat.edge.connection import Connection
+from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.service import Answer, Handler, Refuse, Service, plain_refusal
@@ -33,16 +34,17 @@ async def serve(
     ssl: tls.SSLContext | None = None,
     limits: Limits | None = None,
     refuse: Refuse = plain_refusal,
+    ids: RequestIds | None = None,
 ) -> Server:
     """Listen, and serve until `stop`. Port 0 chooses a free port, which `Server.port` then has."""
-    server = Server(handler, limits or Limits(), refuse)
+    server = Server(handler, limits or Limits(), refuse, ids)
     await server.listen(host, port, ssl)
     return server
 
 
 class Server:
-    def __init__(self, handler: Handler, limits: Limits, refuse: Refuse) -> None:
-        self._service = Service(handler, limits, refuse)
+    def __init__(self, handler: Handler, limits: Limits, refuse: Refuse, ids: RequestIds | None = None) -> None:
+        self._service = Service(handler, limits, refuse, ids)
         self._open: set[Connection] = set()
         self._emptied = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None

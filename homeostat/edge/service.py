@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.reply import Reply, StreamReply
@@ -28,12 +29,13 @@ def plain_refusal(status: int, message: str) -> Reply:
 
 
 class Service:
-    __slots__ = ("counters", "handler", "is_stopping", "limits", "loop", "refuse", "tasks", "turns", "unread")
+    __slots__ = ("counters", "handler", "ids", "is_stopping", "limits", "loop", "refuse", "tasks", "turns", "unread")
 
-    def __init__(self, handler: Handler, limits: Limits, refuse: Refuse) -> None:
+    def __init__(self, handler: Handler, limits: Limits, refuse: Refuse, ids: RequestIds | None = None) -> None:
         self.handler = handler
         self.limits = limits
         self.refuse = refuse
+        self.ids = ids
         self.loop = asyncio.get_running_loop()
         self.turns = Turns(self.loop)
         self.unread = Unread(limits.unread_bytes, self.loop)
@@ -45,8 +47,11 @@ class Service:
     def failure(self, request: Request) -> Reply:
         """The response to a request whose handler just raised. The error is logged and not sent to the client."""
         self.counters.failed += 1
-        log.exception("request failed", extra={"method": request.method, "path": request.path})
-        return self.refusal(500, "internal error")
+        log.exception("request failed", extra={"method": request.method, "path": request.path, "request": request.id})
+        return self.refusal(500, f"internal error in request {request.id}" if request.id else "internal error")
+
+    def id_line(self, request: Request) -> bytes:
+        return b"" if self.ids is None else b"%b: %b\r\n" % (self.ids.header, request.id.encode())
 
     def refusal(self, status: int, message: str) -> Reply:
         try:

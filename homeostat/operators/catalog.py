@@ -54,6 +54,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     rules: str
     settings: tuple[str, ...]
     check: str | None
+    sign_in: str = ""
     opened_by: tuple[str, ...]
 
 

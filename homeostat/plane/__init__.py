@@ -80,6 +80,7 @@ async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Trac
         ssl=context,
         limits=settings.limits,
         refuse=_refuse,
+        ids=plane.app.ids,
     )
     write_kubeconfig(plane, pki)
     work = [store.maintain(), run_timers(plane), run_housekeeping(plane, pki), *(each.run() for each in supervisors)]
@@ -100,6 +101,8 @@ async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Trac
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
             await plane.admission.close()
+            if plane.app.auditor is not None:
+                await asyncio.to_thread(plane.app.auditor.log.close)
 
 
 async def _installed(supervisors: Sequence[Supervisor]) -> None:

@@ -25,6 +25,8 @@ from homeostat.server.access.token_request import answer_token_request
 from homeostat.server.access.tokens import Tokens
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
+from homeostat.server.audit.auditor import Auditor
+from homeostat.server.audit.log import AuditLog
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.kinds.custom import Definitions, builtin_behaviours
 from homeostat.server.kinds.registry import Registry, builtin_kinds
@@ -85,9 +87,19 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics=metrics,
         pages=pages.find,
         is_open=settings.is_open,
+        auditor=_auditor(settings, metrics),
     )
     _measure(metrics, store, watches)
     return Plane(settings, store, app, watches, admission, supervisors)
+
+
+def _auditor(settings: Settings, metrics: Metrics) -> Auditor | None:
+    if settings.audit_log is None:
+        return None
+    log = AuditLog(settings.audit_log)
+    metrics.gauge("homeostat_audit_events", "Audit events written since the start", lambda: log.written)
+    metrics.gauge("homeostat_audit_dropped", "Audit events that could not be written", lambda: log.dropped)
+    return Auditor(settings.audit_policy, log)
 
 
 def _hosted(settings: Settings, supervisors: Sequence[Supervisor], *, is_paused: bool) -> JsonObject:

@@ -10,9 +10,11 @@ from homeostat.client.in_process import InProcess
 from homeostat.edge.server import Server
 from homeostat.plane.private_secrets import StoreSecrets
 from homeostat.plane.settings import Settings
+from homeostat.plane.sign_in import OneTimeCode
 from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.runtime.supervisor import Supervisor
+from homeostat.server.access.tokens import Tokens
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
@@ -45,6 +47,11 @@ class Plane:
     def are_effects_paused(self) -> bool:
         """Whether operators neither observe nor act, because the store was restored from a backup."""
         return self.store.is_restored
+
+    @cached_property
+    def sign_in(self) -> OneTimeCode:
+        """For the first login at a face."""
+        return OneTimeCode(Tokens(self.settings.data / "tokens.json"))
 
     @cached_property
     def private(self) -> StoreSecrets:

@@ -10,6 +10,7 @@ from pathlib import Path
 from homeostat.edge.limits import Limits
 from homeostat.operators.catalog import OURS
 from homeostat.runtime.faces.listeners import FaceChoice
+from homeostat.server.audit.policy import DEFAULT, Policy
 
 OPERATORS = frozenset({"housekeeping", *OURS})
 
@@ -35,6 +36,10 @@ class Settings:
     """Let operators act again on a store that was restored from a backup."""
     faces: FaceChoice | None = None
     """Where the faces of the operators are served; None if they are not."""
+
+    audit_log: Path | None = None
+    """Where requests are logged; None if they are not."""
+    audit_policy: Policy = DEFAULT
 
     @property
     def is_shared(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from homeostat.edge.ids import RequestIds
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -35,6 +36,7 @@ from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.user import OPEN, User
+from homeostat.server.audit.auditor import Auditor
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.body import check_kind, parse_body, require_small_body, settle_body
@@ -90,6 +92,8 @@ class App:
     """Finds the handler of a path that is not an object's: `/version`, `/openapi/v3/...`."""
     public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
     is_open: bool = False
+    auditor: Auditor | None = None
+    ids: RequestIds = field(default_factory=lambda: RequestIds("Audit-Id"))
     deadlines: Deadlines = field(default_factory=Deadlines)
     in_flight: InFlight = field(default_factory=InFlight)
 
@@ -103,7 +107,8 @@ class App:
     async def _answer(self, request: Request) -> Answer:
         began = perf_counter()
         labels = ("", "", "")
-        code = 500
+        user: User | None = None
+        answer: Answer | None = None
         try:
             try:
                 user = self.user_of(request)
@@ -111,9 +116,8 @@ class App:
                 user = await self._authenticate_again(request)
             path = parse_path(request.path)
             if path is None:
-                reply = await self._page(request, user)
-                code = reply.status
-                return reply
+                answer = await self._page(request, user)
+                return answer
             seen: int | None = self.backend.store.revision
             while True:
                 try:
@@ -125,20 +129,50 @@ class App:
                     if seen is None or not await self._was_stale(seen):
                         raise
                     seen = None
-            code = answer.status
             return answer
         except ApiError as error:
-            code = error.code
-            return refusal(error)
+            answer = refusal(error)
+            return answer
         except StoreError as error:
-            refused = UnavailableError(f"the store is unavailable: {error}", retry_after_s=1)
-            code = refused.code
-            return refusal(refused)
+            answer = refusal(UnavailableError(f"the store is unavailable: {error}", retry_after_s=1))
+            return answer
         except Exception:
-            log.exception("request failed", extra={"method": request.method, "path": request.path})
-            return refusal(InternalError("internal error; see the log of the server"))
+            extra = {"method": request.method, "path": request.path, "request": request.id}
+            log.exception("request failed", extra=extra)
+            answer = refusal(InternalError(f"internal error; see the log of the server for request {request.id}"))
+            return answer
         finally:
-            self.metrics.request(labels, code, perf_counter() - began)
+            seconds = perf_counter() - began
+            # A request without an answer was cancelled: it took too long, or the client disconnected.
+            code = 504 if answer is None else answer.status
+            self.metrics.request(labels, code, seconds)
+            if self.auditor is not None:
+                self._audit(self.auditor, request, user, answer, verb=labels[0], code=code, seconds=seconds)
+
+    def _audit(
+        self,
+        auditor: Auditor,
+        request: Request,
+        user: User | None,
+        answer: Answer | None,
+        *,
+        verb: str,
+        code: int,
+        seconds: float,
+    ) -> None:
+        user = user or User("")
+        caller = user
+        if user.name and "impersonate-user" in request.headers:
+            caller = self._caller(request)
+        auditor.record(
+            request,
+            request.id or self.ids.id_of(request.headers),
+            requested(request, user, verb),
+            caller=caller,
+            code=code,
+            answer=answer,
+            seconds=seconds,
+        )
 
     async def _was_stale(self, seen: int) -> bool:
         """Whether this replica refused a request on state older than what another replica has acknowledged."""
@@ -288,6 +322,27 @@ def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attrib
         resource=kind.plural,
         subresource=path.subresource,
         namespace=path.name if is_namespace else path.namespace,
+        name=path.name,
+    )
+
+
+def requested(request: Request, user: User, verb: str) -> Attributes:
+    """The attributes of any request, also of one that was refused before it was understood."""
+    try:
+        path = parse_path(request.path)
+    except BadRequestError:
+        path = None
+    if path is None:
+        return Attributes(user=user, verb=verb or request.method.lower(), path=request.path)
+    verbs = _WITH_OBJECT if path.name else _WITHOUT_OBJECT
+    return Attributes(
+        user=user,
+        verb=verb or verbs.get(request.method, request.method.lower()),
+        group=path.group,
+        version=path.version,
+        resource=path.plural,
+        subresource=path.subresource,
+        namespace=path.namespace or (path.name if path.plural == "namespaces" and not path.group else ""),
         name=path.name,
     )
 

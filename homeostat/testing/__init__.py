@@ -1,4 +1,4 @@
-"""The stable public API for tests of operators and plugins: a real plane, and what to ask of it.
+"""The stable public API for tests of operators and plugins: a real plane, and checks of it.
 
 from homeostat.testing import check_status, condition_of, eventually, open_test_plane
 """

@@ -1,11 +1,11 @@
-"""Time that passes only when everybody waits: asyncio code that sleeps for hours is tested in milliseconds.
+"""Virtual time for tests: asyncio code that sleeps for hours is tested in milliseconds.
 
     @virtual_time
     async def test_a_retry_comes_after_its_backoff() -> None:
         await asyncio.sleep(3600)
 
 The loop's clock starts at 0 and jumps to the next timer when nothing is ready to run, so a test takes the same steps in
-each run. What would wait for ever is an error instead. Not for code with threads or sockets: their time is not ours.
+each run. If all tasks wait and no timer is set, it is an error. It does not work for code with threads or sockets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class NothingLeftError(RuntimeError):
-    """Everybody waits, and no timer will ever wake anyone."""
+    """All tasks wait, and no timer is set."""
 
 
 class _Selector(selectors.DefaultSelector):
-    """Instead of blocking, moves the clock on."""
+    """Advances the clock instead of blocking."""
 
     elapsed_s = 0.0
 
@@ -48,7 +48,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._clock.elapsed_s
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock on, as work that takes its time would."""
+        """Advances the clock, as slow synchronous work would."""
         self._clock.elapsed_s += seconds
 
 
@@ -58,7 +58,7 @@ def run_virtually(main: Coroutine[Any, Any, T]) -> T:
 
 
 def virtual_time(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Runs a coroutine function, say a test, on a `VirtualLoop` of its own."""
+    """Runs a coroutine function, such as a test, on its own `VirtualLoop`."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:

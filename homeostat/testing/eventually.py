@@ -1,4 +1,4 @@
-"""Waits until something holds, and says what was seen last where it never does."""
+"""Waits until a condition holds; otherwise fails with the last observed value."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ async def eventually(see: Callable[[], T], holds: Callable[[T], object] = ..., *
 
 
 async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bool, *, within_s: float = 10.0) -> Any:
-    """What `see` returned when it held. An error of `see` counts as not yet; the last one causes the failure."""
+    """Returns the result of `see` for which `holds` is true. An error of `see` is retried until the timeout."""
     error: Exception | None = None
-    told = "nothing"
+    last = "nothing"
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
         try:
@@ -31,9 +31,9 @@ async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bo
                 seen = await seen
             if holds(seen):
                 return seen
-            error, told = None, repr(seen)
+            error, last = None, repr(seen)
         except Exception as caught:
-            error, told = caught, repr(caught)
+            error, last = caught, repr(caught)
         if asyncio.get_running_loop().time() >= deadline:
-            raise AssertionError(f"timed out after {within_s:g} s; last seen: {told}") from error
+            raise AssertionError(f"timed out after {within_s:g} s; last seen: {last}") from error
         await asyncio.sleep(_LOOK_EVERY_S)

@@ -1,4 +1,4 @@
-"""A plane of its own for a test, with operators running on it.
+"""A plane for a test, with operators running on it.
 
     async with open_test_plane(tmp_path, greeter) as plane:
         await plane.client.create("/apis/example.dev/v1/namespaces/default/greetings", {...})
@@ -29,11 +29,11 @@ async def open_test_plane(
     has_guards: bool = True,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Plane]:
-    """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them.
+    """In the block the operators are ready; at its end they are stopped as `homeostat run` stops them.
 
-    An operator is a module, or what `--operators` takes: the name of one of ours, a file, a module's name.
-    `environment` is what they read their settings from; unless given, that of the process. Without guards it is as
-    beside a cluster, which asks operators nothing before it writes.
+    An operator is a module, or a value of `--operators`: the name of one of ours, a file, the name of a module. They
+    read their settings from `environment`, by default that of the process. Without guards it behaves as a cluster,
+    which calls no guards.
     """
     housekeeping = frozenset({"housekeeping"} if has_housekeeping else ())
     settings = Settings(data=data, port=0, is_open=True, operators=housekeeping)

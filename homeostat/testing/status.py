@@ -1,10 +1,10 @@
-"""What holds of the status of every object that an operator looks after, whatever the operator.
+"""Checks the conventions of the status of an object, whatever its operator.
 
     obj = await eventually(lambda: client.get(path), lambda obj: condition_of(obj, READY).get("status") == "True")
     check_status(obj)
 
-It is true at any moment and not only in the end, so a test may check each version that a watch shows. All that is wrong
-is told at once.
+The conventions hold at any moment, so a test may check each version that a watch delivers. All faults are reported at
+once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _is_camel_case = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII).fullmatch
 
 
 def condition_of(obj: JsonObject, name: str) -> JsonObject:
-    """The object's condition of this type; empty where it has none."""
+    """The condition of this type; empty if there is none."""
     found = (obj.get("status") or {}).get("conditions") or []
     return next((each for each in found if isinstance(each, dict) and each.get("type") == name), {})
 
 
 def check_status(obj: JsonObject) -> None:
-    """`AssertionError` with everything that is wrong with the object's status."""
+    """Raises `AssertionError` with all faults of the status."""
     if faults := list(_faults(obj)):
         metadata = obj.get("metadata") or {}
         title = f'{obj.get("kind", "object")} "{metadata.get("name", "")}"'

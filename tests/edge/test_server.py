@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from homeostat.edge.ids import RequestIds
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Limits, serve
@@ -421,3 +422,26 @@ async def test_requests_pipelined_before_the_end_of_the_input_are_answered() -> 
         client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost:\r\n\r\n" % number for number in range(200)))
         client.writer.write_eof()
         assert (await client.rest()).count(b"HTTP/1.1 200 OK") == 200
+
+
+async def test_every_response_names_the_id_of_its_request() -> None:
+    seen: list[str] = []
+
+    def handler(request: Request) -> Answer:
+        seen.append(request.id)
+        if request.path == "/stream":
+            return StreamReply(200, lambda stream: stream.close())
+        if request.path == "/failure":
+            raise ValueError
+        return Reply(200)
+
+    server = await serve(handler, ids=RequestIds("Audit-Id"), refuse=refuse)
+    async with connected(server) as client:
+        for target in ("/", "/stream", "/failure"):
+            answer = await client.get(target)
+            assert answer.headers["audit-id"] == seen[-1]
+        assert seen[-1] in answer.body.decode()
+        assert len(set(seen)) == 3
+        assert (await client.get("/", "Audit-Id: mine-1")).headers["audit-id"] == "mine-1"
+        assert (await client.get("/", "Audit-Id: a b")).headers["audit-id"] != "a b"
+    await server.stop()

@@ -53,9 +53,9 @@ class PostgresCluster:
         if found.is_changed:
             return _named("configuration", found)
         found = await _plan(job, job.config.health, inputs)
-        return (
-            _named("health", found) if found.is_changed else Plan(False, output="provisioned, configured and healthy")
-        )
+        if found.is_changed:
+            return _named("health", found)
+        return Plan(False, output="provisioned, configured and healthy")
 
     async def apply(self, job: Job[Config]) -> Outcome:
         conditions: list[Condition] = []

@@ -104,9 +104,9 @@ class Schemas:
         return self.resolved(properties[name])
 
     def properties(self, field: Field) -> Mapping[str, JsonObject]:
-        """The fields of an object, or of the objects that a list or a map has."""
+        """The fields of an object, or of the objects that a list or a map has, by name."""
         found: Mapping[str, JsonObject] = self.element(field).schema.get("properties") or {}
-        return found
+        return dict(sorted(found.items()))
 
     def required(self, field: Field) -> frozenset[str]:
         return frozenset(self.element(field).schema.get("required") or ())

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import click
-
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import Failure, print_warning
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -41,10 +39,9 @@ def _kind_of(definition: JsonObject) -> tuple[str, str, str]:
 async def warn_of_missing_namespace(client: Client, namespace: str) -> None:
     """It may be created later, but a misspelt one would look like a namespace without objects."""
     if namespace and not await _may_exist(client, namespace):
-        click.echo(
-            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to reconcile; '
-            f"create it (kubectl create namespace {namespace}) or end this and name another",
-            err=True,
+        print_warning(
+            f'there is no namespace "{namespace}" (--namespace), so there is nothing to reconcile; '
+            f"create it (kubectl create namespace {namespace}) or end this and name another"
         )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from homeostat.plane import Plane, Settings
     from homeostat.runtime.description import Description
+    from homeostat.server.audit.policy import Policy
 
 _STOP_WITHIN_S = 4.8
 HOUSEKEEPING = "housekeeping"
@@ -63,6 +64,18 @@ HOUSEKEEPING = "housekeeping"
     is_flag=True,
     help="Let operators act again on a restored database; until then they are paused.",
 )
+@click.option(
+    "--audit-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Log requests to this file: who did what, on which object, with what result.",
+)
+@click.option(
+    "--audit-policy",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Policy of audit.k8s.io/v1 that says which requests are logged, and how much of them.",
+)
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 @click.pass_context
 def command(
@@ -77,6 +90,8 @@ def command(
     operators: str,
     allows_programs: bool,
     resumes_effects: bool,
+    audit_log: Path | None,
+    audit_policy: Path | None,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -101,7 +116,10 @@ def command(
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
+    from homeostat.server.audit.policy import DEFAULT
 
+    if audit_policy is not None and audit_log is None:
+        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
     named = _operators(operators, OPERATORS)
     described = _described(named)
     settings = Settings(
@@ -115,11 +133,22 @@ def command(
         environment=environment_with(allows_programs=allows_programs),
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
+        audit_log=audit_log.absolute() if audit_log is not None else None,
+        audit_policy=_audit_policy(audit_policy) if audit_policy is not None else DEFAULT,
     )
     check_environments(described, settings.environment)
     if settings.faces is not None:
         check_faces(described, settings.environment)
     _serve(settings, verbose)
+
+
+def _audit_policy(path: Path) -> Policy:
+    from homeostat.server.audit.policy import AuditPolicyError, parse_policy
+
+    try:
+        return parse_policy(path.read_bytes())
+    except (AuditPolicyError, OSError) as error:
+        raise Failure(f'invalid audit policy "{path}": {error}') from error
 
 
 def _address(url: str) -> str:
@@ -217,6 +246,7 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
+        f"{_sign_in_line(plane)}"
         f"{_paused_line(plane)}"
         f"{_awake_line(plane)}"
         f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
@@ -232,6 +262,17 @@ def _paused_line(plane: Plane) -> str:
         "  PAUSED      operators do not act: the database was restored from a backup, and the original plane may\n"
         "              still run; to let them act, start with --resume-effects\n"
     )
+
+
+def _sign_in_line(plane: Plane) -> str:
+    """The link for the first login. Without credentials there is nothing to log in to."""
+    if plane.settings.is_open:
+        return ""
+    served = next((each for each in plane.faces if each.face.sign_in and each.url), None)
+    if served is None:
+        return ""
+    link = f"{served.url}{served.face.sign_in}?code={plane.sign_in.code}"
+    return f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
 
 
 def _awake_line(plane: Plane) -> str:
@@ -258,7 +299,8 @@ def _program() -> str:
 def _why_not_served(error: OSError, settings: Settings) -> str:
     where = f"{settings.bind}:{settings.port}"
     if error.filename is not None:
-        return f"cannot use {error.filename}: {error.strerror}; choose another directory with --data"
+        option = "file with --audit-log" if error.filename == str(settings.audit_log) else "directory with --data"
+        return f"cannot use {error.filename}: {error.strerror}; choose another {option}"
     match error.errno:
         case errno.EADDRINUSE:
             return f"{where} is in use; stop what listens there or choose another port with --port"

@@ -89,7 +89,7 @@ def everything(is_monitored: bool, output: str, read_only: bool, **options: Any)
     documents = [
         *(each.definition() for each in KINDS),
         *access_documents(site, can_enforce=not read_only),
-        *workload_documents(site, components(site)),
+        *workload_documents(site, components(site), has_budgets=site.replicas > 1),
     ]
     print_objects([*documents, *(monitoring_documents(site) if is_monitored else [])], output)
 
@@ -108,7 +108,7 @@ def rbac(is_alone: bool, output: str, read_only: bool, **options: Any) -> None:
 def deployments(output: str, read_only: bool, **options: Any) -> None:  # noqa: ARG001
     """Print Deployments, PodDisruptionBudgets and Services."""
     site = _site(**options)
-    print_objects(workload_documents(site, components(site)), output)
+    print_objects(workload_documents(site, components(site), has_budgets=site.replicas > 1), output)
 
 
 @command.command()

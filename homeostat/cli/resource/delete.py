@@ -38,7 +38,7 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         return awaited(target.kind, found, Goal(is_gone=True))
 
     asked = Asked(connection)
-    await asked.each(words, delete, done="deleted")
+    await asked.each(words, delete, done="marked for deletion")
     await asked.end(is_awaited=is_wanted(is_awaited), within_s=within_s)
 
 

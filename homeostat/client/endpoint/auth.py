@@ -1,8 +1,8 @@
-"""What a request shows to be let in, and where that comes from: fixed, a file that is renewed, or a plugin.
+"""The credential of a request and its source: fixed, a file that is renewed, or an exec plugin.
 
-Promises: a file is read anew every few seconds and when the server refused what was in it; a plugin runs once for all
-who wait, again shortly before what it gave expires, and after a refusal, but not for each refusal of many. One that
-fails is a `KubeconfigError` as long as it never worked, and an `UnreachableError` after that, so that watches go on.
+Promises: a file is read again every few seconds and after a 401; a plugin runs once for all waiting requests, again
+shortly before its credential expires, and after a 401, but once for many. A plugin that fails raises `KubeconfigError`
+until it has worked once, and `UnreachableError` after that, so that watches go on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Shown:
 
 class Credential(Protocol):
     async def show(self, refused: Shown | None = None) -> Shown:
-        """What to show now. `refused` is what the server has just answered with 401: another, where there is one."""
+        """The current credential. `refused` is one that the server has just refused with 401: returns another one if
+        there is one.
+        """
 
 
 class Fixed:
@@ -47,7 +49,7 @@ class Fixed:
 
 
 class TokenFile:
-    """While the file cannot be read, what was in it last is shown."""
+    """If the file cannot be read, the last token stays in use."""
 
     def __init__(self, path: Path, shown: Shown, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -69,7 +71,7 @@ class TokenFile:
 
 
 class Plugin:
-    """`base` has what the kubeconfig gives beside the plugin, say a certificate beside a token from the plugin."""
+    """`base` is the credential of the kubeconfig beside the plugin, such as a certificate beside the token."""
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class Plugin:
     ) -> None:
         self._plugin, self._base = plugin, base
         self._environ = environ
-        # Only what a plugin says of its credential is by the clock on the wall, which may jump.
+        # Only the expiry of a credential uses the wall clock, which may jump.
         self._now, self._clock = now, clock
         self._lock = asyncio.Lock()
         self._issued: Issued | None = None
@@ -93,7 +95,7 @@ class Plugin:
     async def show(self, refused: Shown | None = None) -> Shown:
         if self._is_good(refused):
             return self._shown
-        # Whoever waits here finds what the first one brought, or why there is nothing.
+        # Waiting requests get the result, or the error, of the first one.
         async with self._lock:
             if not self._is_good(refused):
                 await self._renew()
@@ -115,7 +117,7 @@ class Plugin:
                 return
         if self._issued is None:
             raise KubeconfigError(self._failure)
-        # It has worked before: a bad moment, not a bad configuration.
+        # It has worked before, so the configuration is right and the failure is temporary.
         raise UnreachableError(self._failure, was_sent=False)
 
     def _is_good(self, refused: Shown | None) -> bool:

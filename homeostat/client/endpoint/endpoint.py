@@ -1,4 +1,4 @@
-"""Where a Kubernetes API is and who asks it: values only, whatever they were read from."""
+"""The address of a Kubernetes API and the credentials for it, as values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from homeostat.objects.json import JsonObject
 
 
 class KubeconfigError(Exception):
-    """A configuration or a credential that cannot be used; says which and what to do."""
+    """An invalid configuration or credential; the text says which, and what to do."""
 
 
 def is_address(text: str) -> bool:
-    """Whether it is a URL that can be connected to: http or https, with a host, and with a port that there is."""
+    """Whether the URL is valid: http or https, with a host, and with a valid port if there is one."""
     try:
         parts = urlsplit(text)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -24,7 +24,7 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecPlugin:
-    """A program that prints a credential. `cluster` is what it is told of the server, where it wants to know."""
+    """A program that prints a credential. `cluster` describes the server for plugins that want it."""
 
     command: str
     arguments: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class ExecPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server and a credential for it. Certificates and keys are PEM; None where there is none.
+    """A server and its credentials. Certificates and keys are PEM, or None.
 
-    A plugin comes before a token file, and a token file before a token: what can be renewed is renewed.
+    A plugin has precedence over a token file, and a token file over a token, because they can be renewed.
     """
 
     server: str
@@ -47,11 +47,11 @@ class Endpoint:
     is_verified: bool = True
     tls_server_name: str = ""
     proxy: str = field(default="", repr=False)
-    """An http or https proxy; it may have a password in it."""
+    """An http or https proxy; it may contain a password."""
     token: str = field(default="", repr=False)
     token_file: Path | None = None
     certificate: bytes | None = field(default=None, repr=False)
     key: bytes | None = field(default=None, repr=False)
     plugin: ExecPlugin | None = None
     impersonation: tuple[tuple[str, str], ...] = ()
-    """The headers that ask the server to take the request as somebody else's."""
+    """The impersonation headers."""

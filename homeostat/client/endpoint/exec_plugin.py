@@ -1,8 +1,8 @@
-"""Credentials printed by a program: the exec plugins of client.authentication.k8s.io.
+"""Exec plugins (client.authentication.k8s.io): programs that print a credential.
 
-The program is started without a shell and without a terminal, in the environment of this process with what the
-kubeconfig adds: such programs find their own configuration by HOME, PATH and variables of their vendor. It is told
-what is asked for in KUBERNETES_EXEC_INFO, has a time limit, and prints one ExecCredential.
+The program runs without a shell and without a terminal, in the environment of this process plus the variables of the
+kubeconfig, because such programs find their configuration by HOME, PATH and variables of their vendor. It gets the
+request in KUBERNETES_EXEC_INFO, has a time limit, and prints one ExecCredential.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST_COMPLAINT = 200
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What a plugin printed. `expires_at` is seconds since 1970; None where it lasts as long as the process."""
+    """The credential of a plugin. `expires_at` is in seconds since 1970; None if it does not expire."""
 
     token: str = field(default="", repr=False)
     certificate: bytes | None = field(default=None, repr=False)
@@ -32,7 +32,7 @@ class Issued:
 
 
 async def run_plugin(plugin: ExecPlugin, *, environ: Mapping[str, str], timeout_s: float = 60.0) -> Issued:
-    """Runs the program to its end, or kills it at the time limit; `KubeconfigError` where it gives no credential."""
+    """Runs the program, and kills it at the time limit; `KubeconfigError` if it prints no credential."""
     try:
         process = await asyncio.create_subprocess_exec(
             plugin.command,
@@ -89,7 +89,7 @@ def parse_credential(printed: bytes, plugin: ExecPlugin) -> Issued:
         status = found.status
         moment = parse_time(status.expiration_timestamp) if status.expiration_timestamp else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        # The text may hold the credential, and msgspec's errors quote none of it.
+        # The text may contain the credential; the errors of msgspec do not quote it.
         raise _failed(plugin, f"printed no ExecCredential: {error}") from error
     except TimestampError as error:
         raise _failed(plugin, "printed an expirationTimestamp that is not a time") from error

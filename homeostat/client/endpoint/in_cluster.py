@@ -1,4 +1,4 @@
-"""The endpoint of a program that runs in a Pod: the service account's, as the kubelet mounts it."""
+"""The endpoint of a program that runs in a Pod: the mounted service account."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_in_cluster(environ: Mapping[str, str], *, directory: Path = SERVICE_ACCOU
 
 
 def load_in_cluster(environ: Mapping[str, str], *, directory: Path = SERVICE_ACCOUNT) -> Endpoint:
-    """Blocking, and meant for the time before the first request. The token is read anew as the kubelet renews it."""
+    """Blocks; call it before the first request. The token is read again when the kubelet renews it."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise KubeconfigError("not in a cluster: KUBERNETES_SERVICE_HOST is not set; name a kubeconfig")
@@ -24,7 +24,7 @@ def load_in_cluster(environ: Mapping[str, str], *, directory: Path = SERVICE_ACC
         return Endpoint(
             server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
             namespace=namespace.read_text().strip() if namespace.exists() else "default",
-            # Without one of its own, the cluster's certificate is of an authority that the system trusts.
+            # Without an authority, the certificate of the cluster is signed by one that the system trusts.
             authority=authority.read_bytes() if authority.exists() else None,
             token=(directory / "token").read_text().strip(),
             token_file=directory / "token",

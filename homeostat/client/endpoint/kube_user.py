@@ -1,4 +1,4 @@
-"""What a kubeconfig's user entry tells beside plain credentials: an exec plugin, and whom to act as. Pure."""
+"""Reads the exec plugin and the impersonation of a user entry in a kubeconfig. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plugin_of(
         raise KubeconfigError(f"{where}: the exec plugin wants a terminal (interactiveMode: Always) and there is none")
     command = str(config["command"])
     return ExecPlugin(
-        # A bare name is looked for on the PATH.
+        # A bare name is searched for in PATH.
         command=str(home / command) if "/" in command else command,
         arguments=tuple(str(each) for each in _list(config, "args", where)),
         environment=tuple(_environment(config, where)),
@@ -62,7 +62,7 @@ def _cluster_info(cluster: JsonObject, authority: bytes | None) -> JsonObject:
 
 
 def impersonation_of(user: JsonObject, where: str) -> tuple[tuple[str, str], ...]:
-    """The headers that ask to be taken as somebody else."""
+    """The impersonation headers."""
     groups, extra = _list(user, "as-groups", where), user.get("as-user-extra") or {}
     if not user.get("as"):
         if groups or extra or user.get("as-uid"):

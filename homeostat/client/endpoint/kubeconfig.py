@@ -1,9 +1,9 @@
-"""The endpoint that kubeconfig files tell of.
+"""Reads the endpoint from kubeconfig files.
 
-Several files are one: what an earlier one names wins. Certificates, keys and tokens are embedded or in files of their
-own, whose paths count from the kubeconfig that names them. What cannot be honoured (passwords, the former auth
-providers) is refused rather than ignored: a command must not act as a user that nobody chose.
-Blocking, and meant for the time before the first request.
+Several files are merged; the first entry of a name wins. Certificates, keys and tokens are embedded or in files, whose
+paths are relative to the kubeconfig. Unsupported settings (passwords, the former auth providers) are errors and not
+ignored, because a command must not act as another user.
+Blocks; call it before the first request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNSUPPORTED_USER = ("auth-provider", "username", "password")
 
 
 def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
-    """The endpoint of a context, of the current one by default; of the files at least one must exist."""
+    """The endpoint of a context, by default the current one. At least one of the files must exist."""
     found, where = _files(paths), ":".join(map(str, paths))
     chosen = context or _current(found, where)
     entry, _ = _find(found, "context", chosen)
@@ -55,7 +55,7 @@ def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
 
 
 def load_contexts(paths: Sequence[Path]) -> tuple[str, list[str]]:
-    """The name of the current context, empty where there is none, and the names of all, in order."""
+    """The name of the current context, empty if there is none, and the names of all contexts in order."""
     found = _files(paths)
     entries = [entry for each in found for entry in each.config.get("contexts") or () if isinstance(entry, dict)]
     names = dict.fromkeys(str(entry["name"]) for entry in entries if entry.get("name"))
@@ -96,7 +96,7 @@ def _read(path: Path) -> JsonObject:
 
 
 def _find(files: Sequence[_Named], kind: str, name: str) -> tuple[JsonObject, Path]:
-    """The named entry, and the directory its paths count from."""
+    """The named entry, and the directory that its paths are relative to."""
     for each in files:
         entries = each.config.get(f"{kind}s")
         for entry in entries if isinstance(entries, list) else ():
@@ -127,7 +127,7 @@ def _server(cluster: JsonObject, where: str) -> str:
 def _proxy(cluster: JsonObject, where: str) -> str:
     proxy = str(cluster.get("proxy-url") or "")
     if proxy and not is_address(proxy):
-        # Not shown: it may have a password in it.
+        # Not shown: it may contain a password.
         raise KubeconfigError(
             f"{where}: this proxy-url is not supported; expected http://host:port or https://host:port"
         )
@@ -135,7 +135,7 @@ def _proxy(cluster: JsonObject, where: str) -> str:
 
 
 def _material(entry: JsonObject, name: str, home: Path) -> bytes | None:
-    """What `name-data` holds, or the file that `name` names."""
+    """The value of `name-data`, or the content of the file `name`."""
     if text := entry.get(f"{name}-data"):
         try:
             return b64decode(str(text), validate=True)

@@ -1,11 +1,11 @@
-"""One HTTP/1.1 connection to a server: a request goes out, its answer comes in whole or piece by piece.
+"""One HTTP/1.1 connection to a server. An answer is read as a whole or in pieces.
 
-A request of a controller is small and there are many, so that what a library spends on each (objects for URLs, headers
-and bodies, a task and timers) is most of what it costs. Here it is one write, one future, and httptools reading.
+A controller sends many small requests, for which the objects, tasks and timers of a library are most of the cost. Here
+a request is one write, one future, and httptools for the answer.
 
-Promises: one exchange at a time; an answer that is cut off is a `ConnectionError` and never a short body; what is read
-faster than it is taken stops the reading; a server that speaks out of turn is not listened to again; neither a head nor
-an answer fills the memory. Nothing is decompressed. What follows the last chunk says nothing about the answer.
+Promises: there is one exchange at a time; a truncated answer raises `ConnectionError` and is never a short body; a slow
+consumer pauses the reading; a connection on which the server sends data out of turn is not used again; heads and
+answers have size limits. Nothing is decompressed. Trailers are ignored.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import httptools
 _MOST_WAITING = 1 << 20
 _MOST_WHOLE = 1 << 30
 _MOST_AROUND = 1 << 17
-"""What may come without any of it being of a body: heads, interim answers, chunk extensions, trailers."""
+"""Limit of the bytes outside of bodies: heads, interim answers, chunk extensions, trailers."""
 _CLOSED_WITHIN_S = 1.0
 _CUT_OFF = "the connection broke before the answer was whole"
 
 
 class Head:
-    """Of an answer. Headers are by their names in lower case; the values of a repeated one are joined by commas."""
+    """The head of an answer. Header names are in lower case; repeated headers are joined by commas."""
 
     __slots__ = ("headers", "status")
 
@@ -39,7 +39,7 @@ class Head:
 
 
 class Connection(asyncio.Protocol):
-    """Made by a `Dialer`."""
+    """Created by a `Dialer`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -58,12 +58,12 @@ class Connection(asyncio.Protocol):
     @property
     def is_reusable(self) -> bool:
         transport = self._transport
-        # One that was closed over there is told of in the next turn of the loop; to write to it is to write nothing.
+        # The loop reports a connection that the server closed only in its next turn.
         return self._is_idle and self._error is None and transport is not None and not transport.is_closing()
 
     @property
     def transport(self) -> asyncio.Transport | None:
-        """None once it is lost."""
+        """None after the connection was lost."""
         return self._transport
 
     async def ask(self, request: bytes) -> tuple[Head, bytes]:
@@ -75,14 +75,14 @@ class Connection(asyncio.Protocol):
         return self._head, self._take()
 
     async def open(self, request: bytes) -> Head:
-        """The answer's head; what follows comes out of `pieces`."""
+        """The head of the answer; read the body with `pieces`."""
         self._send(request, is_stream=True)
         while self._head is None:
             await self._more()
         return self._head
 
     async def rest(self, most: int) -> bytes:
-        """What follows the head, all of it; a `ConnectionError` where it is longer than told."""
+        """The whole body; `ConnectionError` if it is longer than the limit."""
         found = bytearray()
         async for piece in self.pieces():
             found += piece
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         return bytes(found)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What is there already comes as one."""
+        """The body in pieces; buffered data is one piece."""
         while True:
             if self._size:
                 yield self._take()
@@ -101,14 +101,14 @@ class Connection(asyncio.Protocol):
                 await self._more()
 
     async def close(self) -> None:
-        """Returns when its socket is closed."""
+        """Returns when the socket is closed."""
         is_open = self._transport is not None
         self.abort()
         if is_open:
             await asyncio.wait([self._lost], timeout=_CLOSED_WITHIN_S)
 
     def abort(self, error: Exception | None = None) -> None:
-        """At once, without a farewell that a silent server would have to answer."""
+        """Closes at once, without a TLS shutdown that a silent server would have to answer."""
         if self._error is None:
             self._error = error or ConnectionAbortedError("the connection was closed")
         transport, self._transport = self._transport, None
@@ -118,7 +118,7 @@ class Connection(asyncio.Protocol):
 
     @contextmanager
     def given_up_after(self, silence_s: float) -> Iterator[None]:
-        """Inside the block a server that says nothing for so long is a `TimeoutError` to who waits for it."""
+        """In the block, waiting for a server that sends nothing for this long raises `TimeoutError`."""
         self._heard_at = self._loop.time()
         self._look(silence_s)
         try:
@@ -128,10 +128,10 @@ class Connection(asyncio.Protocol):
                 self._timer.cancel()
 
     def _look(self, silence_s: float) -> None:
-        # Who is not read cannot be heard.
+        # While reading is paused, no data can arrive.
         left_s = silence_s if self._is_paused else self._heard_at + silence_s - self._loop.time()
         if left_s > 0:
-            # Not set anew with all that comes: a timer costs more than an event.
+            # Not reset for each piece, because a timer costs more than an event.
             self._timer = self._loop.call_later(left_s, self._look, silence_s)
         else:
             self.abort(TimeoutError())
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # What the transport tells.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -197,10 +197,10 @@ class Connection(asyncio.Protocol):
         self._wake()
         if not self._lost.done():
             self._lost.set_result(None)
-        # httptools and this object hold each other, which only this ends soon.
+        # Breaks the reference cycle between httptools and this object.
         del self._parser
 
-    # What httptools tells.
+    # Callbacks of httptools.
 
     def on_message_begin(self) -> None:
         if self._is_whole:
@@ -245,7 +245,7 @@ class Connection(asyncio.Protocol):
 
 
 def _ends_with_connection(head: Head) -> bool:
-    """A body without a length goes on until the server closes, and only what it holds can tell that it was cut off."""
+    """A body without a length ends when the server closes, so truncation can only be detected from its content."""
     return not head.headers.keys() & {b"content-length", b"transfer-encoding"}
 
 

@@ -1,11 +1,11 @@
-"""Opens connections to one server: directly, or through the proxy that stands before it.
+"""Opens connections to one server, directly or through a proxy.
 
-What is encrypted goes through a proxy in a tunnel that the proxy cannot look into; what is not is asked of the proxy.
-Every wait has an end; of several addresses of a name, one that is down does not keep from the others. Whatever goes
-wrong here is a `DialError`: the server has seen nothing of a request.
+TLS connections use a tunnel through the proxy; plain requests are sent to the proxy. Every wait has a timeout; if a
+name has several addresses, one that is down does not block the others. All errors are `DialError`: the server has not
+seen the request.
 
-A server is spoken to in clear only where its URL says `http`, and a proxy likewise; an address that no request could
-name is a `KubeconfigError` when the dialer is made.
+A plain connection is used only if the URL of the server, or of the proxy, says `http`. An invalid address raises
+`KubeconfigError` when the dialer is created.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _is_plain = re.compile(r"[!-~]*").fullmatch
 
 
 class DialError(Exception):
-    """No connection, in words for people."""
+    """The connection failed; the text says why."""
 
 
 class Dialer:
-    """`address` is for people, without what a URL may have of a password. `prefix` is what a request puts before its
-    path; `headers` are for the proxy, where that is who is asked. Blocking when it is made.
+    """`address` is the URL without a password, for messages. `prefix` precedes the path of a request; `headers` are for
+    a proxy that gets plain requests. Its creation blocks.
     """
 
     def __init__(self, server: str, *, tls_name: str = "", proxy: str = "") -> None:
         self._server, self._proxy = _parsed(server, "server"), _parsed(proxy, "proxy") if proxy else None
         self._is_tls = self._server.scheme == "https"
         self._tls_name = tls_name or self._server.hostname or ""
-        # Made once, since to read what the system trusts takes long.
+        # Created once, because reading the trust store of the system takes long.
         is_hidden = self._proxy is not None and self._proxy.scheme == "https"
         self._proxy_trust = ssl.create_default_context() if is_hidden else None
         self._reached = ""
@@ -51,7 +51,7 @@ class Dialer:
         self.headers = _authorization(self._proxy) if self._proxy is not None and is_asked else ""
 
     async def dial(self, context: ssl.SSLContext | None) -> Connection:
-        """`context` is the server's; None where its URL says that nothing is encrypted."""
+        """`context` is the TLS context for the server; None for a plain connection."""
         if self._is_tls != (context is not None):
             raise DialError("whether it is encrypted is for its URL to say")
         try:
@@ -64,8 +64,8 @@ class Dialer:
             raise DialError(reason_of(error)) from error
 
     async def _connect(self, to: SplitResult, context: ssl.SSLContext | None, tls_name: str) -> Connection:
-        """To one of the addresses of a name, and next time to the same one first. Each has its share of the time, for a
-        machine that is down does not even refuse.
+        """Connects to one of the addresses of a name, and tries the same one first next time. Each address has its
+        share of the timeout, because a machine that is down does not refuse the connection.
         """
         loop, port = asyncio.get_running_loop(), _port(to)
         ends_at = loop.time() + _WITHIN_S
@@ -105,7 +105,7 @@ class Dialer:
 
 
 def _parsed(url: str, what: str) -> SplitResult:
-    """The URL is not repeated in the error: it may have a password in it."""
+    """The error does not repeat the URL, which may contain a password."""
     parts = urlsplit(url) if is_address(url) else None
     if parts is None or _is_plain(f"{parts.hostname}{parts.path}") is None:
         raise KubeconfigError(f"the address of the {what} cannot be used; expected http(s)://host:port")

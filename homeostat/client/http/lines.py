@@ -1,15 +1,15 @@
-"""Lines of a stream that comes in pieces."""
+"""Splits a stream of pieces into lines."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 
 _MOST = 1 << 26
-"""Many times what the largest object takes; without an end, a line would fill the memory."""
+"""Many times the size of the largest object. Without a limit, a line could fill the memory."""
 
 
 async def split_lines(chunks: AsyncIterable[bytes], *, most: int = _MOST) -> AsyncIterator[bytes]:
-    """Every line that is whole; what follows the last line break is dropped. A longer one is a `ConnectionError`."""
+    """All complete lines; text after the last line break is dropped. A longer line raises `ConnectionError`."""
     rest: list[bytes] = []
     size = 0
     async for chunk in chunks:

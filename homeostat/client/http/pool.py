@@ -1,9 +1,8 @@
-"""Connections that are kept open between requests: so many at most, and who comes when all are busy waits for a turn.
+"""A bounded pool of connections that are kept open between requests. If all are busy, requests wait.
 
-Promises: the next turn is of who has waited longest; neither the wait for it nor that for an answer is longer than
-`answer_s`, else a `TimeoutError`; a connection whose exchange was broken off, or that was made with a former
-certificate, is not used again; nothing is kept open once it is closed. All answers have the same time, so one timer
-serves them all.
+Promises: waiting requests are served in order; the wait for a connection and for an answer is at most `answer_s`, then
+`TimeoutError`; a connection whose exchange was interrupted, or that was opened with a former certificate, is not used
+again; after `close` nothing is kept open. All answers have the same timeout, so one timer serves them all.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from homeostat.client.http.connection import Connection, Head
 from homeostat.client.http.dialer import Dialer
 
 _KEPT_S = 15.0
-"""Servers close what is idle; what was idle for less is hardly ever closed while a request is on its way."""
+"""Servers close idle connections. One that was idle for less is hardly ever closed during a request."""
 
 
 class Pool:
@@ -60,7 +59,7 @@ class Pool:
         await asyncio.gather(*(each.close() for each in connections))
 
     def _kept(self, context: ssl.SSLContext | None) -> Connection | None:
-        """The one that was used last, so that those too many become old and are closed."""
+        """The connection that was used last, so that superfluous ones become old and are closed."""
         idle, oldest = self._idle, self._loop.time() - _KEPT_S
         while idle and idle[0][2] < oldest:
             idle.popleft()[0].abort()
@@ -77,7 +76,7 @@ class Pool:
             self._timer = self._loop.call_at(deadline, self._look)
 
     def _look(self) -> None:
-        """Gives up what is overdue; who began first is due first."""
+        """Ends overdue exchanges, the oldest first."""
         self._timer = None
         now = self._loop.time()
         for connection, deadline in self._deadlines.items():

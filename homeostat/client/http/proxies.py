@@ -1,4 +1,4 @@
-"""Which proxy stands before an endpoint: the kubeconfig's, or the environment's as other clients read it."""
+"""The proxy of an endpoint: from the kubeconfig, or from the environment as other clients read it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from homeostat.edge.proxies import read_proxies
 
 
 def proxy_of(endpoint: Endpoint, environ: Mapping[str, str] = os.environ) -> str:
-    """The kubeconfig's comes first; this machine itself is reached directly unless the kubeconfig says otherwise."""
+    """The proxy of the kubeconfig comes first. Loopback is reached directly unless the kubeconfig has a proxy."""
     if endpoint.proxy:
         return endpoint.proxy
     parts = urlsplit(endpoint.server)
     proxy = read_proxies(environ).proxy_for(parts.scheme, parts.hostname or "")
     if proxy and not is_address(proxy):
-        # It may have a password in it, so it is not told.
+        # Not shown, because it may contain a password.
         name = f"{parts.scheme}_proxy"
         raise KubeconfigError(f"the variable {name} names no proxy that is supported; expected http://host:port")
     return proxy

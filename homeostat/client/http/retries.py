@@ -1,14 +1,14 @@
-"""Sends a request again where that is safe and the server may be better by then.
+"""Retries a request if that is safe.
 
 | what came back | sent again |
 |---|---|
-| 429, and 503 with Retry-After | any request: the server has not taken it up |
-| 500, 502, 503, 504 without it | reads: of a write nobody knows whether it was done |
-| no connection | any request: the server has seen nothing of it |
-| a connection that broke | reads |
+| 429, and 503 with Retry-After | any request: the server has not processed it |
+| 500, 502, 503, 504 without it | reads: it is unknown whether a write was done |
+| no connection | any request: the server has not seen it |
+| a lost connection | reads |
 
-Bounded in attempts and in time: the last answer is handed on. A server that asks for more patience than is left is not
-asked again. Watches are not: whoever follows one knows from where to go on.
+The number of attempts and the time are bounded; then the last answer is returned. There is no retry if Retry-After is
+longer than the remaining time. Watches are not retried here: their reader knows where to resume.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST_DIGITS = 9
 
 
 def parse_retry_after(text: str | None) -> float | None:
-    """Seconds; None for no header, and for the date form, which no Kubernetes API sends."""
+    """Seconds; None without the header, and for a date, which no Kubernetes API sends."""
     if text is None or not text.strip().isdecimal() or len(text.strip()) > _LONGEST_DIGITS:
         return None
     return float(text)
@@ -36,7 +36,7 @@ def parse_retry_after(text: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long. The wait between attempts doubles from `first_s`, up to `longest_s`."""
+    """Limits of retries. The delay doubles from `first_s` up to `longest_s`."""
 
     attempts: int = 6
     total_s: float = 60.0
@@ -44,7 +44,7 @@ class Patience:
     longest_s: float = 10.0
 
     def wait_s(self, failures: int, told_s: float | None, chance: float) -> float:
-        """Never less than the server asked for, and spread: `chance` is uniform in [0, 1)."""
+        """The delay, at least Retry-After, with jitter: `chance` is uniform in [0, 1)."""
         if told_s is not None:
             return told_s + chance * self.first_s
         return Backoff(self.first_s, self.longest_s, spread=0.5).delay_s(failures, 1.0 - chance)
@@ -63,7 +63,7 @@ def is_worth_another(method: str, outcome: Response | UnreachableError) -> bool:
 
 
 class Retrying:
-    """A transport around another one. Clock, sleep and chance are passed in, so tests take no time."""
+    """A transport that wraps another one. Clock, sleep and chance are passed in for tests."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Retrying:
     def _wait_s(
         self, method: str, outcome: Response | UnreachableError, failures: int, deadline: float
     ) -> float | None:
-        """None where it is not to be sent again."""
+        """The delay before the next attempt; None for no retry."""
         if failures >= self._patience.attempts or not is_worth_another(method, outcome):
             return None
         told_s = outcome.retry_after_s if isinstance(outcome, Response) else None

@@ -1,4 +1,4 @@
-"""Whom an endpoint is believed to be, and which certificate is shown to it."""
+"""The TLS context for an endpoint: the trusted authority and the client certificate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from homeostat.edge.tls.context import client_context
 
 
 class Trust:
-    """Makes TLS contexts, and keeps the newest: certificates change rarely. Blocking when it is made."""
+    """Creates TLS contexts and keeps the newest, because certificates change rarely. Its creation blocks."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -20,7 +20,7 @@ class Trust:
         self._context = make_context(endpoint, *self._shown) if self._is_tls else None
 
     async def context(self, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext | None:
-        """The context that shows this certificate; None where nothing is encrypted."""
+        """The context with this client certificate; None for a plain connection."""
         if self._context is None:
             return None
         if self._shown != (certificate, key):

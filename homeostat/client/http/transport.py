@@ -1,11 +1,10 @@
-"""Carries requests to a Kubernetes API over HTTP: pooled connections, the endpoint's trust and credential.
+"""The HTTP transport to a Kubernetes API: pooled connections, TLS and credentials of the endpoint.
 
-Promises: redirects are not followed, so a credential goes to the server of the endpoint and to no other; a credential
-that was refused is shown once more if it can be renewed; every wait has an end; whatever keeps an answer from arriving
-is an `UnreachableError`. Requests share a bounded pool and wait for their turn in it; a stream has a connection of its
-own, so that watches cannot starve requests. What the server warns of is handed to `on_warning` as it comes. Answers are
-not compressed: between a controller and its server the CPU is dearer than the line. HEAD, which has no use here, is not
-spoken.
+Promises: redirects are not followed, so a credential is sent to the server of the endpoint only; after a 401 the
+request is repeated once if the credential can be renewed; every wait has a timeout; a missing answer is an
+`UnreachableError`. Requests share a bounded pool; a stream has its own connection, so that watches cannot starve
+requests. Warnings of the server are passed to `on_warning`. Answers are not compressed, because between a controller
+and its server CPU time is scarcer than bandwidth. HEAD is not supported.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _is_value = re.compile(r"[\t -~\x80-\xff]*").fullmatch
 
 
 class HttpTransport:
-    """Implements `Transport`; made by `open_transport`."""
+    """Implements `Transport`; created by `open_transport`."""
 
     def __init__(
         self,
@@ -129,7 +128,7 @@ class HttpTransport:
         self, method: str, target: str, shown: Shown, accept: str, content_type: str = "", body: bytes = b""
     ) -> bytes:
         if method not in _METHODS:
-            raise BadRequestError(f"{method!r} is not a method that is spoken here")
+            raise BadRequestError(f"method {method!r} is not supported")
         key = (accept, content_type, shown.token)
         head = self._heads.get(key) or self._head(key)
         length = "" if method == "GET" and not body else f"Content-Length: {len(body)}\r\n"
@@ -189,7 +188,7 @@ async def open_transport(
     connections: int = 64,
     on_warning: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[HttpTransport]:
-    """A transport to the endpoint. A stream that says nothing for `silence_s` is given up."""
+    """A transport to the endpoint. A stream without data for `silence_s` is closed."""
     dialer = Dialer(endpoint.server, tls_name=endpoint.tls_server_name, proxy=proxy_of(endpoint))
     pool = Pool(dialer, connections=connections, answer_s=answer_s)
     try:

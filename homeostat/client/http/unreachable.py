@@ -1,4 +1,4 @@
-"""Why no answer came, in words for people."""
+"""The reason of a failed request, as text for people."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A report as JUnit XML, as CI systems list test results: a suite for each summary, a failed case for each finding.
 
-A summary without findings is one case that passed. Unreadable places are a suite of errors.
+A summary without findings is one case that passed, or was skipped if nothing was checked. Unreadable places are a suite
+of errors.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from homeostat.objects.report.report import Entry, Problem, Report
 
 
 def render(report: Report) -> str:
-    origins: dict[str, list[Entry]] = {each.title: [] for each in report.summaries}
+    named = {each.origin for each in report.entries}
+    # A cluster with findings has them under its policies, and has not passed.
+    shown = [each for each in report.summaries if not each.findings or each.title in named]
+    origins: dict[str, list[Entry]] = {each.title: [] for each in shown}
+    unchecked = {each.title for each in shown if not each.subjects}
     for entry in report.entries:
         origins.setdefault(entry.origin, []).append(entry)
-    suites = [_suite(title, map(_failed, entries), failures=len(entries)) for title, entries in origins.items()]
+    suites = [
+        _suite(title, map(_failed, entries), failures=len(entries), is_skipped=title in unchecked)
+        for title, entries in origins.items()
+    ]
     if report.problems:
         suites.append(_suite("unreadable", map(_unreadable, report.problems), errors=len(report.problems)))
     tests = sum(max(len(entries), 1) for entries in origins.values()) + len(report.problems)
@@ -25,10 +33,12 @@ def render(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {total}>\n{body}</testsuites>\n'
 
 
-def _suite(title: str, cases: Iterable[str], *, failures: int = 0, errors: int = 0) -> str:
+def _suite(title: str, cases: Iterable[str], *, failures: int = 0, errors: int = 0, is_skipped: bool = False) -> str:
     name = _attribute(title)
-    shown = "".join(cases) or f"    <testcase classname={name} name={name}/>\n"
-    counts = f'tests="{max(failures + errors, 1)}" failures="{failures}" errors="{errors}"'
+    outcome = '><skipped message="nothing checked"/></testcase>' if is_skipped else "/>"
+    shown = "".join(cases) or f"    <testcase classname={name} name={name}{outcome}\n"
+    skipped = ' skipped="1"' if is_skipped else ""
+    counts = f'tests="{max(failures + errors, 1)}" failures="{failures}" errors="{errors}"{skipped}'
     return f"  <testsuite name={name} {counts}>\n{shown}  </testsuite>\n"
 
 

@@ -46,6 +46,7 @@ FACES = (
             "LDAP_URL",
         ),
         check="homeostat.web.identity.settings:check_settings",
+        sign_in="/dashboard/login/once",
         opened_by=("LDAP_SYNC_INTERVAL",),
     ),
 )

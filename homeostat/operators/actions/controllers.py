@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from homeostat.objects.kind import Kind
@@ -30,6 +30,8 @@ from homeostat.runtime.setup import Setup
 log = logging.getLogger(__name__)
 
 _RECONCILE_TIMEOUT_S = 2 * 3600.0
+_SYNC_WITHIN_S = 10.0
+_MOST_NAMED = 10
 _AFTER_CHANGES_S = 0.001
 """A small delay: the queue serves resources that somebody has just changed first."""
 
@@ -52,6 +54,12 @@ class _ResourceControl:
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
         )
+
+    def plugin_of(self, resource: Resource, dependencies: Dependencies) -> str:
+        from homeostat.operators.actions.runs.jobs import effective_action
+
+        spec = kept_by(self.versions, resource.metadata.labels)
+        return effective_action(resource, spec.action, claimed=dependencies.claims.get(spec.name, "")).plugin
 
     def change(self, versions: Versions) -> None:
         if versions != self.versions:
@@ -88,10 +96,35 @@ class ResourceControls:
                 await self._wait()
             dependencies = await stack.enter_async_context(open_in_setup(self._setup, self._settings))
             stack.push_async_callback(self._close)
+            await self._arrange(versions_in_force(self._types), dependencies)
+            await self._report_disabled(dependencies)
             self._changed.set()
             while True:
                 await self._wait()
                 await self._arrange(versions_in_force(self._types), dependencies)
+
+    async def _report_disabled(self, dependencies: Dependencies) -> None:
+        """Logs at the start which resources will fail because their plugin is disabled, and how to enable it."""
+        if not dependencies.plugins.off:
+            return
+        failing: dict[str, list[str]] = {}
+        for control in list(self._controls.values()):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SYNC_WITHIN_S):
+                    await control.controller.informer.synced()
+            for each in control.controller.informer.cache:
+                plugin = control.plugin_of(each, dependencies)
+                if plugin in dependencies.plugins.off:
+                    failing.setdefault(plugin, []).append(f"{each.metadata.namespace}/{each.metadata.name}")
+        for plugin, names in sorted(failing.items()):
+            shown = ", ".join(sorted(names)[:_MOST_NAMED])
+            fields = {
+                "plugin": plugin,
+                "count": len(names),
+                "resources": shown,
+                "reason": dependencies.plugins.off[plugin],
+            }
+            log.warning("resources will fail: their plugin is disabled", extra=fields)
 
     async def _wait(self) -> None:
         await self._changed.wait()

@@ -64,7 +64,7 @@ class Observer:
 
     async def _observe(self, key: Key, policy: Policy) -> World:
         now = self._now()
-        policy_results = self._results.open(key, policy.spec)
+        policy_results = await self._results.open(key, policy.spec)
         evaluator = policy_results.evaluator
         if policy.is_terminating or not isinstance(evaluator, Evaluator):
             return World(now, evaluator, has_series=key in self._series)

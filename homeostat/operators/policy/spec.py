@@ -6,7 +6,7 @@ beyond the original. Pure data: the module that reads a field documents its mean
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -20,6 +20,11 @@ Scoring = Literal["plain", "severity"]
 AdmissionMode = Literal["deny", "warn", "off", "auto"]
 Pin = Literal["tag", "digest"]
 Amount = Literal["cpuRequest", "cpuLimit", "memoryRequest", "memoryLimit"]
+
+MOST_EXPRESSIONS: Final = 20
+MOST_VALUES: Final = 100
+MOST_REGISTRIES: Final = 500
+"""Whoever may declare a policy shall not hold up those who evaluate it."""
 
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Interval = Annotated[int, Meta(ge=1, le=86400)]
@@ -117,14 +122,14 @@ class Thresholds(Part, frozen=True, kw_only=True):
 class MatchExpression(Part, frozen=True, kw_only=True):
     key: Label
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    values: tuple[Label, ...] = ()
+    values: Annotated[tuple[Label, ...], Meta(max_length=MOST_VALUES)] = ()
 
 
 class Selector(Part, frozen=True, kw_only=True):
     """A LabelSelector of Kubernetes."""
 
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[MatchExpression, ...] = ()
+    match_labels: Annotated[dict[str, str], Meta(max_length=MOST_EXPRESSIONS)] = {}
+    match_expressions: Annotated[tuple[MatchExpression, ...], Meta(max_length=MOST_EXPRESSIONS)] = ()
 
 
 class Exemption(Part, frozen=True, kw_only=True):
@@ -138,9 +143,13 @@ class Exemption(Part, frozen=True, kw_only=True):
         Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None,
         _doc("When the exemption ends. Without it, the exemption never ends."),
     ] = None
-    checks: Annotated[tuple[Text, ...], _doc("Types of checks, such as latest_tag, or names of rules.")] = ()
-    names: Annotated[tuple[Text, ...], _doc("Patterns that match the names of Pods or workloads.")] = ()
-    containers: Annotated[tuple[Text, ...], _doc("Names of containers.")] = ()
+    checks: Annotated[
+        tuple[Text, ...], Meta(max_length=MOST_VALUES), _doc("Types of checks, such as latest_tag, or names of rules.")
+    ] = ()
+    names: Annotated[
+        tuple[Text, ...], Meta(max_length=MOST_VALUES), _doc("Patterns that match the names of Pods or workloads.")
+    ] = ()
+    containers: Annotated[tuple[Text, ...], Meta(max_length=MOST_VALUES), _doc("Names of containers.")] = ()
     selector: Annotated[Selector | None, _doc("Labels of Pods.")] = None
 
 
@@ -229,7 +238,9 @@ class PolicySpec(Part, frozen=True, kw_only=True):
     forbid_privileged: Annotated[bool | None, _doc("No container may be privileged.")] = None
     forbid_host_path: Annotated[bool | None, _doc("No Pod may mount a path of its node.")] = None
     allowed_registries: Annotated[
-        tuple[Text, ...], _doc("Registries, or paths in registries, that images may come from.")
+        tuple[Text, ...],
+        Meta(max_length=MOST_REGISTRIES),
+        _doc("Registries, or paths in registries, that images may come from."),
     ] = ()
     require_image_pin: Annotated[Pin | None, _doc("Every image must have a digest, or at least a tag.")] = None
     min_replicas: Annotated[

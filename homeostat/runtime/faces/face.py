@@ -15,7 +15,7 @@ prefix until the first request for it arrives, and only then is its app opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -32,6 +32,7 @@ PORT: Final = 8000
 """The port that the faces of a process share by default."""
 
 C = TypeVar("C", bound=Collector)
+Redeem = Callable[[str], Awaitable[str]]
 
 
 class Figures:
@@ -66,6 +67,8 @@ class Surroundings:
     private: PrivateSecrets = field(repr=False)
     """Secrets that the app keeps for itself, out of reach of its users."""
     figures: Figures
+    redeem: Redeem | None = None
+    """Exchanges a one-time code for a bearer token of an administrator; empty for an invalid code."""
 
 
 Open = Callable[[Surroundings], AbstractAsyncContextManager[Handler]]
@@ -105,6 +108,8 @@ class Face:
     settings: tuple[str, ...] = ()
     """The environment variables that `check` validates. It is called at the start, if one of them is set."""
     check: Check | str | None = None
+    sign_in: str = ""
+    """The path of the page that takes a one-time code as `?code=`; printed with a code when a plane starts."""
     opened_by: tuple[str, ...] = ()
     """Environment variables of which each opens the face at the start, because it then works without requests."""
 

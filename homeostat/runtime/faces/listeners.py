@@ -89,12 +89,9 @@ def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
 
 def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:
     """The name of the face with the longest prefix of the path; empty for none."""
-    rest = path
-    while rest:
-        if (name := prefixes.get(rest)) is not None:
-            return name
-        rest = rest.rpartition("/")[0]
-    return prefixes.get("/", "")
+    found = (each for each in prefixes if path == each or path.startswith(f"{each}/"))
+    longest = max(found, key=len, default="")
+    return prefixes.get(longest) or prefixes.get("/", "")
 
 
 def prefixes_of(faces: Iterable[Face]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
 from homeostat.runtime.control.failure_conditions import sole_error
-from homeostat.runtime.faces.face import Surroundings
+from homeostat.runtime.faces.face import Redeem, Surroundings
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events
@@ -76,6 +76,7 @@ async def open_rest(
     identity: Callable[[], str] = lambda: "",
     leases: str = "",
     figures: RestFigures | None = None,
+    redeem: Redeem | None = None,
 ) -> AsyncIterator[Handler]:
     """Opens the whole API inside the block. Raises `SettingError` for an invalid environment variable."""
     figures = figures or RestFigures()
@@ -103,7 +104,7 @@ async def open_rest(
             if leases:
                 await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
-            dashboard = Dashboard(face, log_in=people.log_in)
+            dashboard = Dashboard(face, log_in=people.log_in, redeem=redeem)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
             yield rest_app(face, more=pages, figures=figures)
@@ -129,6 +130,7 @@ async def serve_rest(
     identity: Callable[[], str] = lambda: "",
     leases: str = "",
     figures: RestFigures | None = None,
+    redeem: Redeem | None = None,
 ) -> AsyncIterator[Server]:
     """Serves inside the block, and finishes current requests at its end. Raises `OSError` if it cannot listen, and the
     errors of `open_rest`.
@@ -142,6 +144,7 @@ async def serve_rest(
         identity=identity,
         leases=leases,
         figures=figures,
+        redeem=redeem,
     ) as app:
         server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
         try:
@@ -162,6 +165,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
         identity=surroundings.identity,
         leases=surroundings.leases,
         figures=surroundings.figures.once(RestFigures),
+        redeem=surroundings.redeem,
     ) as app:
         yield app
 

@@ -1,14 +1,16 @@
 """The policies that apply at admission: watched, and compiled when they change rather than for each Pod.
 
-An invalid policy evaluates no Pod; it is kept to report that. A policy that is being deleted no longer applies.
+An invalid policy evaluates no Pod; it is kept to report that. A policy that is being deleted no longer applies. A
+large policy is compiled in a thread by `run`; until then its former version applies.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Never, TypeVar
 
 from homeostat.objects.kind import NAMESPACE, Kind
 from homeostat.operators.policy.api import (
@@ -17,6 +19,7 @@ from homeostat.operators.policy.api import (
     ClusterDevOpsPolicy,
     DevOpsPolicy,
 )
+from homeostat.operators.policy.compiling import compile_aside, is_small
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.engine.stalled import StalledPolicy
@@ -41,6 +44,9 @@ class ActivePolicies:
         self._namespaces = informers.get(_source(NAMESPACE, is_metadata_only=True), Namespace)
         self._by_namespace: dict[str, dict[str, Evaluator]] = {}
         self._stalled: dict[str, dict[str, StalledPolicy]] = {}
+        self._large: dict[tuple[str, str], PolicyChange] = {}
+        """Policies that are still to be compiled, by namespace and name."""
+        self._has_large, self._was_known = asyncio.Event(), False
         self._watchers = (policies.watcher, cluster.watcher, self._namespaces.watcher)
         policies.add_handler(self._changed)
         cluster.add_handler(self._changed)
@@ -49,7 +55,21 @@ class ActivePolicies:
     @property
     def is_known(self) -> bool:
         """Whether all policies are loaded: until then, a policy that is not found may exist."""
-        return all(each.synced.is_set() for each in self._watchers)
+        if not self._was_known:
+            self._was_known = all(each.synced.is_set() for each in self._watchers) and not self._large
+        return self._was_known
+
+    async def run(self) -> Never:
+        """Compiles large policies, one after the other."""
+        while True:
+            await self._has_large.wait()
+            self._has_large.clear()
+            while self._large:
+                key, change = next(iter(self._large.items()))
+                compiled = None if change.new is None else await compile_aside(change.new.spec, name=_title(change))
+                if self._large.get(key) is change:
+                    del self._large[key]
+                    self._replace(change, compiled)
 
     def knows(self, namespace: str) -> bool:
         return self._namespaces.cache.knows("", namespace)
@@ -84,14 +104,30 @@ class ActivePolicies:
         old, new = change.old, change.new
         if old is not None and new is not None and old.spec == new.spec and old.is_terminating == new.is_terminating:
             return
-        name = change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
-        compiled = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
-        stalled = StalledPolicy(new.spec, compiled, name=name) if new and isinstance(compiled, Fault) else None
+        key = (change.namespace, change.name)
+        self._large.pop(key, None)
+        if new is None or new.is_terminating:
+            self._replace(change, None)
+        elif is_small(new.spec):
+            self._replace(change, compile_policy(new.spec, name=_title(change)))
+        else:
+            self._large[key] = change
+            self._has_large.set()
+
+    def _replace(self, change: PolicyChange, compiled: Evaluator | Fault | None) -> None:
+        new = change.new
+        stalled = (
+            StalledPolicy(new.spec, compiled, name=_title(change)) if new and isinstance(compiled, Fault) else None
+        )
         _replace(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
         _replace(self._stalled, change, stalled)
         if stalled is not None:
             fields = {"namespace": change.namespace, "policy": change.name, "reason": str(stalled.fault)}
             log.warning("policy is invalid; at admission it denies nothing", extra=fields)
+
+
+def _title(change: PolicyChange) -> str:
+    return change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
 
 
 def _replace(places: dict[str, dict[str, Compiled]], change: PolicyChange, policy: Compiled | None) -> None:

@@ -156,7 +156,10 @@ async def serve_admission(
     context = certificate.context if certificate is not None else None
     server = await serve(routes, host=host, port=port, ssl=context, limits=limits)
     async with asyncio.TaskGroup() as tasks:
-        following = [tasks.create_task(informers.run())]
+        following: list[asyncio.Task[object]] = [
+            tasks.create_task(informers.run()),
+            tasks.create_task(policies.run()),
+        ]
         if certificate is not None:
             following.append(tasks.create_task(certificate.follow()))
         if renewal is not None:

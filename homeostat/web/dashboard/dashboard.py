@@ -18,11 +18,13 @@ from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
+from homeostat.runtime.faces.face import Redeem
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.listing import Listing
 from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.once import OnceLoginPage
 from homeostat.web.dashboard.overview import Overview
 from homeostat.web.dashboard.phase_counts import PhaseCounts
 from homeostat.web.dashboard.policies import Policies
@@ -31,7 +33,7 @@ from homeostat.web.dashboard.resource import ResourcePage
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
-from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
+from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unknown
 from homeostat.web.kit.routing import Add
 from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.session import is_own_page, with_token
@@ -42,9 +44,12 @@ Effect = Callable[[Visit], Awaitable[str]]
 
 
 class Dashboard:
-    def __init__(self, face: Face, *, log_in: LogIn) -> None:
+    """`redeem` exchanges the code of a one-time link for a token; None if there are no such links."""
+
+    def __init__(self, face: Face, *, log_in: LogIn, redeem: Redeem | None = None) -> None:
         self._face, self._static = face, Static()
         self._login = LoginPage(face, log_in, self._static)
+        self._once = OnceLoginPage(redeem, self._static) if redeem is not None else None
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
@@ -61,6 +66,10 @@ class Dashboard:
         add("POST", f"{ROOT}/login", self._login.take)
         add("POST", f"{ROOT}/logout", self._log_out)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
+        add("GET", f"{ROOT}/{{path:path}}", self._page(_not_found))
+        if self._once is not None:
+            add("GET", f"{ROOT}/login/once", self._once.show)
+            add("POST", f"{ROOT}/login/once", self._once.take)
 
     def _page(self, view: View) -> Handle:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
@@ -114,6 +123,10 @@ class Dashboard:
         page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
         return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)
+
+
+async def _not_found(visit: Visit) -> Page:
+    raise unknown(f"There is no page {visit.request.path}.")
 
 
 def _refused(error: RefusalError | ApiError | UnreachableError) -> RefusalError:

@@ -26,6 +26,7 @@ from homeostat.web.kit.session import is_own_page, is_token, with_token
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
 """`/api/v1/auth/login` of the REST API."""
+ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _MOST_FIELDS: Final = 20
 
 
@@ -94,7 +95,12 @@ def _content(place: str, problem: str) -> Markup:
     holder = (
         el("h2", "Or with a token"),
         _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
-        el("p", "Create one with ", el("code", "homeostat token create NAME"), class_="note"),
+        el(
+            "p",
+            "For an administrator, on the machine of the control plane: ",
+            el("code", ADMIN_TOKEN),
+            class_="note",
+        ),
     )
     return el(
         "div",

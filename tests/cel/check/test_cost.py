@@ -35,6 +35,8 @@ EXPENSIVE: list[tuple[str, dict[str, Any]]] = [
     ("x.all(a, x.all(b, a == b || true))", {"x": LONG}),
     ("l.all(a, s.matches('^(a+)+b$') || true)", {"l": LONG, "s": "a" * 10_000}),
     ("s.findAll('a|b|c|d|e|f|g').size() > 0", {"s": "a" * 1_000_000}),
+    ("s.findAll('a').size() > 0", {"s": "a" * 100_000}),
+    ("s.find('b') == 'b'", {"s": "a" * 100_000 + "b"}),
     ("l.all(a, s.replace('a', s).size() > 0)", {"l": LONG, "s": "a" * 5_000}),
     ("s.replace('', s).replace('', s).size() > 0", {"s": "a" * 5_000}),
     ("l.all(a, s.contains(s + 'b') || true)", {"l": LONG, "s": "a" * 10_000}),

@@ -75,7 +75,7 @@ def test_a_built_in_kind_is_explained(lamps: Cli, words: list[str], line: str) -
     ("words", "error"),
     [
         (["lamps.spec.color"], 'Lamp.spec has no field "color"; did you mean "colour"?'),
-        (["lamps.spec.nothing"], "it has: colour, bulbs, labels"),
+        (["lamps.spec.nothing"], "it has: bulbs, colour, labels"),
         (["lmps"], 'did you mean "lamps"?'),
         (["lamps", "--api-version", "example.com/v2"], "it has: example.com/v1"),
     ],

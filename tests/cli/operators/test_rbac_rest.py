@@ -109,7 +109,15 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
     async with manager.running(), acting_as(api, space, ACCOUNT) as client:
         own = client.over(lambda transport: Noting(transport, used, refused))
         private = NamespaceSecrets(own, space)
-        async with serve_rest(own, private, namespace=space, environment=ADMIN, is_open=False, leases=space) as server:
+        async with serve_rest(
+            own,
+            private,
+            namespace=space,
+            environment=ADMIN,
+            is_open=False,
+            leases=space,
+            identity=lambda: manager.identity,
+        ) as server:
             nobody = Caller(f"http://127.0.0.1:{server.port}", session)
             admin = await eventually(lambda: nobody.login("admin", "correct horse"))
             await keep_people(admin, nobody)

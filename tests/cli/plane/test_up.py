@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -165,3 +166,34 @@ def test_what_cannot_be_served_is_refused(cli: Cli, arguments: list[str], code: 
     ended = cli("up", "--port", "0", *arguments)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
+
+
+def welcome_of(up: Up) -> list[str]:
+    """All of it."""
+    assert up.process.stdout is not None
+    found = list(up.welcome)
+    while not found[-1].startswith("  end it"):
+        found.append(up.process.stdout.readline().rstrip("\n"))
+    return found
+
+
+def test_a_start_prints_a_link_that_signs_in_once(cli: Cli) -> None:
+    with running(cli, "--operators", "actions") as up:
+        line = next(each for each in welcome_of(up) if each.startswith("  sign in"))
+        link = urlsplit(line.split()[-1])
+        assert link.hostname == "127.0.0.1"
+        form, headers = link.query, {"Content-Type": "application/x-www-form-urlencoded"}
+        statuses = []
+        for _ in range(2):
+            connection = http.client.HTTPSConnection("127.0.0.1", link.port or 0, context=trust(up), timeout=60)
+            connection.request("POST", link.path, form, headers)
+            answer = connection.getresponse()
+            cookie = answer.getheader("Set-Cookie") or ""
+            statuses.append((answer.status, "; Secure" in cookie))
+            connection.close()
+        assert statuses == [(303, True), (403, False)]
+
+
+def test_an_open_start_prints_no_link(cli: Cli) -> None:
+    with running(cli, "--operators", "actions", "--open") as up:
+        assert not [each for each in welcome_of(up) if each.startswith("  sign in")]

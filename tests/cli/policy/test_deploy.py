@@ -151,6 +151,13 @@ def test_every_document_parses(cli: Cli, arguments: tuple[str, ...], kinds: int)
     assert cli.here("policy", "deploy", *arguments, "-o", "json").json["items"] == documents
 
 
+def test_a_single_replica_has_no_budget_that_would_block_the_drain_of_its_node(cli: Cli) -> None:
+    for arguments in (("all",), ("deployments",)):
+        printed = cli.here("policy", "deploy", *arguments, "--replicas", "1").out
+        kinds = {each["kind"] for each in yaml.load_all(printed.encode())}
+        assert ("Deployment" in kinds, "PodDisruptionBudget" in kinds) == (True, False)
+
+
 @pytest.mark.parametrize("options", [(), ("--read-only",)], ids=["enforces", "reads"])
 def test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding(
     cli: Cli, options: tuple[str, ...]

@@ -22,7 +22,7 @@ def test_a_user_applies_looks_and_deletes(typed: Cli, shelf: Shelf, tmp_path: Pa
     assert shelf.items["one"] == {"name": "one", "size": 3, "label": "plain"}
     assert typed("resource", "outputs", "crate/one", "--key", "size").out == "3\n"
     gone = typed("resource", "delete", "crate/one", "--wait")
-    assert (gone.code, gone.out.splitlines()) == (0, ["crate/one deleted", "crate/one is gone"])
+    assert (gone.code, gone.out.splitlines()) == (0, ["crate/one marked for deletion", "crate/one is gone"])
     assert shelf.items == {}
 
 

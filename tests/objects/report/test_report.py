@@ -149,8 +149,24 @@ def test_junit_has_a_suite_for_each_policy_and_a_case_for_each_violation() -> No
     assert (root[2][0][0].tag, root[2][0].get("name")) == ("error", "bad.yaml:4")
 
 
+def test_junit_of_a_cluster_whose_policies_have_violations_is_not_a_case_that_passed() -> None:
+    cluster = Summary(title="staging", score=83, classification="Healthy", subjects=3, findings=1)
+    clean = Summary(title="production", score=100, classification="Healthy", subjects=3, findings=0)
+    root = ElementTree.fromstring(junit.render(Report((ENTRY,), (cluster, clean))))
+    assert [(each.get("name"), each.get("failures")) for each in root] == [("production", "0"), ("default/strict", "1")]
+    assert (root.get("tests"), root.get("failures")) == ("2", "1")
+
+
+def test_junit_of_a_policy_that_checked_nothing_is_skipped() -> None:
+    nothing = Summary(title="default/strict", classification="Nothing checked", subjects=0, findings=0)
+    (suite,) = ElementTree.fromstring(junit.render(Report(summaries=(nothing,))))
+    ((case,),) = [list(suite)]
+    assert (suite.get("tests"), suite.get("skipped"), [each.tag for each in case]) == ("1", "1", ["skipped"])
+
+
 def test_junit_of_a_policy_without_violations_is_a_case_that_passed() -> None:
-    (suite,) = ElementTree.fromstring(junit.render(Report(summaries=(SCORE,))))
+    clean = msgspec.structs.replace(SCORE, findings=0)
+    (suite,) = ElementTree.fromstring(junit.render(Report(summaries=(clean,))))
     assert (suite.get("tests"), suite.get("failures"), len(suite[0])) == ("1", "0", 0)
 
 

@@ -8,6 +8,7 @@ import stat
 import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,3 +173,23 @@ async def test_a_schema_is_held_to(tmp_path: Path) -> None:
         wrong["spec"] = {"text": 7}
         with pytest.raises(ApiError, match=r"spec\.text"):
             await plane.client.create(NOTES, wrong)
+
+
+async def test_a_start_without_programs_names_the_resources_that_will_fail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_plane(tmp_path) as plane:
+        await plane.client.create(TYPES, note_type(tmp_path))
+        await eventually(lambda: plane.client.get(f"{TYPES}/note"), is_ready)
+        for name in ("a", "b"):
+            await plane.client.create(NOTES, note(name, "hello"))
+            await eventually(lambda name=name: plane.client.get(f"{NOTES}/{name}"), is_ready)  # type: ignore[misc]
+    with caplog.at_level(logging.WARNING):
+        async with open_plane(tmp_path, HOMEOSTAT_ALLOW_PROGRAMS="false"):
+            (record,) = await eventually(lambda: _warnings(caplog))
+    assert (record.plugin, record.count, record.resources) == ("command", 2, "default/a, default/b")
+    assert "--allow-programs" in record.reason
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[Any]:
+    return [each for each in caplog.records if each.message.startswith("resources will fail")]

@@ -102,3 +102,20 @@ def test_a_path_that_no_face_answers_leads_nowhere() -> None:
 
 def test_a_face_that_is_not_there_may_be_switched_off() -> None:
     assert arrange([], FaceChoice(without=frozenset({"rest"}))) == []
+
+
+class Counting(dict[str, str]):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        Counting.asked += 1
+        return super().get(key, default)
+
+
+def test_a_path_of_many_segments_is_no_more_work_than_a_short_one() -> None:
+    Counting.asked = 0
+    prefixes = Counting({"/api": "rest", "/api/v1/deep": "deep", "/": "rest"})
+    assert by_prefix("/api" + "/a" * 8000, prefixes) == "rest"
+    assert Counting.asked < 10

@@ -240,3 +240,11 @@ async def test_a_stalled_policy_is_counted_and_logged(webhook: Webhook, caplog: 
     }
     await webhook.client.merge(DEVOPS_POLICY.kind.path("default", "main"), {"spec": {"rules": None}})
     await eventually(webhook.metrics, lambda found: "webhook_stalled_policies 1.0" in found)
+
+
+async def test_a_large_policy_is_compiled_beside_and_then_applies(webhook: Webhook) -> None:
+    rules = [{"name": f"r{at}", "expression": "object.kind == 'Pod'" + " && true" * 200} for at in range(20)]
+    await webhook.declare({"rules": [*rules, {"name": "no", "expression": "false", "message": "never"}]})
+    assert await webhook.denies(GOOD) == "Denied by DevOpsPolicy: never (policy main)"
+    await webhook.client.merge(DEVOPS_POLICY.kind.path("default", "main"), {"spec": {"rules": None}})
+    await webhook.allows(GOOD)

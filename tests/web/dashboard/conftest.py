@@ -66,7 +66,14 @@ async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     """For those who sign in; `ADMIN` may."""
     monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
     async with (
-        serve_rest(plane.client, plane.private, namespace="default", environment=ADMIN, is_open=False) as server,
+        serve_rest(
+            plane.client,
+            plane.private,
+            namespace="default",
+            environment=ADMIN,
+            is_open=False,
+            redeem=plane.sign_in.redeem,
+        ) as server,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 
+from click.testing import CliRunner
+
+from homeostat.cli.plane.token import command as token_command
+from homeostat.plane import Plane
+from homeostat.testing.eventually import eventually
 from tests.web.dashboard.conftest import NOTE_TYPE
 from tests.web.dashboard.site import Page, Site, note
 
@@ -102,3 +108,28 @@ async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
     proof = page.document.one("input", name="proof").attributes["value"]
     assert (await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=reader)).status == 403
     assert (await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=admin)).status == 403
+
+
+async def test_the_hint_of_the_login_leads_to_a_token_that_sees_something(guarded: Site, plane: Plane) -> None:
+    words = shlex.split((await guarded.open("/login")).document.one("code").text)
+    assert words[:3] == ["homeostat", "token", "create"]
+    done = CliRunner().invoke(token_command, ["create", *words[3:], "--data", str(plane.settings.data)])
+    assert done.exit_code == 0, done.output
+    form = {"token": done.stdout.strip()}
+    page = await eventually(lambda: guarded.send("/login", form), lambda page: page.status == 303)
+    shown = await guarded.open(Cookie=page.headers["Set-Cookie"].partition(";")[0])
+    assert "Policies" in shown.document.one("nav").text
+
+
+async def test_a_page_that_does_not_exist_is_a_page(site: Site) -> None:
+    for path in ("/nope", "/resources/1/nope", "/static/x"):
+        page = await site.open(path)
+        assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+        assert "There is no page /dashboard" in page.text
+        assert "Overview" in page.document.one("nav").text
+
+
+async def test_the_path_of_a_missing_page_is_escaped(site: Site) -> None:
+    page = await site.open("/%3Cscript%3Ealert(1)%3C/script%3E")
+    assert page.status == 404
+    assert "<script>alert" not in page.source

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
 from tests.web.dashboard.site import Site, note
@@ -122,6 +123,29 @@ async def test_somebody_signs_in_where_they_wanted_to_go_and_out(guarded: Site, 
     await expect(tab).to_have_url(f"{guarded.url}/dashboard/login")
     await tab.goto(f"{guarded.url}/dashboard")
     await expect(tab.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+async def test_a_lost_connection_is_seen_wherever_the_page_is_scrolled_to(
+    site: Site, tab: Page, troubles: list[str]
+) -> None:
+    for number in range(40):
+        await site.declare("/resources", note(f"n-{number}"))
+    await tab.goto(f"{site.url}/dashboard/resources")
+    notice = tab.locator("#live")
+    await expect(notice).to_have_text("Live")
+    assert await tab.evaluate("document.body.scrollHeight > 2 * window.innerHeight")
+    await tab.route("**/dashboard/**", lambda route: route.abort())
+    await expect(notice).to_contain_text("No connection")
+    await expect(notice).to_be_in_viewport()
+    await tab.unroute("**/dashboard/**")
+    await expect(notice).to_have_text("Live")
+
+
+async def test_the_one_time_link_signs_in_by_one_click(guarded: Site, plane: Plane, tab: Page) -> None:
+    await tab.goto(f"{guarded.url}/dashboard/login/once?code={plane.sign_in.code}")
+    await tab.get_by_role("button", name="Sign in as administrator").click()
+    await expect(tab).to_have_url(f"{guarded.url}/dashboard")
+    await expect(tab.get_by_role("link", name="Policies")).to_be_visible()
 
 
 async def test_text_stands_out_from_what_is_behind_it(site: Site, browser: Browser) -> None:

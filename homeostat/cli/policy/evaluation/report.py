@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from homeostat import __version__
-from homeostat.cli.console.failure import one_line
+from homeostat.cli.console.failure import print_error
 from homeostat.cli.policy.files.lines import with_lines
 from homeostat.cli.policy.files.policies import PolicyFailure
 from homeostat.objects.report.report import Report
@@ -49,7 +49,7 @@ def print_report(report: Report, *, output: str, output_file: Path | None, limit
     JSON has the lines of documents; all other formats have the lines of fields, which takes a second pass.
     """
     for each in report.problems:
-        click.echo(f"error: {one_line(f'{each.location}: {each.message}')}", err=True)
+        print_error(f"{each.location}: {each.message}")
     if output_file is None and output == "table":
         _print_tables(report, limit, heading)
         return

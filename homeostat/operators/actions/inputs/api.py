@@ -99,6 +99,8 @@ RESOURCE_INPUT: Final = CustomKind(
         Column("Applied", ".status.applied", "integer"),
         Column("Failed", ".status.failed", "integer"),
         READY_COLUMN,
+        Column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+        Column("Message", '.status.conditions[?(@.type=="Ready")].message'),
         AGE_COLUMN,
     ),
     rules=(Rule(f"self.metadata.name.size() <= {_LONGEST_LABEL}", "the name must fit into a label value"),),

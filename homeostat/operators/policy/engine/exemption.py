@@ -5,9 +5,7 @@ An exemption may expire, so a result says until when it is valid.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from fnmatch import translate
 from math import inf
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import owner_of
 from homeostat.operators.policy.engine.check import CHECKS, MISSING_LIVENESS, MISSING_READINESS, Finding
+from homeostat.operators.policy.engine.glob import compile_names
 from homeostat.operators.policy.engine.invalid import PolicyFaultError
 from homeostat.operators.policy.engine.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import Exemption, PolicySpec
@@ -29,7 +28,7 @@ class CompiledExemption(NamedTuple):
     """In seconds since the epoch; infinity for never."""
     checks: frozenset[str]
     containers: frozenset[str]
-    is_named: Callable[[str], object] | None
+    is_named: Callable[[str], bool] | None
     matches: Predicate | None
 
     def selects(self, pod: Pod) -> bool:
@@ -38,7 +37,7 @@ class CompiledExemption(NamedTuple):
         if self.is_named is None or self.is_named(pod.name):
             return True
         owner = owner_of(pod)
-        return owner is not None and self.is_named(owner.name) is not None
+        return owner is not None and self.is_named(owner.name)
 
     def exempts(self, finding: Finding) -> bool:
         if self.checks and finding.check.type not in self.checks:
@@ -59,13 +58,12 @@ def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExempt
         expires = inf if exemption.expires is None else parse_time(exemption.expires).timestamp()
     except TimestampError as error:
         raise PolicyFaultError("InvalidExemption", f"{path}.expires", str(error)) from error
-    patterns = "|".join(map(translate, exemption.names))
     return CompiledExemption(
         exemption.reason,
         expires,
         frozenset(exemption.checks),
         frozenset(exemption.containers),
-        re.compile(patterns).match if patterns else None,
+        compile_names(exemption.names) if exemption.names else None,
         compile_selector(exemption.selector, f"{path}.selector"),
     )
 

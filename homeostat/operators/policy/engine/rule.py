@@ -21,6 +21,8 @@ RuleTest = Callable[[JsonObject, Budget], Finding | None]
 LONGEST_MESSAGE = 1024
 MOST_COST = 2_000_000
 """The cost budget of all rules of a policy for one Pod: about a tenth of a second."""
+MOST_CHARACTERS = 65_536
+"""Of all expressions of a policy: compiling them takes about a second."""
 _BUILT_IN = frozenset(check.type for check in CHECKS)
 
 
@@ -29,7 +31,15 @@ def _environment() -> Environment:
     return Environment({"object": DYN})
 
 
+def rule_characters(spec: PolicySpec) -> int:
+    """The length of all expressions, which is what compiling them costs."""
+    return sum(len(each.expression) + len(each.message_expression or "") for each in spec.rules)
+
+
 def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
+    if (characters := rule_characters(spec)) > MOST_CHARACTERS:
+        text = f"all expressions have {characters} characters; at most {MOST_CHARACTERS} are allowed"
+        raise PolicyFaultError("InvalidRule", "spec.rules", text)
     seen: set[str] = set()
     tests = []
     for at, rule in enumerate(spec.rules):

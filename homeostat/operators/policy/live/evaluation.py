@@ -26,9 +26,8 @@ from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.cache.cache import Cache
 
-_YIELD_EVERY = 500
 _MAX_TURN_S = 0.01
-"""CEL rules and many budgets take an unknown time, so these evaluations yield by time and not by count."""
+"""CEL rules, exemptions and budgets take an unknown time, so evaluations yield by time and not by count."""
 _PAGE = 250
 _MOST_FETCHED = 50
 """If more Pods are to be fetched, the namespace is listed instead."""
@@ -59,7 +58,7 @@ class PolicyEvaluation:
         if not results.is_complete:
             results.dirty.update(each.name for each in self._pods.in_namespace(namespace))
             results.is_complete = True
-        count = 0
+        turn = _Turn()
         while results.dirty:
             name = results.dirty.pop()
             pod = self._pods.readable(namespace, name)
@@ -67,9 +66,7 @@ class PolicyEvaluation:
                 results.remove(name)
                 continue
             self._evaluate(results, pod, evaluator, at)
-            count += 1
-            if count % _YIELD_EVERY == 0:
-                await asyncio.sleep(0)
+            await turn.pause()
         # An emptied set keeps its memory.
         results.dirty = set()
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
+from homeostat.operators.policy.compiling import compile_aside
 from homeostat.operators.policy.enforcement.plan import Plan
 from homeostat.operators.policy.enforcement.plans import Plans
-from homeostat.operators.policy.engine.evaluator import Evaluator, Result, compile_policy
+from homeostat.operators.policy.engine.evaluator import Evaluator, Result
 from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals, sum_totals
 from homeostat.operators.policy.spec import PolicySpec
@@ -73,9 +74,8 @@ class PolicyResults:
 
     __slots__ = ("evaluator", "failures", "namespaces", "spec")
 
-    def __init__(self, spec: PolicySpec) -> None:
-        self.spec = spec
-        self.evaluator: Evaluator | Fault = compile_policy(spec)
+    def __init__(self, spec: PolicySpec, evaluator: Evaluator | Fault) -> None:
+        self.spec, self.evaluator = spec, evaluator
         self.namespaces: dict[str, NamespaceResults] = {}
         self.failures: dict[str, float] = {}
         """By workload: when to retry a patch that the server rejected."""
@@ -146,11 +146,11 @@ class ResultsByPolicy:
     def find(self, key: Key) -> PolicyResults | None:
         return self._policies.get(key[0], {}).get(key[1])
 
-    def open(self, key: Key, spec: PolicySpec) -> PolicyResults:
-        known = self._policies.setdefault(key[0], {})
-        policy_results = known.get(key[1])
+    async def open(self, key: Key, spec: PolicySpec) -> PolicyResults:
+        policy_results = self.find(key)
         if policy_results is None or policy_results.spec != spec:
-            policy_results = known[key[1]] = PolicyResults(spec)
+            policy_results = PolicyResults(spec, await compile_aside(spec))
+            self._policies.setdefault(key[0], {})[key[1]] = policy_results
         return policy_results
 
     def close(self, key: Key) -> None:

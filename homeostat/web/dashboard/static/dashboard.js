@@ -98,7 +98,7 @@
         say("Live", false);
       } catch {
         delay = Math.min(delay * 2, SLOWEST_MS);
-        say("No connection; this page may be old", true);
+        say("No connection; this page may be out of date. Retrying ...", true);
       }
     }
     clearTimeout(timer);

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.objects.errors import InvalidError
+from homeostat.objects.json import decode
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.inputs.plugins.reading import Reading
 from homeostat.runtime import catalog
@@ -58,3 +59,16 @@ async def test_what_an_input_left_on_disk_goes_with_it(data: Path, tmp_path: Pat
 async def test_an_input_that_cannot_be_is_refused(plane: InputPlane, name: str, spec: dict[str, object]) -> None:
     with pytest.raises(InvalidError):
         await plane.declare_input(name, "git", {}, **spec)
+
+
+async def test_the_columns_of_an_invalid_input_say_why(plane: InputPlane) -> None:
+    await plane.declare_input("odd", "url", {"addres": "https://example.com/"})
+    await plane.reported("odd", reason="InvalidConfig")
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    table = decode(await plane.client.fetch("GET", RESOURCE_INPUT.kind.path("default"), accept=accept))
+    names = [each["name"] for each in table["columnDefinitions"] if not each.get("priority")]
+    cells = table["rows"][0]["cells"]
+    row = dict(zip((each["name"] for each in table["columnDefinitions"]), cells, strict=True))
+    assert {"Ready", "Reason", "Message"} <= set(names)
+    assert (row["Ready"], row["Reason"]) == ("False", "InvalidConfig")
+    assert "addres" in row["Message"]

@@ -197,3 +197,23 @@ def test_deciding_twice_gives_the_same(text: str, kind: str, has_claim: bool, co
     summary = first.fields["summary"]
     assert summary["total"] == summary["passed"] + summary["failed"]
     assert (first.status == "Compliant") == (summary["failed"] == 0)
+
+
+def test_metadata_and_values_are_shown_as_texts() -> None:
+    text = """
+configurations:
+  - {name: app, schema: c.json, values: {A: 1, B: true, C: null, D: {e: 1}, F: [1], G: secret://vault/x}}
+metadata: {count: 3.0, half: 0.5, on: true, list: [1, a], none: null}
+"""
+    fields = evaluate(_loaded(text, c=b"{}"), today=_TODAY).fields
+    assert fields["metadata"] == {"count": "3", "half": "0.5", "on": "true", "list": '[1,"a"]', "none": "null"}
+    (shown,) = fields["configurations"]
+    assert shown["secretKeys"] == ["G"]
+    assert [(each["key"], each["value"], each["type"]) for each in shown["properties"]] == [
+        ("A", "1", "number"),
+        ("B", "true", "boolean"),
+        ("C", "(any)", "any"),
+        ("D", '{"e":1}', "object"),
+        ("F", "[1]", "any"),
+        ("G", "secret://vault/x", "string"),
+    ]

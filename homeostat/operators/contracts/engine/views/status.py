@@ -22,6 +22,7 @@ _POINTER: Final = "secret://"
 ANY: Final = "(any)"
 MAX_PROPERTIES: Final = 200
 MAX_FINDINGS: Final = 100
+_LARGEST_PLAIN: Final = 1e21
 
 
 def contract_fields(
@@ -187,5 +188,7 @@ def _read_schema(name: str, files: Files | None) -> JsonObject:
 
 
 def as_text(value: Json) -> str:
-    """Return a string as it is, and anything else as JSON."""
+    """Return a string as it is, and anything else as JSON; 3.0 is written as 3."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
+        return str(int(value))
     return value if isinstance(value, str) else encode(value).decode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.pod import Container, Pod
 from homeostat.operators.policy.engine.check import FOREIGN_REGISTRY, LATEST_TAG, UNPINNED_IMAGE, Finding
@@ -33,17 +35,28 @@ def _is_floating(container: Container) -> bool:
 def foreign_registry(spec: PolicySpec) -> Test | None:
     if not spec.allowed_registries:
         return None
-    registries = tuple(each.removesuffix("/") for each in spec.allowed_registries)
+    registries = frozenset(each.removesuffix("/") for each in spec.allowed_registries)
+    longest = max(map(len, registries))
 
     def fault(_: Pod, container: Container) -> str:
         if not container.image:
             return "names no image"
         image = parse_image(container.image)
-        if any(map(image.is_from, registries)):
+        if any(each in registries for each in _places(image.repository, longest)):
             return ""
         return f"uses image '{container.image}' from a registry that is not allowed"
 
     return each_container(FOREIGN_REGISTRY.for_policy(spec), fault)
+
+
+def _places(repository: str, longest: int) -> Iterator[str]:
+    """The repository and every path above it, up to its registry, as far as they are not longer than `longest`."""
+    if len(repository) <= longest:
+        yield repository
+    end = repository.rfind("/", 0, longest + 1)
+    while end > 0:
+        yield repository[:end]
+        end = repository.rfind("/", 0, end)
 
 
 def unpinned_image(spec: PolicySpec) -> Test | None:

@@ -1,0 +1,80 @@
+"""The request bodies of the attacks, each below the limit of a body (3 MiB)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+_encode = msgspec.json.Encoder().encode
+
+
+def namespace() -> bytes:
+    return _encode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "soak"}})
+
+
+def pod(name: str, **resources: Any) -> bytes:
+    container = {"name": "main", "image": "example.com/app:1", "resources": resources}
+    return _encode({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}})
+
+
+def config_map(name: str, text: str) -> bytes:
+    return _encode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": text}})
+
+
+def yaml_lines() -> bytes:
+    return b"\n" * 2_900_000 + b"a: b"
+
+
+def yaml_anchors() -> bytes:
+    return b"spec:\n" + b"".join(b"  k%d: &a%d x\n" % (each, each) for each in range(100_000))
+
+
+def strategic_merge() -> bytes:
+    entries = [{"$patch": "delete", "name": f"c{each}"} for each in range(30_000)]
+    return _encode({"spec": {"containers": entries}})
+
+
+def primitive_list() -> bytes:
+    names = [f"example.com/f{each}" for each in range(30_000)]
+    return _encode({"metadata": {"$deleteFromPrimitiveList/finalizers": names}})
+
+
+def any_of_definition() -> bytes:
+    branches = [{"properties": {"x": {"enum": [each]}}} for each in range(2_000)]
+    item = {"type": "object", "properties": {"x": {"type": "integer"}}, "anyOf": branches}
+    schema = {"type": "object", "properties": {"spec": {"type": "array", "items": item}}}
+    names = {"plural": "wides", "kind": "Wide"}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    spec = {"group": "soak.example", "scope": "Namespaced", "names": names, "versions": versions}
+    return _encode(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "wides.soak.example"},
+            "spec": spec,
+        }
+    )
+
+
+def any_of_object() -> bytes:
+    items = [{"x": -1}] * 4_000
+    return _encode({"apiVersion": "soak.example/v1", "kind": "Wide", "metadata": {"generateName": "w-"}, "spec": items})
+
+
+def owned() -> bytes:
+    owners = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": f"o{each}", "uid": f"00000000-0000-0000-0000-{each:012d}"}
+        for each in range(20_000)
+    ]
+    return _encode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": owners}})
+
+
+def json_patch_copies() -> bytes:
+    steps: list[dict[str, Any]] = [{"op": "add", "path": "/data/a", "value": "x" * 1000}]
+    steps += [{"op": "copy", "from": "/data", "path": f"/data/c{each}"} for each in range(24)]
+    return _encode(steps)
+
+
+def giant_quantity() -> bytes:
+    return pod("giant", requests={"cpu": "1" * 300_000})

@@ -1,0 +1,35 @@
+"""The result of a soak as a table."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from benchmarks.report import console, machine
+from benchmarks.soak.soak import Bounds, Result, rows
+
+
+def show_soak(result: Result, bounds: Bounds) -> bool:
+    """Prints the table; returns whether all bounds hold."""
+    out = console()
+    table = Table(box=SIMPLE_HEAD, title=f"soak: {machine()}")
+    for title in ("attack", "runs", "longest s", "/readyz ms p99 / longest", "last outcome"):
+        table.add_column(title, justify="left" if title in {"attack", "last outcome"} else "right")
+    for row in rows(result):
+        table.add_row(*row)
+    out.print(table)
+    peak = max((mib for _, mib in result.memory), default=0.0)
+    out.print(
+        f"honest writes: {result.acknowledged} acknowledged, {result.refused} refused or without an answer, "
+        f"{result.lost} lost; watch: {result.gaps} missed, {len(result.faults)} faults\n"
+        f"/readyz: {len(result.samples)} samples, p99 {result.p99_ms:.1f} ms, longest "
+        f"{max((each.ms for each in result.samples), default=0.0):.0f} ms, {result.failures} failures\n"
+        f"memory: {result.quarter_mib(1):.0f} MiB in the second quarter, {result.quarter_mib(3):.0f} in the last, "
+        f"peak {peak:.0f}"
+    )
+    broken = result.broken(bounds)
+    for each in broken:
+        out.print(f"BROKEN: {each}")
+    if not broken:
+        out.print("all bounds hold")
+    return not broken

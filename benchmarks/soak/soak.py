@@ -1,0 +1,156 @@
+"""Runs a soak and judges it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from benchmarks.measurement import percentile
+from benchmarks.served import Served, compiled_environment, scratch, serve
+from benchmarks.soak.attacks import ATTACKS, Attack, Order, prepare
+from benchmarks.soak.honest import Watcher, Writer, lost_writes
+from benchmarks.soak.probe import Probe, Sample
+from homeostat.client.base import Client
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.http.transport import open_transport
+
+_ATTACK_S = 20.0
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    p99_ms: float = 100.0
+    growth_mib: float = 48.0
+    """How much more memory the last quarter may use than the second."""
+
+
+class Scale(msgspec.Struct, frozen=True):
+    seconds: float
+    writers: int = 4
+    large: int = 10
+    names: tuple[str, ...] = tuple(ATTACKS)
+
+
+class Result(msgspec.Struct):
+    attacks: list[Attack]
+    samples: list[Sample]
+    memory: list[tuple[float, float]]
+    failures: int
+    acknowledged: int
+    refused: int
+    lost: int
+    gaps: int
+    faults: list[str]
+
+    @property
+    def p99_ms(self) -> float:
+        return percentile(sorted(each.ms for each in self.samples), 0.99)
+
+    def quarter_mib(self, number: int) -> float:
+        """The median memory of a quarter of the run."""
+        size = max(1, len(self.memory) // 4)
+        part = sorted(mib for _, mib in self.memory[number * size : (number + 1) * size])
+        return part[len(part) // 2] if part else 0.0
+
+    @property
+    def growth_mib(self) -> float:
+        return self.quarter_mib(3) - self.quarter_mib(1)
+
+    def broken(self, bounds: Bounds) -> list[str]:
+        """The bounds that do not hold, each as a sentence."""
+        found = []
+        if self.p99_ms > bounds.p99_ms:
+            found.append(f"/readyz p99 is {self.p99_ms:.0f} ms; the bound is {bounds.p99_ms:g} ms")
+        if self.growth_mib > bounds.growth_mib:
+            found.append(f"memory grew by {self.growth_mib:.0f} MiB; the bound is {bounds.growth_mib:g} MiB")
+        if failing := sorted({each.name for each in self.attacks if each.outcome == "500"}):
+            found.append(f"answered with 500: {', '.join(failing)}")
+        if self.failures:
+            found.append(f"/readyz failed {self.failures} times")
+        if self.lost:
+            found.append(f"{self.lost} acknowledged writes are lost")
+        if self.gaps or self.faults:
+            found.append(f"the watch missed {self.gaps} writes; {'; '.join(self.faults[:3]) or 'in order'}")
+        return found
+
+    def during(self, name: str) -> list[float]:
+        """How long `/readyz` took while this attack ran, or right after it."""
+        spans = [(each.began, each.ended + 0.1) for each in self.attacks if each.name == name]
+        return [each.ms for each in self.samples if any(a - each.ms / 1000 <= each.at <= b for a, b in spans)]
+
+
+async def soak(scale: Scale) -> Result:
+    with scratch() as data, serve(data, "--operators", "housekeeping") as served:
+        await prepare(served.target, large=scale.large)
+        async with _client(served) as client:
+            await client.create("/api/v1/namespaces", {"metadata": {"name": "honest"}})
+            return await _run(served, client, scale)
+
+
+async def _run(served: Served, client: Client, scale: Scale) -> Result:
+    _, revision = await client.list("/api/v1/namespaces/honest/configmaps")
+    writers = [Writer(client, number) for number in range(scale.writers)]
+    watcher = Watcher(client, newest=int(revision))
+    with Probe(served.target, served.pid) as probe:
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(watcher.run())
+            writing = [tasks.create_task(each.run()) for each in writers]
+            attacks = await _attack(served, scale)
+            for task in writing:
+                task.cancel()
+            gaps = await watcher.catch_up({each for writer in writers for each in writer.revisions})
+            watching.cancel()
+    return Result(
+        attacks=attacks,
+        samples=probe.samples,
+        memory=probe.memory,
+        failures=probe.failures,
+        acknowledged=sum(each.acknowledged for each in writers),
+        refused=sum(each.failed for each in writers),
+        lost=await lost_writes(client, writers),
+        gaps=gaps,
+        faults=watcher.faults,
+    )
+
+
+async def _attack(served: Served, scale: Scale) -> list[Attack]:
+    """In a process of its own, so that making the bodies does not disturb the honest clients."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "benchmarks.soak.attacks",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=compiled_environment(),
+    )
+    order = Order(served.target, list(scale.names), scale.seconds, _ATTACK_S)
+    try:
+        async with asyncio.timeout(scale.seconds + 2 * _ATTACK_S):
+            out, _ = await process.communicate(msgspec.json.encode(order) + b"\n")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return [msgspec.json.decode(line, type=Attack) for line in out.splitlines()]
+
+
+@asynccontextmanager
+async def _client(served: Served) -> AsyncIterator[Client]:
+    endpoint = Endpoint(server=served.target.url, token=served.target.token, is_verified=False)
+    async with open_transport(endpoint) as transport:
+        yield Client(transport)
+
+
+def rows(result: Result) -> Sequence[tuple[str, str, str, str, str]]:
+    """For each attack: runs, seconds of the longest, `/readyz` p99 and longest meanwhile, and the last outcome."""
+    found = []
+    for name in dict.fromkeys(each.name for each in result.attacks):
+        runs = [each for each in result.attacks if each.name == name]
+        waits = sorted(result.during(name)) or [0.0]
+        longest = max(each.ended - each.began for each in runs)
+        shown = f"{percentile(waits, 0.99):.0f} / {waits[-1]:.0f}"
+        found.append((name, str(len(runs)), f"{longest:.1f}", shown, runs[-1].outcome))
+    return found

@@ -1,0 +1,82 @@
+"""`/dashboard/login/once`: signs in with the one-time link that `homeostat up` prints.
+
+The link shows a button, and only the button uses the code up: a browser or a program that fetches links beforehand
+does not. Requests from other machines are refused.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl
+
+from homeostat.edge.loopback import host_is_loopback
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.runtime.faces.face import Redeem
+from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.markup import Markup, el
+from homeostat.web.dashboard.login import ADMIN_TOKEN, read_form
+from homeostat.web.dashboard.login import HERE as LOGIN
+from homeostat.web.dashboard.sessions import ROOT, SESSIONS
+from homeostat.web.dashboard.static import Static
+from homeostat.web.kit.refusal import RefusalError, forbidden
+from homeostat.web.kit.session import is_own_page
+
+HERE: Final = f"{LOGIN}/once"
+
+
+class OnceLoginPage:
+    def __init__(self, redeem: Redeem, static: Static) -> None:
+        self._redeem, self._static = redeem, static
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        try:
+            _check_local(request)
+        except RefusalError as error:
+            return self._refusal(request, error)
+        code = dict(parse_qsl(request.query)).get("code", "")
+        form = el(
+            "form",
+            el("input", type="hidden", name="code", value=code),
+            el("button", "Sign in as administrator", type="submit", class_="primary"),
+            method="post",
+            action=HERE,
+        )
+        note = el("p", "This link works once. The session ends after twelve hours.", class_="note")
+        return self._page(request, el("h1", "Sign in"), form, note)
+
+    async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        try:
+            _check_local(request)
+            if not is_own_page(request):
+                raise forbidden("This form was sent by another site.")
+            token = await self._redeem(read_form(request).get("code", ""))
+        except RefusalError as error:
+            return self._refusal(request, error)
+        if not token:
+            return self._refusal(request, forbidden("This link was used before, or has expired."))
+        return redirect(ROOT, SESSIONS.keeping(request, token))
+
+    def _refusal(self, request: Request, error: RefusalError) -> Reply:
+        more = (
+            el("p", "To sign in otherwise, create a token on the machine of the control plane:"),
+            el("p", el("code", ADMIN_TOKEN)),
+            el("p", el("a", "Sign in", href=LOGIN)),
+        )
+        problem = el("p", str(error), class_="trouble", role="alert")
+        return self._page(request, el("h1", "Sign in"), problem, *more, status=error.status)
+
+    def _page(self, request: Request, *content: Markup, status: int = 200) -> Reply:
+        page = Page("Sign in", el("div", *content, class_="login"), is_live=False, status=status)
+        return page_reply(request, page, Viewer(), self._static)
+
+
+def _check_local(request: Request) -> None:
+    try:
+        is_local = ipaddress.ip_address(request.peer.address.partition("%")[0]).is_loopback
+    except ValueError:
+        is_local = False
+    if not is_local or not host_is_loopback(request.headers.get("host", "")):
+        raise forbidden("One-time links work on the machine of the control plane only.")

@@ -1,0 +1,75 @@
+"""The one-time link of the first login: it works once, for some minutes, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.plane import Plane
+from homeostat.plane.sign_in import LIFE_S, OneTimeCode
+from homeostat.server.access.tokens import Tokens
+from homeostat.web.dashboard.once import OnceLoginPage
+from homeostat.web.dashboard.static import Static
+from tests.web.dashboard.site import Site
+
+
+async def test_a_link_signs_in_an_administrator_once(guarded: Site, plane: Plane) -> None:
+    code = plane.sign_in.code
+    for _ in range(2):
+        # To look at the link does not use it up.
+        shown = await guarded.open(f"/login/once?code={code}")
+        assert shown.document.one("input", name="code").attributes["value"] == code
+    page = await guarded.send("/login/once", {"code": code})
+    assert (page.status, page.headers["Location"]) == (303, "/dashboard")
+    assert page.headers["Set-Cookie"].endswith("; Path=/dashboard; HttpOnly; SameSite=Strict")
+    cookie = page.headers["Set-Cookie"].partition(";")[0]
+    overview = await guarded.open(Cookie=cookie)
+    assert (overview.status, "Policies" in overview.document.one("nav").text) == (200, True)
+    again = await guarded.send("/login/once", {"code": code})
+    assert (again.status, "Set-Cookie" in again.headers) == (403, False)
+    assert "used before, or has expired" in again.document.one("p", role="alert").text
+
+
+@pytest.mark.parametrize("code", ["", "x", "\x00", "é" * 100])
+async def test_a_wrong_code_signs_nobody_in_and_uses_nothing_up(guarded: Site, plane: Plane, code: str) -> None:
+    page = await guarded.send("/login/once", {"code": code})
+    assert (page.status, "Set-Cookie" in page.headers) == (403, False)
+    assert (await guarded.send("/login/once", {"code": plane.sign_in.code})).status == 303
+
+
+async def test_another_site_cannot_use_the_link(guarded: Site, plane: Plane) -> None:
+    page = await guarded.send("/login/once", {"code": plane.sign_in.code}, Origin="https://evil.example")
+    assert (page.status, "Set-Cookie" in page.headers) == (403, False)
+
+
+async def test_a_code_expires(tmp_path: Path) -> None:
+    now = 0.0
+    code = OneTimeCode(Tokens(tmp_path / "tokens.json"), clock=lambda: now)
+    now = LIFE_S + 1
+    assert await code.redeem(code.code) == ""
+    assert not (tmp_path / "tokens.json").exists()
+
+
+async def test_of_many_who_use_a_code_at_once_one_gets_a_token(tmp_path: Path) -> None:
+    code = OneTimeCode(Tokens(tmp_path / "tokens.json"))
+    found = await asyncio.gather(*(code.redeem(code.code) for _ in range(20)))
+    assert len([each for each in found if each]) == 1
+
+
+@pytest.mark.parametrize(
+    ("peer", "host"),
+    [("10.0.0.7", "127.0.0.1:8000"), ("127.0.0.1", "plane.example"), ("127.0.0.1", ""), ("", "localhost")],
+)
+async def test_from_another_machine_the_link_does_not_work(tmp_path: Path, peer: str, host: str) -> None:
+    code = OneTimeCode(Tokens(tmp_path / "tokens.json"))
+    pages = OnceLoginPage(code.redeem, Static())
+    headers = Headers()
+    headers["host"] = host
+    asked = Request("GET", "/dashboard/login/once", f"code={code.code}", headers, b"", Peer(peer), {})
+    sent = Request("POST", "/dashboard/login/once", "", headers, f"code={code.code}".encode(), Peer(peer), {})
+    assert (await pages.show(asked, {})).status == 403
+    assert (await pages.take(sent, {})).status == 403
+    assert await code.redeem(code.code) != ""
