@@ -19,6 +19,7 @@ from homeostat.edge.request import Headers, Request
 LONGEST_TOKEN: Final = 3800
 """Browsers keep cookies of up to 4096 bytes, name and attributes included."""
 _is_token = re.compile(r"[A-Za-z0-9._~+/=-]+").fullmatch
+_leads_out = re.compile(r"//|(?:\.|%2e){2}", re.IGNORECASE).search
 _is_below = re.compile(r"(?:[/?][A-Za-z0-9/?&=%._~+-]*)?").fullmatch
 
 
@@ -52,7 +53,7 @@ class Sessions:
 
     def place_of(self, text: str) -> str:
         """Where to go after a login: the requested page if it is one of ours, else `root`."""
-        is_ours = text.startswith(self.root) and _is_below(text.removeprefix(self.root)) and "//" not in text
+        is_ours = text.startswith(self.root) and _is_below(text.removeprefix(self.root)) and not _leads_out(text)
         return text if is_ours else self.root
 
 
