@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 LAST_CHUNK = b"0\r\n\r\n"
 _FRAMING = 16
+_PIECES_A_TURN = 4
 
 
 def frame(data: bytes) -> bytes:
@@ -55,10 +56,11 @@ def produced_by(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Calla
 
 
 async def send_parts(stream: Stream, parts: Iterable[bytes]) -> None:
-    """Send data as the client reads it, in pieces, each in a turn of the event loop of its own."""
-    for piece in pieces_of(parts):
+    """Send data as the client reads it, in pieces, few of them in one turn of the event loop."""
+    for number, piece in enumerate(pieces_of(parts), 1):
         stream.send(frame(bytes(piece)))
-        await asyncio.sleep(0)
+        if not number % _PIECES_A_TURN:
+            await asyncio.sleep(0)
         await stream.drain()
         if stream.closed:
             return

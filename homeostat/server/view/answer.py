@@ -98,7 +98,7 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
         if size < _GZIP_IN_THREAD_FROM_BYTES:
             return Reply(200, gzip(parts), JSON, headers)
         return Reply(200, await asyncio.to_thread(gzip, parts), JSON, headers)
-    return Reply(200, parts, JSON, headers)
+    return Reply(200, parts[0] if len(parts) == 1 else parts, JSON, headers)
 
 
 def status_success(details: JsonObject) -> bytes:

@@ -24,11 +24,11 @@ from homeostat.server.view.encode import GZIP_FROM_BYTES, LIST_TAIL
 from homeostat.server.view.view import View, list_parts
 from homeostat.store.base import Record
 
-PRODUCED_FROM_BYTES = 512 * 1024
+PRODUCED_FROM_BYTES = 1024 * 1024
 """Of the stored objects; a smaller list is sent at once."""
-_BATCH_BYTES = 256 * 1024
-_BATCH_RECORDS = 200
-_RESERVED_BYTES = 1024 * 1024
+_BATCH_BYTES = 512 * 1024
+_BATCH_RECORDS = 500
+_RESERVED_BYTES = 2 * 1024 * 1024
 """About what a batch, its encoding and a compressor take."""
 
 
@@ -54,8 +54,10 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
     size = 0 if is_stored and not call.accepts_gzip else sum([len(record.value) for record in records])
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
     if size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped):
-        parts = partial(list_parts, view, records, metadata)
-        return await many(call, await in_thread(parts, user=call.user.name) if view.takes_long(records) else parts())
+        make = partial(list_parts, view, records, metadata)
+        parts = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
+        # In one piece if it is not the store's memory, which is how the connection knows what it keeps for a client.
+        return await many(call, parts if view.is_shared else [b"".join(parts)])
     form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
     headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
     return StreamReply(
