@@ -17,12 +17,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from types import CoroutineType
 from typing import cast
 
+from homeostat.edge.memory import LARGE_BYTES
 from homeostat.edge.parser import Refusal, RequestParser
-from homeostat.edge.pieces import pieces_of
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
-from homeostat.edge.stream import HttpStream
+from homeostat.edge.stream import HttpStream, pieces_of
 from homeostat.edge.timer import StateTimer
 
 log = logging.getLogger(__name__)
@@ -75,8 +75,6 @@ class Connection(asyncio.Protocol):
         self._timer = StateTimer()
         self._least_unread = 0
 
-    # Called by the transport.
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(WRITE_HIGH_WATER)
@@ -97,7 +95,7 @@ class Connection(asyncio.Protocol):
         elif len(data) > SLICE:
             self._unparsed = memoryview(data)
         else:
-            self._parser.feed(data)
+            self._feed(data)
         self._serve()
 
     def eof_received(self) -> None:
@@ -107,6 +105,7 @@ class Connection(asyncio.Protocol):
         self._disconnect()
         self.counters.connections -= 1
         self._service.unread.discard(self)
+        self._service.bodies.discard(self)
         self._parser.release()
         self._track(self, False)
 
@@ -127,14 +126,23 @@ class Connection(asyncio.Protocol):
             self._push()
         self._serve()
 
-    # Reading.
+    def _feed(self, data: bytes | memoryview) -> None:
+        parser = self._parser
+        parser.feed(data)
+        if parser.in_body and parser.body_size >= LARGE_BYTES:
+            self._service.bodies.receive(self, parser.body_size)
+
+    def refuse_upload(self) -> None:
+        self._parser.refuse(503, "too many large requests at once; try again later")
+        # Not at once: another connection may be parsing.
+        self._service.loop.call_soon(self._serve)
 
     def _parse(self, unparsed: memoryview) -> None:
         """Parse until a request is complete, or while one is being answered until enough wait behind it."""
         parser = self._parser
         while unparsed and not (parser.is_backlogged if self._is_busy else parser.arrived):
             size = BODY_SLICE if parser.in_body else SLICE
-            parser.feed(unparsed[:size])
+            self._feed(unparsed[:size])
             unparsed = unparsed[size:]
         self._unparsed = unparsed or None
 
@@ -147,8 +155,6 @@ class Connection(asyncio.Protocol):
         elif self._is_paused and not is_enough:
             self._is_paused = False
             self._transport.resume_reading()
-
-    # Answering.
 
     def _serve(self) -> None:
         """Answer the next request, unless one is being answered or the client does not read."""
@@ -188,6 +194,8 @@ class Connection(asyncio.Protocol):
         assert type(request) is Request
         self.counters.requests += 1
         self._request = request
+        if len(request.body) >= LARGE_BYTES:
+            self._service.bodies.answer(self, len(request.body))
         try:
             answer = self._service.handler(request)
         except Exception:
@@ -236,12 +244,12 @@ class Connection(asyncio.Protocol):
             self._write(cast(Reply, answer))
         self._serve()
 
-    # Writing.
-
     def _write(self, reply: Reply) -> None:
         request = self._request
         is_last = self._is_last = request.is_last or self._service.is_stopping
         is_head = request.method == "HEAD"
+        if len(request.body) >= LARGE_BYTES:
+            self._service.bodies.discard(self)
         more = self._service.id_line(request)
         try:
             head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
@@ -325,8 +333,6 @@ class Connection(asyncio.Protocol):
     def _put(self, data: bytes | memoryview) -> None:
         self.counters.bytes_out += len(data)
         self._transport.write(data)
-
-    # Ending.
 
     def shutdown(self) -> None:
         """The server stops: close at once if idle, otherwise after the current response."""

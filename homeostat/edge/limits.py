@@ -20,6 +20,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int = 3 * MIB
     stream_bytes: int = 8 * MIB
     """Bytes that a stream may buffer for a slow reader; the next send beyond it closes the connection."""
+    bodies_bytes: int = 512 * MIB
+    """Large request bodies of all connections together; beyond it, the upload that began first is refused."""
     unread_bytes: int = 256 * MIB
     """Bytes that may wait for all clients together that do not read; beyond it, the one with the most is closed."""
     pipelined: int = 16

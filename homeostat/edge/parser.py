@@ -68,6 +68,11 @@ class RequestParser:
         return bool(self._fed or self._target)
 
     @property
+    def body_size(self) -> int:
+        """Bytes of the body that is being received."""
+        return self._size
+
+    @property
     def is_backlogged(self) -> bool:
         """Enough requests wait to be answered; feed nothing more until some are."""
         if len(self.arrived) >= self._limits.pipelined:

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
+from homeostat.edge.memory import Bodies, Unread
 from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.turns import Turns
-from homeostat.edge.unread import Unread
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,19 @@ def plain_refusal(status: int, message: str) -> Reply:
 
 
 class Service:
-    __slots__ = ("counters", "handler", "ids", "is_stopping", "limits", "loop", "refuse", "tasks", "turns", "unread")
+    __slots__ = (
+        "bodies",
+        "counters",
+        "handler",
+        "ids",
+        "is_stopping",
+        "limits",
+        "loop",
+        "refuse",
+        "tasks",
+        "turns",
+        "unread",
+    )
 
     def __init__(self, handler: Handler, limits: Limits, refuse: Refuse, ids: RequestIds | None = None) -> None:
         self.handler = handler
@@ -38,6 +50,7 @@ class Service:
         self.ids = ids
         self.loop = asyncio.get_running_loop()
         self.turns = Turns(self.loop)
+        self.bodies = Bodies(limits.bodies_bytes)
         self.unread = Unread(limits.unread_bytes, self.loop)
         self.counters = Counters()
         self.is_stopping = False

@@ -14,17 +14,45 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Protocol
 
 from homeostat.edge.metrics.counters import Counters
-from homeostat.edge.pieces import PIECE, pieces_of, split
 
 log = logging.getLogger(__name__)
+
+PIECE = 64 * 1024
+"""Nothing larger is written at once. A transport that is given megabytes copies them, and under TLS encrypts them,
+before anybody knows whether the client reads; a TLS transport does not even report them as unread."""
 
 LAST_CHUNK = b"0\r\n\r\n"
 _FRAMING = 16
 _PIECES_A_TURN = 4
+
+
+def pieces_of(parts: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+    """The parts in pieces of about `PIECE` bytes: small parts are joined, large ones are split without a copy."""
+    batch: list[bytes] = []
+    size = 0
+    for part in parts:
+        if len(part) >= PIECE:
+            if batch:
+                yield b"".join(batch)
+                batch, size = [], 0
+            yield from split(part)
+            continue
+        batch.append(part)
+        size += len(part)
+        if size >= PIECE:
+            yield b"".join(batch)
+            batch, size = [], 0
+    if batch:
+        yield b"".join(batch)
+
+
+def split(data: bytes) -> Iterator[memoryview]:
+    view = memoryview(data)
+    return (view[at : at + PIECE] for at in range(0, len(data), PIECE))
 
 
 def frame(data: bytes) -> bytes:

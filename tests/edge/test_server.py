@@ -7,13 +7,14 @@ import logging
 import socket
 from collections import Counter
 from contextlib import AsyncExitStack
+from functools import partial
 
 import pytest
 
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
-from homeostat.edge.server import Answer, Limits, serve
+from homeostat.edge.server import Answer, Limits, Server, serve
 from tests.edge.wire import connected, eventually, refuse, request, running
 
 
@@ -445,3 +446,26 @@ async def test_every_response_names_the_id_of_its_request() -> None:
         assert (await client.get("/", "Audit-Id: mine-1")).headers["audit-id"] == "mine-1"
         assert (await client.get("/", "Audit-Id: a b")).headers["audit-id"] != "a b"
     await server.stop()
+
+
+def has_received(server: Server, size: int) -> bool:
+    return server.counters.bytes_in >= size
+
+
+async def test_bodies_of_all_connections_together_are_bounded_and_the_oldest_upload_is_refused() -> None:
+    limits = Limits(bodies_bytes=2_000_000)
+    start = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n"
+    async with running(echo, limits=limits) as server, AsyncExitStack() as stack:
+        slow = [await stack.enter_async_context(connected(server)) for _ in range(3)]
+        for number, client in enumerate(slow, 1):
+            client.send(start + b"x" * 800_000)
+            await eventually(partial(has_received, server, number * 800_000))
+        refused = await slow[0].answer()
+        assert (refused.status, b"too many large requests" in refused.body) == (503, True)
+        for client in slow[1:]:
+            client.send(b"x" * 100_000)
+            assert (await client.answer()).status == 200
+        async with connected(server) as client:
+            client.send(request("POST", body=b"x" * 1_900_000))
+            assert (await client.answer()).status == 200
+        assert server._service.bodies.total == 0
