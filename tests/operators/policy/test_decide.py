@@ -260,7 +260,7 @@ def test_what_a_dry_run_reports_is_bounded() -> None:
     names = [f"web-{at:03}" for at in range(70)]
     pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]
     bodies = [{**deployment(BARE), "metadata": {"name": name, "namespace": "production"}} for name in names]
-    spec = msgspec.structs.replace(DRY, default_resources=DefaultResources(memory_limit=f"{'9' * 600}Gi"))
+    spec = msgspec.structs.replace(DRY, default_resources=DefaultResources(memory_limit=f"{'9' * 500}Gi"))
     plane = Simulation(policy_of(spec), world_of(spec, *pods), *bodies)
     (notice,) = plane.look().notices
     assert notice.message.endswith("; status.plannedChanges has more")
