@@ -128,7 +128,7 @@ def test_there_is_an_example_of_each_plugin() -> None:
 
 
 def test_every_field_of_types_is_told_with_its_default() -> None:
-    rows = list(table_rows(_TEXT, "| field of `spec` | what | unless given |"))
+    rows = list(table_rows(_TEXT, "| field of `spec` | what | default |"))
     told = {name for names, _, _ in rows for name in re.findall(r"\w+", names)}
     assert told == {each.encode_name for each in msgspec.structs.fields(ResourceTypeSpec)}
     defaults = {names: default for names, _, default in rows}

@@ -12,7 +12,7 @@ from homeostat.plane import Plane, Settings, open_plane
 from tests.docs.documents import EXAMPLES
 
 # The kinds of these come with a package or a resource type: a tutorial and the readme apply them.
-_APART = {"notes", "postgres-roles"}
+_APART = {"notes", "postgres-cluster", "postgres-roles"}
 _FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name not in _APART)
 
 
