@@ -138,12 +138,17 @@ class Connection(asyncio.Protocol):
         self._service.loop.call_soon(self._serve)
 
     def _parse(self, unparsed: memoryview) -> None:
-        """Parse until a request is complete, or while one is being answered until enough wait behind it."""
+        """Parse until a request is complete, or while one is being answered until enough wait behind it.
+
+        A chunked body is parsed one slice a turn: every chunk takes time, however small it is.
+        """
         parser = self._parser
         while unparsed and not (parser.is_backlogged if self._is_busy else parser.arrived):
-            size = BODY_SLICE if parser.in_body else SLICE
+            size = BODY_SLICE if parser.in_body and not parser.is_chunked else SLICE
             self._feed(unparsed[:size])
             unparsed = unparsed[size:]
+            if parser.is_chunked and not self._is_busy:
+                break
         self._unparsed = unparsed or None
 
     def _pace_reading(self) -> None:

@@ -21,6 +21,8 @@ from homeostat.edge.request import Headers, Peer, Request
 
 # Enough framing for a body in chunks of one byte; more framing carries no data.
 _FRAMING_PER_BYTE = 7
+# A body in thousands of tiny chunks must not take many times its size, so smaller pieces are joined as they arrive.
+_SMALL_PIECE = 1024
 _KEPT_NAMES = 1024
 _SPECIAL = frozenset({"connection", "content-length", "expect", "proxy-connection", "transfer-encoding", "upgrade"})
 _HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
@@ -48,6 +50,7 @@ class RequestParser:
         self.count = 0
         """Complete messages so far."""
         self.in_body = False
+        self.is_chunked = False
         self.awaits_continue = False
         """The client sends its body only after a 100 Continue."""
         self._limits = limits
@@ -114,12 +117,13 @@ class RequestParser:
     def _begin(self) -> None:
         self._target = b""
         self._headers = Headers()
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | bytearray] = []
         self._size = 0
         self._is_last = False
         self._is_http10 = False
         self._is_upgrade = False
         self.in_body = False
+        self.is_chunked = False
         self.awaits_continue = False
 
     # Called by httptools, in the order of the message.
@@ -159,7 +163,13 @@ class RequestParser:
         self._size += len(piece)
         if self._size > self._limits.body_bytes:
             self._fail(413, f"request body is larger than {self._limits.body_bytes} bytes")
-        self._pieces.append(piece)
+        pieces = self._pieces
+        if not pieces or len(piece) >= _SMALL_PIECE:
+            pieces.append(piece)
+        elif type(pieces[-1]) is bytearray:
+            pieces[-1] += piece
+        else:
+            pieces.append(bytearray(piece))
 
     def on_message_complete(self) -> None:
         if self._is_upgrade:
@@ -174,7 +184,7 @@ class RequestParser:
             path,
             query,
             self._headers,
-            b"" if not pieces else pieces[0] if len(pieces) == 1 else b"".join(pieces),
+            b"" if not pieces else bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces),
             self._peer,
             self._scratch,
             self._is_last,
@@ -203,6 +213,7 @@ class RequestParser:
                 self._fail(400, "Transfer-Encoding cannot be used with HTTP/1.0 or beside Content-Length")
             if coding.lower() != "chunked":
                 self._fail(501, "only the transfer coding chunked is supported")
+            self.is_chunked = True
         length = int(headers.get("content-length", "0"))
         if length > self._limits.body_bytes:
             self._fail(413, f"request body is larger than {self._limits.body_bytes} bytes")

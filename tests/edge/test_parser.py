@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import NamedTuple
 
 import pytest
@@ -286,3 +287,21 @@ def test_splitting_never_changes_what_is_understood(pieces: list[bytes], data: s
             assert meaning(one) == meaning(other)
             assert isinstance(other, Request)
             assert one.headers == other.headers
+
+
+def test_a_body_in_tiny_chunks_takes_little_more_memory_than_its_size() -> None:
+    parser = RequestParser(Limits(), Peer("192.0.2.1"))
+    data = b"2\r\nab\r\n" * 1_000
+    parser.feed(post(CHUNKED))
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            parser.feed(data)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 2 * 200_000
+    parser.feed(b"0\r\n\r\n")
+    request = parser.arrived.popleft()
+    assert isinstance(request, Request)
+    assert request.body == b"ab" * 100_000

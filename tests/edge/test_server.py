@@ -11,7 +11,10 @@ from functools import partial
 
 import pytest
 
+from homeostat.edge import turns
+from homeostat.edge.connection import SLICE
 from homeostat.edge.ids import RequestIds
+from homeostat.edge.parser import RequestParser
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Limits, Server, serve
@@ -469,3 +472,29 @@ async def test_bodies_of_all_connections_together_are_bounded_and_the_oldest_upl
             client.send(request("POST", body=b"x" * 1_900_000))
             assert (await client.answer()).status == 200
         assert server._service.bodies.total == 0
+
+
+async def test_a_body_in_tiny_chunks_is_parsed_a_little_in_each_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn, parsed = 0, Counter[int]()
+    parse = RequestParser.feed
+
+    def feed(parser: RequestParser, data: bytes | memoryview) -> None:
+        parsed[turn] += len(data)
+        parse(parser, data)
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(RequestParser, "feed", feed)
+    monkeypatch.setattr(turns, "MOST_REQUESTS", 1)
+    async with running(echo) as server, connected(server) as client, asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count_turns())
+        head = b"POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        client.send(head + b"1\r\nx\r\n" * 20_000 + b"0\r\n\r\n")
+        answer = await client.answer()
+        counting.cancel()
+    assert answer.body == b"POST /body  " + b"x" * 20_000
+    assert max(parsed.values()) <= 3 * SLICE
