@@ -51,6 +51,10 @@ async def test_a_token_is_given_for_a_cookie(guarded: Site) -> None:
     assert page.status == 303
 
 
+async def test_a_large_form_is_refused_unread(guarded: Site) -> None:
+    assert (await guarded.send("/login", {"token": "é" * 20_000})).status == 413
+
+
 async def test_whoever_is_unknown_stays_at_the_login(guarded: Site) -> None:
     for form in (
         {"username": "admin", "password": "wrong"},
