@@ -322,6 +322,9 @@ class Connection(asyncio.Protocol):
             self._service.failure(request)
             stream.abort()
 
+    def wait_for_turn(self, stream: HttpStream) -> None:
+        self._service.turns.add(stream)
+
     def stream_ended(self) -> None:
         self._stream = None
         self._release()

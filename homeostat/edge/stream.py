@@ -163,6 +163,9 @@ class Host(Protocol):
     def unread_grew(self) -> None:
         """More was written while the client does not read."""
 
+    def wait_for_turn(self, stream: HttpStream) -> None:
+        """Call `take_turn` of the stream when it is its turn among all connections."""
+
     def stream_ended(self) -> None: ...
 
 
@@ -170,12 +173,14 @@ class HttpStream:
     """A stream on a connection. The connection makes it and passes it to `StreamReply.start`.
 
     While the transport is full, data waits in a queue of the stream's own: a TLS transport would copy and encrypt it
-    and report nothing as unread, and the chunks of the queue are shared by all streams that they were sent to.
+    and report nothing as unread, and the chunks of the queue are shared by all streams that they were sent to. Large
+    data waits there too, and is written a piece a turn: a large event that goes to hundreds of watchers is encrypted
+    for each of them, and nobody else would be served meanwhile.
     """
 
     __slots__ = (
-        "_callbacks", "_host", "_is_chunked", "_is_finishing", "_limit", "_queue", "_queued", "_transport", "_waiters",
-        "closed", "is_full",
+        "_callbacks", "_host", "_is_chunked", "_is_finishing", "_is_scheduled", "_limit", "_queue", "_queued",
+        "_transport", "_waiters", "closed", "is_full",
     )  # fmt: skip
 
     def __init__(self, host: Host, transport: asyncio.Transport, limit: int, is_chunked: bool) -> None:
@@ -184,6 +189,7 @@ class HttpStream:
         self._limit = limit
         self._is_chunked = is_chunked
         self._is_finishing = False
+        self._is_scheduled = False
         self._callbacks = CloseCallbacks()
         self._waiters: list[asyncio.Future[None]] = []
         self._queue: deque[bytes | memoryview] = deque()
@@ -209,7 +215,7 @@ class HttpStream:
 
     async def drain(self) -> None:
         """Wait until the reader has caught up or the stream is closed; for senders of much data."""
-        if self.is_full and not self.closed:
+        if (self.is_full or self._queue) and not self.closed:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
@@ -242,20 +248,21 @@ class HttpStream:
     def resume(self) -> None:
         """The connection calls this when the transport's buffer is below its low-water mark."""
         self.is_full = False
-        self._flush()
-        if self.is_full:
-            return
-        if self._is_finishing:
-            self._is_finishing = False
-            self._host.stream_ended()
-        else:
-            self._wake()
+        self._settle()
+
+    def take_turn(self) -> None:
+        """Write the next piece of the queue."""
+        self._is_scheduled = False
+        if self._queue and not self.is_full:
+            self._write_piece()
+        if not self.is_full:
+            self._settle()
 
     def on_close(self, callback: Callable[[], None]) -> None:
         self._callbacks.add(callback)
 
     def _put(self, data: bytes) -> None:
-        if not self.is_full and len(data) <= PIECE + _FRAMING:
+        if not (self.is_full or self._queue) and len(data) <= PIECE + _FRAMING:
             self._host.counters.bytes_out += len(data)
             self._transport.write(data)
             return
@@ -267,20 +274,33 @@ class HttpStream:
         if self.is_full:
             self._host.unread_grew()
         else:
-            self._flush()
+            self._schedule()
 
-    def _flush(self) -> None:
-        """Write from the queue until the transport is full."""
+    def _settle(self) -> None:
+        """Go on after a piece was written and the transport took it."""
+        if self._queue:
+            self._schedule()
+        elif self._is_finishing:
+            self._is_finishing = False
+            self._host.stream_ended()
+        else:
+            self._wake()
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._host.wait_for_turn(self)
+
+    def _write_piece(self) -> None:
         queue = self._queue
-        while queue and not self.is_full:
-            batch = [queue.popleft()]
-            size = len(batch[0])
-            while queue and size + len(queue[0]) <= PIECE:
-                size += len(queue[0])
-                batch.append(queue.popleft())
-            self._queued -= size
-            self._host.counters.bytes_out += size
-            self._transport.write(batch[0] if len(batch) == 1 else b"".join(batch))
+        batch = [queue.popleft()]
+        size = len(batch[0])
+        while queue and size + len(queue[0]) <= PIECE:
+            size += len(queue[0])
+            batch.append(queue.popleft())
+        self._queued -= size
+        self._host.counters.bytes_out += size
+        self._transport.write(batch[0] if len(batch) == 1 else b"".join(batch))
 
     def _discard(self) -> None:
         self._queue.clear()

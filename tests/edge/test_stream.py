@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
-from homeostat.edge.stream import HttpStream, Stream, frame, unframe
+from homeostat.edge.stream import PIECE, HttpStream, Stream, frame, unframe
+from homeostat.edge.turns import MOST_REQUESTS
 from tests.edge.wire import Client, connected, eventually, request, running
 
 
@@ -196,6 +198,20 @@ async def test_a_sender_of_much_waits_for_its_reader() -> None:
         await tasks[0]
 
 
+async def test_a_large_event_for_many_readers_is_written_in_turns() -> None:
+    channel = Channel()
+    async with running(channel) as server, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(server)) for _ in range(100)]
+        for client in clients:
+            await watch(client)
+        before = server.counters.bytes_out
+        channel.send(b"x" * 1_000_000)
+        assert server.counters.bytes_out == before
+        await asyncio.sleep(0)
+        assert before < server.counters.bytes_out <= before + MOST_REQUESTS * PIECE
+        assert [len(await client.chunk()) for client in clients] == [1_000_000] * 100
+
+
 async def test_waiting_for_a_reader_ends_when_it_goes_away() -> None:
     channel = Channel()
     async with running(channel) as server, connected(server) as client:
@@ -204,6 +220,7 @@ async def test_waiting_for_a_reader_ends_when_it_goes_away() -> None:
         assert isinstance(stream, HttpStream)
         while not stream.is_full:
             stream.send(frame(b"x" * 1_000_000))
+            await asyncio.sleep(0)
         waiting = asyncio.ensure_future(stream.drain())
         await asyncio.sleep(0)
         client.close()
