@@ -1,0 +1,101 @@
+"""The spec of a `Pacto`: where its contract comes from, and what it is bound to.
+
+Fields, defaults and limits are those of the original. Pure data.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+WorkloadKind = Literal["Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"]
+
+DEFAULT_INTERVAL_S: Final = 300
+SHORTEST_INTERVAL_S: Final = 30
+_INT32 = Meta(extra_json_schema={"format": "int32"})
+
+
+def doc(text: str) -> Meta:
+    """The description that `kubectl explain` shows."""
+    return Meta(description=text)
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A part of a spec or of a status: absent fields are not written."""
+
+
+class ContractRef(Part, frozen=True, kw_only=True):
+    """The source of a contract: inline text, or a bundle in an OCI registry. If both are given, only inline counts."""
+
+    oci: Annotated[
+        str,
+        doc(
+            "A bundle in an OCI registry: registry/repository follows the highest version, registry/repository:tag "
+            "pins a tag, registry/repository@digest pins the content."
+        ),
+    ] = ""
+    inline: Annotated[str, doc("The contract itself, as YAML.")] = ""
+    pull_secret_ref: Annotated[
+        str,
+        doc(
+            "The name of a Secret in this namespace with the credentials of the registry: token, username and "
+            "password, or .dockerconfigjson."
+        ),
+    ] = ""
+
+
+class WorkloadRef(Part, frozen=True, kw_only=True):
+    """The workload that is checked."""
+
+    name: Annotated[str, doc("The name of the workload.")]
+    kind: Annotated[WorkloadKind, doc("The kind of the workload.")] = "Deployment"
+
+
+class TargetRef(Part, frozen=True, kw_only=True):
+    """What runs: a Service and a workload, or one of them."""
+
+    service_name: Annotated[str, doc("The name of the Service.")] = ""
+    workload_ref: Annotated[
+        WorkloadRef | None, doc("The workload. Default: a Deployment with the name of the Service.")
+    ] = None
+
+
+class ConfigurationOverride(Part, frozen=True, kw_only=True):
+    """Values that replace those of a configuration of the contract."""
+
+    name: Annotated[str, Meta(min_length=1), doc("The name of the configuration.")]
+    values: Annotated[dict[str, str], Meta(min_length=1), doc("The values, by key.")]
+
+
+class Overrides(Part, frozen=True, kw_only=True):
+    """Values that replace those of the contract."""
+
+    configurations: Annotated[tuple[ConfigurationOverride, ...], doc("Overrides of configurations.")] = ()
+
+
+class PactoSpec(Part, frozen=True, kw_only=True):
+    contract_ref: Annotated[ContractRef, doc("The source of the contract.")]
+    target: Annotated[
+        TargetRef | None, doc("What the contract is checked against. Without a target it is only loaded.")
+    ] = None
+    overrides: Annotated[Overrides | None, doc("Values that replace those of the contract.")] = None
+    check_interval_seconds: Annotated[
+        int, Meta(ge=SHORTEST_INTERVAL_S), _INT32, doc("Seconds between two checks when nothing changes.")
+    ] = DEFAULT_INTERVAL_S
+
+
+class RevisionSource(Part, frozen=True, kw_only=True):
+    """Where a revision was loaded from."""
+
+    oci: Annotated[str, doc("The reference that was resolved.")] = ""
+    digest: Annotated[str, doc("The digest of the manifest.")] = ""
+    inline: Annotated[bool | None, doc("Whether the contract was given inline.")] = None
+
+
+class RevisionSpec(Part, frozen=True, kw_only=True):
+    version: Annotated[str, Meta(min_length=1), doc("The version of the contract.")]
+    source: Annotated[RevisionSource, doc("Where the contract was loaded from.")]
+    pacto_ref: Annotated[str, Meta(min_length=1), doc("The name of the Pacto.")]
+    service_name: Annotated[str, doc("The name of the service in the contract.")] = ""
