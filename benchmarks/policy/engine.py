@@ -19,11 +19,11 @@ from rich.table import Table
 from benchmarks.report import console
 from homeostat.objects.json import JsonObject
 from homeostat.objects.views.pod import Pod, decode_pod
+from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.bundle import load_bundle
 from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.engine.evaluator import CLEAN, Evaluator, compile_policy
 from homeostat.operators.policy.engine.inspection import inspect
-from homeostat.operators.policy.engine.manifest import Document
 from homeostat.operators.policy.engine.totals import RunningTotals
 
 _PODS, _NAMESPACES, _REPLICAS, _MANIFESTS = 100_000, 200, 5, 10_000

@@ -24,6 +24,12 @@ class Failure(click.ClickException):
         print_error(self.message)
 
 
+class UsageFailure(Failure):
+    """The command line names something that does not exist or is invalid."""
+
+    exit_code = 2
+
+
 class UnreachableFailure(Failure):
     """The server cannot be reached."""
 

@@ -18,12 +18,12 @@ import msgspec
 
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.progress import progress
+from homeostat.cli.files.sources import NoManifestsError, default_paths, find_files
 from homeostat.cli.policy.evaluation.report import print_report, report_options
 from homeostat.cli.policy.evaluation.selection import bundle_policy, chosen_policies, policy_options
 from homeostat.cli.policy.evaluation.threshold import FAILED, UNREADABLE, Threshold, fail_on_option, is_failed
 from homeostat.cli.policy.files.batch import Batch, read_batches
 from homeostat.cli.policy.files.skipped import skipped_messages
-from homeostat.cli.policy.files.sources import NoManifestsError, default_paths, find_files
 from homeostat.objects.report.report import Report, Summary
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge

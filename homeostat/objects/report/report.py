@@ -72,6 +72,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     part: str = "part"
     finding: str = "finding"
     subject: str = "object"
+    has_scores: bool = True
 
     @property
     def findings(self) -> str:

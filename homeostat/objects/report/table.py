@@ -17,7 +17,8 @@ def finding_headings(terms: Terms) -> Row:
 
 
 def summary_headings(terms: Terms) -> Row:
-    return (terms.origin.upper(), "SCORE", terms.subjects.upper(), terms.findings.upper(), "STATUS")
+    score = ("SCORE",) if terms.has_scores else ()
+    return (terms.origin.upper(), *score, terms.subjects.upper(), terms.findings.upper(), "STATUS")
 
 
 def gravest_first(entries: Iterable[Entry]) -> list[Entry]:
@@ -32,9 +33,15 @@ def finding_rows(report: Report) -> list[Row]:
     ]
 
 
-def summary_rows(summaries: Sequence[Summary]) -> list[Row]:
+def summary_rows(summaries: Sequence[Summary], terms: Terms) -> list[Row]:
     return [
-        (each.title, score_text(each), str(each.subjects), str(each.findings), each.classification)
+        (
+            each.title,
+            *((score_text(each),) if terms.has_scores else ()),
+            str(each.subjects),
+            str(each.findings),
+            each.classification,
+        )
         for each in summaries
     ]
 

@@ -12,10 +12,10 @@ import pytest
 
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
+from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import policy_document
 from homeostat.operators.policy.engine.check import CHECKS
 from homeostat.operators.policy.engine.inspection import inspect
-from homeostat.operators.policy.engine.manifest import Document
 from homeostat.operators.policy.spec import PolicySpec
 from tests.cli.running import Cli, Up
 from tests.docs.documents import EXAMPLES, table_rows, text_of

@@ -40,7 +40,8 @@ def test_rows_come_gravest_first() -> None:
         ("low", "missing_readiness", "shop", "Deployment/web"),
     ]
     assert all(len(row) == len(table.finding_headings(TERMS)) for row in rows)
-    assert table.summary_rows(REPORT.summaries) == [("default/strict", "83", "3", "7", "Healthy")]
+    assert table.summary_rows(REPORT.summaries, REPORT.terms) == [("default/strict", "83", "3", "7", "Healthy")]
+    assert table.summary_rows(REPORT.summaries, Terms(has_scores=False)) == [("default/strict", "3", "7", "Healthy")]
     assert table.summary_headings(TERMS) == ("POLICY", "SCORE", "PODS", "VIOLATIONS", "STATUS")
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from homeostat.objects.json import encode
 from homeostat.objects.report import github, html, sarif, table
 from homeostat.objects.report import json as json_report
+from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.admission.review import answer, judge, read_request
 from homeostat.operators.policy.bundle import load_bundle
 from homeostat.operators.policy.document import (
@@ -19,7 +20,6 @@ from homeostat.operators.policy.document import (
     read_policy,
 )
 from homeostat.operators.policy.engine.inspection import inspect
-from homeostat.operators.policy.engine.manifest import Document
 from tests.operators.policy.worlds import NOW, evaluator_of
 
 HARDENED = PolicyDocument(

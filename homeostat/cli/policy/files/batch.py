@@ -20,9 +20,10 @@ from typing import Any, Final
 import msgspec
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.policy.files.sources import read_file
+from homeostat.cli.files.sources import read_file
 from homeostat.objects.report.report import Problem
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
+from homeostat.objects.yaml.document import Document
+from homeostat.operators.policy.engine.manifest import Budget, Subject, read_manifests
 
 _SHARE: Final = 50
 _FILES_PER_PROCESS: Final = 500

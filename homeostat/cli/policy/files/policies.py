@@ -6,17 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import UsageFailure
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.document import is_policy
 
 
-class PolicyFailure(Failure):
-    """The policy does not exist or is invalid: wrong usage."""
-
-    exit_code = 2
+class PolicyFailure(UsageFailure):
+    """The policy does not exist or is invalid."""
 
 
 def policy_manifests(path: str) -> list[tuple[int, JsonObject]]:

@@ -13,10 +13,11 @@ import msgspec
 
 from homeostat.objects.report.report import Entry, Problem, Report, Summary, Terms
 from homeostat.objects.views.workload import DisruptionBudget
+from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
-from homeostat.operators.policy.engine.manifest import JOBS, Budget, Document, Subject, read_manifests
+from homeostat.operators.policy.engine.manifest import JOBS, Budget, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals
 from homeostat.operators.policy.spec import PolicySpec, Thresholds

@@ -14,6 +14,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.report.report import Problem
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
+from homeostat.objects.yaml.document import Document
 
 Namespaced = TypeVar("Namespaced", Pod, Workload, DisruptionBudget)
 
@@ -44,14 +45,6 @@ class _CronJob(msgspec.Struct, frozen=True):
     """The template of a CronJob is nested deeper than that of other workloads."""
 
     spec: _CronJobSpec | None = None
-
-
-class Document(msgspec.Struct, frozen=True):
-    """One document of a file; `line` is where it begins."""
-
-    source: str
-    value: Json
-    line: int = 1
 
 
 class Subject(msgspec.Struct, frozen=True):

@@ -7,9 +7,10 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.report.report import Problem, Report, Summary
+from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import aggregate_line, inspect, judge
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, live_subject, read_manifests
+from homeostat.operators.policy.engine.manifest import Budget, Subject, live_subject, read_manifests
 from homeostat.operators.policy.spec import (
     ORIGINAL_CHECKS,
     Exemption,

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.report.location import read_documents_by_line
 from homeostat.objects.report.report import Entry
 from homeostat.objects.yaml.reader import load_located
-from homeostat.operators.policy.engine.location import read_documents_by_line, with_line
+from homeostat.operators.policy.engine.location import with_line
 
 TEXT = """\
 # a comment

@@ -12,7 +12,9 @@ from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, 
 from homeostat.operators.contracts.engine.document.reader import Document
 from homeostat.operators.contracts.engine.finding import Finding, Findings
 
-TERMS: Final = Terms(topic="contract", origin="contract", part="field", finding="finding", subject="object")
+TERMS: Final = Terms(
+    topic="contract", origin="contract", part="field", finding="finding", subject="object", has_scores=False
+)
 _OF_SERVICE: Final = ("ServiceExists", "PortsValid", "HealthEndpointValid", "MetricsEndpointValid")
 _SEVERITIES: Final[dict[str, Severity]] = {"error": "high", "warning": "medium"}
 

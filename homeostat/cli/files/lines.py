@@ -5,18 +5,22 @@ Findings in standard input, in large files and in files that cannot be read agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from homeostat.cli.policy.files.sources import STDIN
+from homeostat.cli.files.sources import STDIN
+from homeostat.objects.report.location import read_documents_by_line
 from homeostat.objects.report.report import Entry
-from homeostat.operators.policy.engine.location import read_documents_by_line, with_line
+from homeostat.objects.yaml.nodes import Node
 
 _MOST_BYTES: Final = 8 << 20
 
+WithLine = Callable[[Entry, dict[int, Node]], Entry]
+"""Finds the line of one finding in the documents of its file, by the lines on which they begin."""
 
-def with_lines(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+
+def with_lines(entries: Sequence[Entry], with_line: WithLine) -> tuple[Entry, ...]:
     found = list(entries)
     by_source: dict[str, list[int]] = {}
     for at, entry in enumerate(entries):

@@ -16,8 +16,8 @@ from typing import Final, TextIO
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.report.report import Problem
+from homeostat.objects.yaml.document import Document
 from homeostat.objects.yaml.reader import YamlError, load_located
-from homeostat.operators.policy.engine.manifest import Document
 
 STDIN: Final = "stdin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
