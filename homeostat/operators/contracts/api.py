@@ -17,6 +17,8 @@ from homeostat.operators.contracts.status import PactoStatus, RevisionStatus
 GROUP: Final = "pacto.trianalab.io"
 COMPONENT: Final = "pacto-controller"
 """The source of Events, as the original names it."""
+REQUESTED: Final = f"{GROUP}/reconcile"
+"""An annotation of a Pacto: a new value reconciles it now, with what the registry has now and not what is cached."""
 
 
 class Pacto(Declared, frozen=True):
