@@ -30,8 +30,9 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
 
     Without actions the object is settled. Only such a decision may set Ready=True: a status reports what was observed,
     and the result of an action was not observed yet. `status` holds fields of the object's status by their wire names;
-    a field that is None is removed. The runtime adds the times of `conditions`. It records `notices` after
-    the status is written, so that a notice about a change of the status is recorded once.
+    a field that is None is removed. The runtime adds the times of `conditions`, and removes those of the types in
+    `absent`; conditions of other types stay. It records `notices` after the status is written, so that a notice about
+    a change of the status is recorded once.
     """
 
     actions: tuple[A, ...] = ()
@@ -39,6 +40,7 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
     requeue_after: timedelta | None = None
     status: Mapping[str, Json] = msgspec.field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.actions and is_true(self.conditions, READY):

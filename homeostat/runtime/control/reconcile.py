@@ -59,6 +59,8 @@ class Options:
     """Deadline of a reconciliation, from observe to the last effect."""
     slots: asyncio.Semaphore | None = None
     """Limits concurrent reconciliations over all controllers that share it."""
+    component: str = ""
+    """The source of Events; by default `homeostat-` and the name of the controller."""
     has_status: bool = True
     """Off for kinds whose status another controller writes: then there are only Events and logs."""
     when: Predicate[Any] = _COUNTS
@@ -105,6 +107,7 @@ class Reconciler(Generic[Obj, World, Action]):
         self._objects = Projection(tools.client, kind, Snapshot)
         self._any_objects = Projection(tools.client, kind, Declared)
         self._writing = Writing(manager=f"homeostat-{name}")
+        self._component = options.component or self._writing.manager
         self._limit = Deadline(options.timeout_s)
 
     async def reconcile(
@@ -132,7 +135,7 @@ class Reconciler(Generic[Obj, World, Action]):
                 return None
             if not is_repeated(decision):
                 await self._act(current, decision)
-            await self.report(current, decision.conditions, decision.status)
+            await self.report(current, decision.conditions, decision.status, absent=decision.absent)
             self._record_all(obj, decision)
             return decision
 
@@ -156,10 +159,11 @@ class Reconciler(Generic[Obj, World, Action]):
         fields: Mapping[str, Json] | None = None,
         *,
         is_observed: bool = True,
+        absent: tuple[str, ...] = (),
     ) -> None:
         if self._options.has_status:
             now = self._tools.now()
-            patch = plan_status(current.snapshot, conditions, fields, now=now, is_observed=is_observed)
+            patch = plan_status(current.snapshot, conditions, fields, now=now, is_observed=is_observed, absent=absent)
             current.snapshot = await write_status(self._objects, current.snapshot, patch, writing=self._writing)
 
     async def report_unreadable(self, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
@@ -172,7 +176,7 @@ class Reconciler(Generic[Obj, World, Action]):
     def record(self, obj: Obj, notice: Notice) -> None:
         metadata = obj.metadata
         about = About(self._kind.api_version, self._kind.kind, metadata.namespace, metadata.name, metadata.uid)
-        self._tools.recorder.record(about, notice.type, notice.reason, notice.message, by=self._writing.manager)
+        self._tools.recorder.record(about, notice.type, notice.reason, notice.message, by=self._component)
 
     async def _act(self, current: Reconciliation[Obj], decision: Decision[Action]) -> None:
         for action in decision.actions:

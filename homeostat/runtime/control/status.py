@@ -9,7 +9,7 @@ list must still be the one that was seen, and servers overlook the uid in a patc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 import msgspec
@@ -67,10 +67,11 @@ def plan_status(
     *,
     now: datetime,
     is_observed: bool = True,
+    absent: Collection[str] = (),
 ) -> JsonObject | None:
     """The merge patch after which the status says this; None where it does already, or where there is nothing to say.
 
-    Conditions of other types stay, but the abnormal ones go unless they are named: absent, they are good. Without any,
+    Conditions of other types stay, but the abnormal ones and those of `absent` go unless they are named. Without any,
     all stay as they are, but for that of a pause which is over. Of `fields`, by their wire names, each value is the
     whole of its field, and one that is None is removed. Without `is_observed` the object's generation was not dealt
     with, and the status does not say so.
@@ -84,7 +85,7 @@ def plan_status(
         raise ValueError(f"status fields {sorted(taken)} are the runtime's own; give conditions as conditions")
     wanted = dict(fields)
     if conditions or is_resumed:
-        wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now)
+        wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now, _PASSING.union(absent))
     if snapshot.metadata.generation and is_observed:
         wanted["observedGeneration"] = snapshot.metadata.generation
     return _patch(snapshot, wanted)
@@ -129,9 +130,9 @@ async def write_receipt(
     return await write_status(objects, snapshot, plan_receipt(snapshot, receipt), writing=writing)
 
 
-def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime) -> list[Json]:
+def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime, absent: frozenset[str]) -> list[Json]:
     """The list as it stands on the wire: what is not ours may have fields that we do not know, and keeps them."""
-    gone = _PASSING - {each.type for each in new}
+    gone = absent - {each.type for each in new}
     result = [each for each in held if _type(each) not in gone]
     for condition in new:
         result = _with_condition(result, condition, now)

@@ -132,6 +132,14 @@ async def test_notices_are_told_once_the_status_is_written(client: Client, ledge
     assert ledger.written.count("POST events") == 1
 
 
+async def test_the_events_of_a_controller_may_name_a_component_of_its_own(client: Client) -> None:
+    async with managed(client, Widgets(Options(component="widget-controller"))):
+        await client.create(path(), widget("a"))
+        await has_events(client, 1)
+        (event,), _ = await client.list(EVENTS)
+    assert event["source"]["component"] == "widget-controller"
+
+
 @pytest.mark.parametrize(
     "error",
     [TooManyRequestsError("slow down"), UnavailableError("starting"), TooManyRequestsError("later", retry_after_s=1)],

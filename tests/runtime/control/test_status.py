@@ -103,6 +103,12 @@ def test_an_abnormal_condition_that_is_not_named_goes() -> None:
     assert [each["type"] for each in status["conditions"]] == ["Ready"]
 
 
+def test_a_condition_of_a_type_that_is_to_be_absent_goes_unless_it_is_named() -> None:
+    obj = widget({"conditions": [FOREIGN, {"type": "Ready", "status": "True"}]})
+    status = status_after(obj, plan_status(snapshot_of(obj), [READY], now=NOW, absent=("Audited", "Ready")))
+    assert [each["type"] for each in status["conditions"]] == ["Ready"]
+
+
 @pytest.mark.parametrize("fields", [{}, {"url": "a"}])
 def test_a_pause_that_is_over_is_told_no_more_though_nothing_else_is_said(fields: JsonObject) -> None:
     obj = widget({"conditions": [{"type": "Paused", "status": "True"}, {"type": "Ready", "status": "Unknown"}]})
