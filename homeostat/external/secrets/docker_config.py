@@ -27,9 +27,14 @@ _IDENTITY_USER: Final = "<token>"
 
 
 class CredentialHelperError(CredentialError):
-    """The credential is kept by a helper program, and we do not run it."""
+    """The credential is kept by a helper program, and we do not run it. A command on a user's machine may."""
 
     reason = "CredentialHelper"
+
+    def __init__(self, message: str, helper: str) -> None:
+        super().__init__(message)
+        self.helper = helper
+        """Without its prefix `docker-credential-`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,5 +163,6 @@ def _matches(key: str, wanted: str) -> bool:
 def _refused(registry: str, helper: str) -> CredentialHelperError:
     return CredentialHelperError(
         f'{registry}: the credential is kept by the helper program "docker-credential-{helper}", and programs are not '
-        'run; put user and password there with "kubectl create secret docker-registry"'
+        'run; put user and password there with "kubectl create secret docker-registry"',
+        helper,
     )

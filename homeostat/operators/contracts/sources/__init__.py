@@ -1,0 +1,1 @@
+"""Where bundles come from: directories and registries; with a cache, credentials and limits."""

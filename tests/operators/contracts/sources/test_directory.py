@@ -1,0 +1,99 @@
+"""A bundle in a directory: what belongs to it, what is refused, and that the rest of a repository is not read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from homeostat.external.oci.bundle import BundleLimits
+from homeostat.operators.contracts.sources.directory import Directory
+from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("pacto.yaml", "docs/guide.md", "interfaces/api.yaml", "tmp/x", "a.bak", ".git/config"):
+        path = tmp_path / "mill" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path / "mill"
+
+
+def test_all_files_but_those_of_git_belong_to_the_bundle(folder: Path) -> None:
+    files = Directory(folder)
+    assert sorted(files) == ["a.bak", "docs/guide.md", "interfaces/api.yaml", "pacto.yaml", "tmp/x"]
+    assert files.snapshot() == {name: name.encode() for name in files}
+    assert len(files) == 5
+
+
+def test_ignored_files_do_not_exist(folder: Path) -> None:
+    (folder / ".pactoignore").write_text("tmp/\n*.bak\npacto.yaml\n")
+    files = Directory(folder)
+    assert sorted(files.snapshot()) == ["docs/guide.md", "interfaces/api.yaml", "pacto.yaml"]
+    assert "tmp/x" not in files
+    assert "a.bak" not in files
+    assert files["pacto.yaml"] == b"pacto.yaml"
+
+
+@pytest.mark.parametrize("path", ["", ".", "../other", "/etc/hostname", "docs/../pacto.yaml", "docs", "pacto.yaml/x"])
+def test_what_is_not_a_file_of_the_bundle_is_not_read(folder: Path, path: str) -> None:
+    (folder.parent / "other").write_text("x")
+    assert path not in Directory(folder)
+
+
+def test_a_link_is_refused_where_files_are_read_and_packed(folder: Path) -> None:
+    (folder / "secret").symlink_to("/etc/hostname")
+    (folder / "up").symlink_to("..")
+    files = Directory(folder)
+    with pytest.raises(InvalidBundleError, match=r"secret.*link"):
+        files["secret"]
+    with pytest.raises(InvalidBundleError, match="below a link"):
+        files["up/mill/pacto.yaml"]
+    with pytest.raises(InvalidBundleError, match="is a link"):
+        files.snapshot()
+
+
+def test_a_link_that_nobody_names_is_no_problem(folder: Path) -> None:
+    (folder / "secret").symlink_to("/etc/hostname")
+    assert "secret" not in sorted(Directory(folder))
+    (folder / ".pactoignore").write_text("/secret\n")
+    assert "secret" not in Directory(folder).snapshot()
+
+
+def test_a_pipe_is_refused_and_does_not_block(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert "pipe" not in Directory(folder)
+    with pytest.raises(InvalidBundleError, match="pipe"):
+        Directory(folder).snapshot()
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [
+        (BundleLimits(entries=4), "more than 4 entries"),
+        (BundleLimits(file_bytes=5), "more than 5 bytes"),
+        (BundleLimits(total_bytes=12), "more than 12 bytes"),
+        (BundleLimits(path_length=6), "not a path"),
+    ],
+    ids=["entries", "file", "total", "path"],
+)
+def test_a_bundle_beyond_its_limits_is_refused(folder: Path, limits: BundleLimits, problem: str) -> None:
+    with pytest.raises(InvalidBundleError, match=problem):
+        Directory(folder, limits).snapshot()
+
+
+def test_a_large_file_beside_the_contract_matters_only_to_those_who_read_it(folder: Path) -> None:
+    with (folder / "dump").open("wb") as file:
+        file.truncate(1 << 40)
+    files = Directory(folder)
+    assert files["pacto.yaml"]
+    with pytest.raises(InvalidBundleError, match="dump"):
+        files["dump"]
+
+
+@pytest.mark.parametrize(("path", "problem"), [("none", "does not exist"), ("mill/pacto.yaml", "is a file")])
+def test_a_bundle_is_a_directory(folder: Path, path: str, problem: str) -> None:
+    with pytest.raises(NotFoundError, match=problem):
+        Directory(folder.parent / path)
