@@ -1,4 +1,4 @@
-"""What an operator's module says it may do: its `RULES`, held to the shape that a server takes for those of a role."""
+"""The permissions that an operator declares as `RULES` in its module, checked against the shape of a role's rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
 
 def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
-    """What it may do, as rules of a role; `UnknownOperatorError` where it does not say, or not so that it is one."""
+    """The rules of a role; `UnknownOperatorError` if the module declares none, or invalid ones."""
     rules: Any = getattr(module, "RULES", None)
     if rules is None:
         raise UnknownOperatorError(
@@ -39,9 +39,9 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
     try:
         msgspec.convert(rules, list[_Rule])
     except msgspec.ValidationError as error:
-        told = str(error).replace("`$", "`RULES")
+        problem = str(error).replace("`$", "`RULES")
         raise UnknownOperatorError(
-            f'operator "{name}" declares invalid RULES: {told}; make a rule with {_EXAMPLE} from homeostat.sdk'
+            f'operator "{name}" declares invalid RULES: {problem}; make a rule with {_EXAMPLE} from homeostat.sdk'
         ) from error
     return list(rules)
 

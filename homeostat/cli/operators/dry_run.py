@@ -49,7 +49,7 @@ def _record(plan: Plan[Any]) -> dict[str, Any]:
         if decision
         else [],
         "conditions": list(decision.conditions) if decision else [],
-        "release": plan.is_let_go,
+        "release": plan.is_released,
         "wait": plan.wait,
         "trouble": plan.trouble,
     }
@@ -65,7 +65,7 @@ def _plain(action: Any) -> Any:
 def _summary(plan: Plan[Any]) -> str:
     if plan.decision is None:
         return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
-    if plan.is_let_go:
+    if plan.is_released:
         return "release it"
     if not plan.decision.actions:
         return "change nothing"

@@ -220,7 +220,7 @@ async def _until_stopped(settings: Settings) -> None:
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()
     metrics = _PlaneMetrics()
-    async with telemetry(metrics, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
+    async with telemetry(metrics, last_export_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
         metrics.plane = plane
         click.echo(_welcome(plane))
         # After the plane has reported that it serves: this takes some 20 ms.

@@ -1,15 +1,15 @@
 """The objects of one kind in memory, as the watch last reported them.
 
-Only the watcher writes, through the `CacheWriter`; everybody else reads the `Cache`. A list (`listing.py`) is either
-the new state and replaces what the cache holds, or it is compared with the cache while events go on, and corrects only
-what no event has changed since. Promises, each tested:
+Only the watcher writes, through the `CacheWriter`; everybody else reads the `Cache`. A list (`listing.py`) either
+replaces the content of the cache, or is compared with it while events arrive; then it corrects only objects that no
+later event has changed. Promises, each tested:
 
-- after a list the cache holds what was listed; nothing of it shows before the last page
-- an event older than what is held changes nothing, nor does one that would bring a removed object back
-- an object that is listed again unchanged is the same value as before, so a relist does not hold everything twice
-- a list that is compared corrects only what is wrong: later events are newer than the list
-- iterating yields the state at that moment, whatever comes meanwhile
-- an unreadable object is not absent: to get it by name is an error, and lists leave it out
+- after a list the cache holds the listed objects; readers see none of them before the last page has arrived
+- an event changes nothing if it is older than the cached object, or if it would bring back a removed one
+- an unchanged object keeps its value in a relist, so a relist does not need the memory of all objects twice
+- a compared list corrects only what is wrong: later events are newer than the list
+- iterating yields the state at that moment; events that arrive meanwhile do not affect it
+- an unreadable object is not absent: getting it by name is an error, and lists omit it
 - `await_version` returns when the cache has seen the newest own write to an object, and its deletion
 
 The reader chooses the shape of an object: a small frozen struct of the fields it needs. The writer is given functions
@@ -36,7 +36,7 @@ _EVERYTHING: Name = ("", "")
 
 
 class Cache(Generic[V]):
-    """Reads only. Before the first list is whole (`is_synced`) an object that is not found may well exist."""
+    """Read-only. Before the first list is complete (`is_synced`), an object may exist although it is not found."""
 
     def __init__(self, is_unseen: Callable[[Deletion, V], bool], unreadable: UnreadableObjects | None = None) -> None:
         self.is_synced = False
@@ -65,23 +65,23 @@ class Cache(Generic[V]):
         return iter([obj for each in self._objects.values() for obj in each.values()])
 
     def get(self, namespace: str, name: str) -> V | None:
-        """None where there is no such object; `UnreadableError` for an unreadable one."""
+        """None if there is no such object; `UnreadableError` for an unreadable one."""
         found = self._held(namespace, name)
         if found is None and (namespace, name) in self._unreadable.found:
             raise self._unreadable.error((namespace, name))
         return found
 
     def readable(self, namespace: str, name: str) -> V | None:
-        """None for an unreadable object, too: for readers that create nothing that is absent."""
+        """As `get`, but None for an unreadable object: for readers that do not create absent objects."""
         return self._held(namespace, name)
 
     def knows(self, namespace: str, name: str) -> bool:
-        """Whether there is such an object, readable or not."""
+        """Whether such an object exists, readable or not."""
         return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found
 
     @property
     def unreadable(self) -> list[UnreadableObject]:
-        """The unreadable objects, which lists leave out."""
+        """The unreadable objects, which lists omit."""
         return list(self._unreadable.found.values())
 
     def names(self) -> list[Name]:
@@ -98,7 +98,7 @@ class Cache(Generic[V]):
         return list(self._indexes[index].names(key))
 
     def wrote(self, namespace: str, name: str, version: int) -> None:
-        """Notes that the server answered a write to this object with this version; 0 or an old one says nothing."""
+        """Notes that the server answered a write to this object with this version; 0 or an older version is ignored."""
         self._freshness.wrote((namespace, name), version)
 
     def deleted(self, namespace: str, name: str, deletion: Deletion) -> None:
@@ -106,9 +106,9 @@ class Cache(Generic[V]):
         self._deletions[namespace, name] = deletion
 
     def is_behind(self, namespace: str, name: str) -> bool:
-        """Whether the object was written or deleted since what the cache knows of it."""
+        """Whether we wrote or deleted the object and the cache has not seen that yet."""
         key = (namespace, name)
-        # What is held may be older than a write before the deletion: then the deleted one has yet to come.
+        # The cached object may be older than a write before the deletion; the deleted version is still to arrive.
         return self._freshness.is_behind(key) or (key in self._deletions and not self._has_seen_deletion(key))
 
     async def await_version(self, namespace: str, name: str) -> None:
@@ -122,7 +122,7 @@ class Cache(Generic[V]):
         await self.await_version(*_EVERYTHING)
 
     def _has_seen_deletion(self, key: Name) -> bool:
-        """If so, it is forgotten."""
+        """Forgets the deletion if it was seen."""
         held, unreadable, deletion = self._held(*key), self._unreadable.found.get(key), self._deletions[key]
         if held is not None and self._is_unseen(deletion, held):
             return False
@@ -137,7 +137,7 @@ class Cache(Generic[V]):
 
 
 class CacheWriter(Generic[V]):
-    """Fills `cache`. Events come in the order in which the server sent them; one watch at a time."""
+    """Fills `cache` from one watch at a time, with events in the order of the server."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class CacheWriter(Generic[V]):
         return self.cache.version
 
     def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
-        """At any time: what is held is indexed at once."""
+        """May be called at any time: the cached objects are indexed at once."""
         if index in self.cache._indexes:
             raise ValueError(f'the cache has an index "{index}" already; give this one another name')
         made = self.cache._indexes[index] = Index(keys_of)
@@ -168,7 +168,7 @@ class CacheWriter(Generic[V]):
                 made.move((namespace, name), None, obj)
 
     def put(self, obj: V) -> Change[V] | None:
-        """ADDED or MODIFIED; None where nothing is new."""
+        """ADDED or MODIFIED; returns None if nothing changed."""
         cache = self.cache
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
@@ -184,7 +184,7 @@ class CacheWriter(Generic[V]):
         return change
 
     def remove(self, obj: V) -> Change[V] | None:
-        """DELETED, with the object as it last was; None where it is gone already or is another one by now."""
+        """DELETED, with the last state; returns None if the object is already removed or replaced."""
         cache = self.cache
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
@@ -192,16 +192,16 @@ class CacheWriter(Generic[V]):
         return self._end(namespace, name, version)
 
     def leave_out(self, unreadable: UnreadableObject) -> Change[V] | None:
-        """What cannot be read is not shown, rather than shown as it was, but it is known to be there unless it is gone;
-        None where nothing was shown, or it is newer and can be read.
+        """Replaces the object by the fact that it is unreadable, or removes it if it was deleted. Returns None if
+        readers did not see the object, or if they see a newer version.
         """
         namespace, name, version = unreadable.namespace, unreadable.name, unreadable.version
-        is_news = self._is_news(unreadable)
+        is_newer = self._is_newer_than_known(unreadable)
         self.advance(version)
         if unreadable.is_gone:
             return self._end(namespace, name, version)
         self._note_removal(namespace, name, version)
-        if not is_news:
+        if not is_newer:
             return None
         held = self.cache._held(namespace, name)
         change = None if held is None else self._carry_out(Change(namespace, name, held, None))
@@ -209,22 +209,22 @@ class CacheWriter(Generic[V]):
         return change
 
     def advance(self, version: int) -> None:
-        """BOOKMARK: everything up to this version was sent."""
+        """BOOKMARK: the server has sent everything up to this version."""
         self.cache._freshness.advance(version)
 
-    def let_go(self) -> None:
-        """The watch has ended for good: waiting for a write to be seen ends."""
+    def release(self) -> None:
+        """The watch has ended for good: nobody waits for it any longer."""
         self.cache._deletions.clear()
-        self.cache._freshness.let_go()
+        self.cache._freshness.release()
 
     def listing(self) -> Listing[V]:
-        """A list that begins, and will be the state. One that is given up needs no farewell."""
+        """Starts a list that will replace the state. It may be abandoned without a call."""
         self._comparison = None
         return self._listing()
 
     def comparison(self) -> Listing[V]:
-        """A list that begins, to be compared with what is held then. One at a time, and none while the state is listed:
-        the list that begins last is the one that counts.
+        """Starts a list that will be compared with the state. Of several lists, only the one that was started last
+        counts.
         """
         self._comparison = self._listing()
         return self._comparison
@@ -234,7 +234,7 @@ class CacheWriter(Generic[V]):
         deletions = dict(cache._deletions)
         return Listing(self, self._name_of, version=cache.version, held=cache._objects, deletions=deletions)
 
-    def _is_news(self, unreadable: UnreadableObject) -> bool:
+    def _is_newer_than_known(self, unreadable: UnreadableObject) -> bool:
         held = self.cache._held(unreadable.namespace, unreadable.name)
         if held is not None:
             return unreadable.version >= self._version_of(held)
@@ -303,14 +303,14 @@ class CacheWriter(Generic[V]):
         return changes
 
     def _is_missed(self, unreadable: UnreadableObject, version: int, listing: Listing[V]) -> bool:
-        """Whether only the list has it. What is held after the merge is newer than the list."""
+        """Whether only the list has it. What the cache holds after the merge is newer than the list."""
         name = (unreadable.namespace, unreadable.name)
         known = self.cache._unreadable.found.get(name)
         is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
         return not is_newer and self.cache._held(*name) is None
 
     def _is_newer(self, change: Change[V], version: int, removals: Mapping[Name, int]) -> bool:
-        """Whether an event after the version of the list set, or removed, what is held."""
+        """Whether an event after the version of the list set or removed the object."""
         if change.old is None:
             return removals.get((change.namespace, change.name), 0) > version
         return change.old == change.new or self._version_of(change.old) > version

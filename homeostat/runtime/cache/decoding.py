@@ -1,10 +1,10 @@
-"""From a server's bytes straight to the fields that an operator declares: pages of a list and lines of a watch.
+"""Decodes pages of a list and lines of a watch, straight into the fields that an operator declares.
 
-A projection is a struct that names those fields, with `metadata` and in it the name, the namespace and the
-resourceVersion. What it does not name is skipped by the decoder and costs no memory. Promises, each tested:
+A projection is a struct with those fields, and with `metadata` that has name, namespace and resourceVersion. The
+decoder skips all other fields, so they cost no memory. Promises, each tested:
 
 - an object that does not match the projection is reported by name; the others around it are decoded
-- bytes that are no page or no event are a `GarbledError`, whatever is wrong with them
+- bytes that are not a page or an event raise a `GarbledError`, whatever is wrong with them
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LONGEST_REASON = 500
 
 
 class GarbledError(Exception):
-    """What came is not what the Kubernetes API sends."""
+    """The bytes are not what the Kubernetes API sends."""
 
 
 class Added(msgspec.Struct, Generic[T], tag_field="type", tag="ADDED", frozen=True, gc=False):
@@ -77,27 +77,27 @@ class Bookmark(msgspec.Struct, tag_field="type", tag="BOOKMARK", frozen=True, gc
 
 
 class Refused(msgspec.Struct, tag_field="type", tag="ERROR", frozen=True):
-    """The server ends the watch and says why, as a `Status`."""
+    """The server ends the watch; a `Status` has the reason."""
 
     object: JsonObject
 
 
 class UnreadableObject(msgspec.Struct, frozen=True):
-    """An object that the projection cannot hold."""
+    """An object that does not match the projection."""
 
     namespace: str
     name: str
     version: int
     reason: str
     is_gone: bool = False
-    """It was deleted, and this is how it last was."""
+    """It was deleted; this is its last state."""
 
 
 Event = Added[V] | Modified[V] | Deleted[V] | Bookmark | Refused | UnreadableObject
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """`token` asks for the next page and is empty on the last."""
+    """`token` requests the next page; it is empty on the last one."""
 
     objects: list[T]
     unreadable: list[UnreadableObject]
@@ -137,7 +137,7 @@ _raw_list = msgspec.json.Decoder(_List[msgspec.Raw])
 
 
 class Projection(Generic[V]):
-    """Decodes for one struct; made once a watch."""
+    """Decodes objects of one struct; created once per watch."""
 
     def __init__(self, struct: type[V]) -> None:
         shape: Any = struct
@@ -149,7 +149,7 @@ class Projection(Generic[V]):
         self._event: msgspec.json.Decoder[Event[V]] = msgspec.json.Decoder(kinds)
 
     def object(self, body: bytes) -> V:
-        """One object alone; `GarbledError` also where it does not match."""
+        """Decodes a single object; `GarbledError` also if it does not match."""
         try:
             return self._object.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -185,14 +185,14 @@ class Projection(Generic[V]):
         try:
             self._object.decode(event.object)
         except msgspec.ValidationError as own:
-            # The same words, whether it comes in a list or in an event.
+            # The same text as for an object in a list.
             error = own
         return _unreadable_object(_bare.decode(event.object), error, is_gone=event.type == "DELETED")
 
     def _slim(self, obj: V) -> None:
-        """An object that is kept takes no more memory than it must."""
+        """Reduces the memory that a cached object takes."""
         for field in self._encoded:
-            _cut_loose(obj, field)
+            _detach(obj, field)
         self._sharing.share(obj)
 
     def _page_of_some(self, body: bytes) -> Page[V]:
@@ -210,8 +210,8 @@ def _encoded_fields(shape: Any) -> tuple[str, ...]:
     return tuple(each.name for each in msgspec.structs.fields(shape) if each.type is msgspec.Raw)
 
 
-def _cut_loose(obj: Any, field: str) -> None:
-    """What was left encoded is a part of the bytes it came in, and would keep all of them in memory."""
+def _detach(obj: Any, field: str) -> None:
+    """Copies a field that stays encoded: it is a slice of the response, and would keep all of that in memory."""
     if encoded := getattr(obj, field):
         msgspec.structs.force_setattr(obj, field, encoded.copy())
 
@@ -221,7 +221,7 @@ def name_of(obj: Projected) -> Name:
 
 
 def version_of(obj: Projected) -> int:
-    """`GarbledError` where a server gives no number."""
+    """`GarbledError` if the version is not a number."""
     return _number(obj.metadata.resource_version)
 
 
@@ -234,6 +234,6 @@ def _number(version: str) -> int:
 
 def _unreadable_object(bare: _Bare, error: Exception, *, is_gone: bool = False) -> UnreadableObject:
     metadata = bare.metadata
-    # Kept while it is so, and many are for the same reason.
+    # It is kept as long as the object is unreadable, and many objects have the same reason.
     reason = sys.intern(str(error)[:_LONGEST_REASON])
     return UnreadableObject(metadata.namespace, metadata.name, int(metadata.resource_version), reason, is_gone)

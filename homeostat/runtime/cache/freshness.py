@@ -1,8 +1,8 @@
-"""Up to which version a cache has seen the server's state, and which of our own writes it has yet to see.
+"""The version up to which a cache has seen the state of the server, and our own writes that it has not seen yet.
 
 A reconciliation that reads the cache right after its own write may see the object as it was before, and act twice. So
 each write notes the version that the server gave it, and the next reconciliation waits until the watch has reached it.
-The events of a watch come in the order of their versions: a cache that has seen a later one has seen the write.
+The events of a watch arrive in the order of their versions, so a cache that has seen a later one has seen the write.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FEWEST_TO_SWEEP = 256
 
 
 class Freshness(Generic[K]):
-    """`version` is the newest that was seen, `written` that of a write. Keeps only writes that were not seen yet."""
+    """`version` is the newest seen one, `written` that of the newest write. Keeps only writes that were not seen."""
 
     __slots__ = ("_pending", "_waiters", "_wanted", "version", "written")
 
@@ -43,7 +43,7 @@ class Freshness(Generic[K]):
         return key in self._wanted
 
     async def changed(self, key: K) -> None:
-        """Until a write to the key was seen, or `wake`. The watch may be broken, so the caller sets a timeout."""
+        """Waits until a write to the key was seen, or for `wake`. The caller sets a timeout."""
         waiter = asyncio.get_running_loop().create_future()
         line = self._waiters.setdefault(key, deque())
         line.append(waiter)
@@ -67,16 +67,16 @@ class Freshness(Generic[K]):
                 self._release(version)
 
     def restart(self, version: int) -> None:
-        """A list is the new state. One older than what was seen comes from a server that was restored from a backup:
-        later writes are lost there, and waiting for them would never end.
+        """A list is the new state. If it is older than the seen version, the server was restored from a backup: later
+        writes are lost, and waiting for them would never end.
         """
         is_restored = version < self.version
         self.version = version
         self.written = version if is_restored else self.written
         self._release(max((each for each, _ in self._pending), default=0) if is_restored else version)
 
-    def let_go(self) -> None:
-        """No more events come, so waiting for them ends."""
+    def release(self) -> None:
+        """Ends all waiting, because no more events will arrive."""
         self._wanted.clear()
         self._pending.clear()
         for key in list(self._waiters):
@@ -92,26 +92,26 @@ class Freshness(Generic[K]):
 
 
 class Deletion(NamedTuple):
-    """A deletion that the server has carried out, until the watch shows it.
+    """A deletion that the server has carried out and the watch has not delivered yet.
 
-    The answer to a write has the version that it led to. The answer to a deletion has only the uid, and for an object
-    that went with its last finalizer a cluster answers with the version before. So the object that is held is compared
-    with the one that was deleted. Where a projection has neither uid nor deletion time, the newest version that was
-    known when the deletion was requested has to do: an object that is no newer existed then.
+    The answer to a write has the new version. The answer to a deletion has only the uid; if the object was removed with
+    its last finalizer, a cluster answers with the version before. So the cached object is compared with the deleted
+    one. If the projection has neither uid nor deletion time, the versions decide: an object that is not newer than
+    `known` existed before the deletion.
     """
 
     uid: str
     known: int
     """The newest version that was known when the deletion was requested."""
     is_final: bool = False
-    """It was terminating before, and is gone now."""
+    """The object was terminating before, and is deleted now."""
 
-    def is_unseen_in(self, held: Projected) -> bool:
-        """Whether the object is the deleted one, as it was before. An object that was created later under the same name
-        is not, nor is a terminating one, unless that was known already.
+    def is_unseen_in(self, cached: Projected) -> bool:
+        """Whether the cached object is the state before the deletion. That is false for an object that was created
+        later with the same name, and for a terminating one unless the deletion is final.
         """
-        metadata = held.metadata
+        metadata = cached.metadata
         uid = getattr(metadata, "uid", "")
         if not uid or not hasattr(metadata, "deletion_timestamp"):
-            return version_of(held) <= self.known
+            return version_of(cached) <= self.known
         return bool(uid == self.uid) and (self.is_final or metadata.deletion_timestamp is None)

@@ -1,7 +1,8 @@
-"""An index of a cache: which objects have a key in common, where a function says what keys an object has.
+"""An index of a cache: objects by key, where a function returns the keys of an object.
 
-Most indexes have many keys of few objects each (the owner, the Secret that is referred to), some have few keys of many
-(a label), so a small group is a tuple and a large one a dict: a set a key would cost more than the objects.
+Most indexes have many keys with few objects each (an owner, a referenced Secret), others have few keys with many
+objects (a label). So a small group is a tuple and a large one a dict: a set for each key would cost more than the
+objects.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ V = TypeVar("V")
 Name = tuple[str, str]
 """Namespace and name."""
 KeysOf = Callable[[V], Iterable[Hashable]]
-"""The keys under which an object is found; none where it is not found at all."""
+"""The keys under which an object is found."""
 
 _LARGEST_TUPLE = 8
 
@@ -26,14 +27,14 @@ class Index(Generic[V]):
         self._groups: dict[Hashable, tuple[Name, ...] | dict[Name, None]] = {}
 
     def names(self, key: Hashable) -> Iterable[Name]:
-        """In the order in which they came to have the key."""
+        """In the order in which they were added to the key."""
         return self._groups.get(key, ())
 
     def __len__(self) -> int:
         return len(self._groups)
 
     def move(self, name: Name, old: V | None, new: V | None) -> None:
-        """The object was `old` and is `new`; either may be missing. A key that it keeps leaves it in its place."""
+        """The object was `old` and is `new`; either may be missing. Under an unchanged key it keeps its position."""
         before = () if old is None else tuple(self._keys_of(old))
         after = () if new is None else tuple(self._keys_of(new))
         if before == after:
@@ -79,7 +80,7 @@ class HasLabels(Protocol):
 
 
 def by_label(label: str) -> KeysOf[HasLabels]:
-    """Objects by the value of one label; those without it are not found."""
+    """Objects by the value of a label; objects without the label are not in the index."""
 
     def keys_of(obj: HasLabels) -> Iterable[Hashable]:
         labels = obj.metadata.labels

@@ -6,12 +6,12 @@
 
 Promises, each tested:
 
-- who asks for the same objects in the same projection gets the same informer, and the server sees one watch
-- a handler gets a change after the cache holds it, in the order of the server; a handler that is added later first
-  gets what is there
-- `synced` returns when the first list is in the cache and the handlers have it
+- requests for the same objects in the same projection get the same informer, and the server sees one watch
+- a handler gets a change after the cache has it, in the order of the server; a handler that is added later first gets
+  the cached objects
+- `synced` returns when the cache and the handlers have the first list
 
-A handler does no I/O and does not raise: it puts names into queues. One that raises ends the informers, and loudly.
+A handler does no I/O and does not raise: it puts names into queues. An error of a handler ends all informers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Handler = Callable[[Change[V]], None]
 
 
 class Informer(Generic[V]):
-    """Made by `Informers`. `watcher` and `comparison` have the figures for metrics."""
+    """Created by `Informers`. `watcher` and `comparison` have the numbers for metrics."""
 
     def __init__(
         self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
@@ -62,7 +62,7 @@ class Informer(Generic[V]):
 
     @property
     def relists(self) -> int:
-        """Lists after the first one, whatever for."""
+        """The number of lists after the first one, for any reason."""
         return self.watcher.relists + self.comparison.lists
 
     def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
@@ -87,7 +87,7 @@ class Informer(Generic[V]):
         self._unreadable.remove_handler(handler)
 
     async def synced(self) -> None:
-        """The caller sets the timeout: a server may be away for long."""
+        """Waits for the first list. The caller sets the timeout: a server may be unreachable for long."""
         await self.watcher.synced.wait()
 
     async def run(self) -> Never:
@@ -102,7 +102,7 @@ class Informer(Generic[V]):
 
 
 class Informers:
-    """All informers of a process; those that are asked for while it runs are started at once."""
+    """All informers of a process. An informer that is requested while they run is started at once."""
 
     def __init__(
         self,
@@ -122,11 +122,11 @@ class Informers:
         return iter(list(self._informers.values()))
 
     def of(self, group: str, plural: str) -> tuple[Informer[Any], ...]:
-        """Those of a collection, in whatever version, namespace and selection."""
+        """The informers of a collection, of any version, namespace and selector."""
         return self._by_collection.get((group, plural), ())
 
     def get(self, source: Source, struct: type[V], indexes: Mapping[str, KeysOf[V]] | None = None) -> Informer[V]:
-        """Also those who come later may bring indexes, under names of their own. Each who got it may drop it once."""
+        """Every caller may add indexes, with names that are not in use, and may `drop` the informer once."""
         informer = cast("Informer[V] | None", self._informers.get((source, struct)))
         if informer is None:
             informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
@@ -140,7 +140,7 @@ class Informers:
         return informer
 
     def drop(self, informer: Informer[Any]) -> None:
-        """Wanted by one less, and with the last of them its watch ends. Who asks for the same later gets a new one."""
+        """Ends the watch when the last caller of `get` has dropped it. A later `get` returns a new informer."""
         self._wanted[informer] -= 1
         if self._wanted[informer] > 0:
             return
@@ -150,10 +150,10 @@ class Informers:
         self._by_collection[collection] = tuple(each for each in self.of(*collection) if each is not informer)
         if (task := self._running.pop(informer, None)) is not None:
             task.cancel()
-        informer._writer.let_go()
+        informer._writer.release()
 
     async def synced(self) -> None:
-        """Every informer there is by now has its first list."""
+        """Waits until every informer that exists now has its first list."""
         for informer in self:
             await informer.synced()
 

@@ -1,7 +1,7 @@
-"""A list of all objects on its way into a cache, and how two states differ.
+"""A list of all objects that is being received for a cache, and the differences between two states.
 
-What is listed shows nowhere before the list is complete. An object that is listed unchanged is the value that the cache
-holds, so that a relist does not keep everything twice.
+Readers see nothing of a list before it is complete. For an unchanged object the list takes the value of the cache, so a
+relist does not need the memory of all objects twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Deletions = dict[Name, Deletion]
 
 
 class Change(NamedTuple, Generic[V_co]):
-    """What became of one object: without `old` it is new, without `new` it is gone."""
+    """A change of one object. `old` is None for a created object, `new` is None for a deleted one."""
 
     namespace: str
     name: str
@@ -30,7 +30,7 @@ class Change(NamedTuple, Generic[V_co]):
 
 
 class End(Protocol[V]):
-    """What a complete list is handed to: a cache's writer."""
+    """Takes complete lists: the writer of a cache."""
 
     def swap(self, listing: Listing[V], version: int) -> list[Change[V]]: ...
 
@@ -47,11 +47,11 @@ class Listing(Generic[V]):
         self.began = version
         """The newest version that the cache had seen before."""
         self.deletions = deletions
-        """Carried out before the list was requested, so the list is right about them, whatever it says."""
+        """Deletions before the list was requested. The list has seen them: an object that it has was created later."""
         self.objects: Objects[V] = {}
         self.unreadable: dict[Name, UnreadableObject] = {}
         self.removals: dict[Name, int] = {}
-        """Objects that events removed while this list was compared, with the version of the event."""
+        """Objects that events removed while this list was received, with the version of the event."""
 
     def put(self, obj: V) -> None:
         namespace, name = self._name_of(obj)
@@ -62,7 +62,7 @@ class Listing(Generic[V]):
             self.unreadable.pop((namespace, name), None)
 
     def leave_out(self, unreadable: UnreadableObject) -> None:
-        """The object exists, but is not shown; neither is an earlier version of it that was put."""
+        """The object exists and is unreadable; it replaces a readable version on an earlier page."""
         namespace, name = unreadable.namespace, unreadable.name
         self.unreadable[namespace, name] = unreadable
         objects = self.objects.get(namespace, {})
@@ -72,22 +72,22 @@ class Listing(Generic[V]):
     def swap(self, version: int) -> list[Change[V]]:
         """The list is complete and becomes the state of the cache; returns the differences to the state before.
 
-        That holds for a list that is older than the cache, too: a list was requested at the newest version.
+        This holds also for a list that is older than the cache, because it was requested at the newest version.
         """
         return self._end.swap(self, version)
 
     def merge(self, version: int) -> list[Change[V]]:
-        """The list is complete, and events have come beside it: corrects and returns the differences that are no newer
-        than the list. Does nothing where another list has begun since.
+        """The list is complete, and events have arrived meanwhile: corrects and returns the differences that are not
+        newer than the list. Does nothing if another list was started since.
 
-        A list older than the cache was when it was requested comes from a server that was restored from a backup: it
+        If the list is older than the cache was at the request, the server was restored from a backup: the list
         becomes the state.
         """
         return self._end.merge(self, version)
 
 
 def differences(old: Objects[V], new: Objects[V]) -> Iterable[Change[V]]:
-    """Removed objects come first. Values that are the same one do not differ."""
+    """Removed objects come first. Identical values do not differ."""
     nothing: dict[str, V] = {}
     for namespace, objects in old.items():
         left = new.get(namespace, nothing)

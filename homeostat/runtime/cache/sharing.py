@@ -1,12 +1,12 @@
-"""Equal parts of many objects, held once.
+"""Keeps equal parts of many objects in memory once.
 
-A thousand Pods of one ReplicaSet have the same labels, owner and images, and a decoder makes all of them a thousand
-times. Where a struct says that a part of it is plain and frozen, the first one replaces all later ones.
+A thousand Pods of one ReplicaSet have the same labels, owner and images, and a decoder creates all of them a thousand
+times. If the type of a field is plain and frozen, the first value replaces all later equal ones.
 Promises, each tested:
 
-- an object that was shared is equal to what it was before
+- an object is equal to itself before its parts were shared
 - only identical values are shared: a field that may be 1 or true is not
-- what is remembered has a bound, whatever comes
+- the number of remembered values is bounded
 
 Readers of a cache change nothing in it, so sharing has no effect on them. A dict of labels may belong to many objects.
 """
@@ -21,11 +21,11 @@ from msgspec import inspect
 _MOST = 4096
 _PLAIN = (inspect.StrType, inspect.IntType, inspect.BoolType)
 _UNIQUE = frozenset({"name", "uid", "resource_version", "creation_timestamp"})
-"""Of an object's metadata: no two have the same."""
+"""Fields of the metadata that differ from object to object."""
 
 
 class Sharing:
-    """Of the objects of one struct, which has `metadata`."""
+    """Shares parts of the objects of one struct, which has `metadata`."""
 
     def __init__(self, struct: type) -> None:
         info = inspect.type_info(struct)
@@ -47,26 +47,26 @@ class Sharing:
 
 
 class _Part:
-    """One field, with the values that were seen of it lately."""
+    """A field and its recent values."""
 
-    __slots__ = ("_held", "_is_dict", "_name")
+    __slots__ = ("_is_dict", "_name", "_values")
 
     def __init__(self, field: inspect.Field) -> None:
         self._name, self._is_dict = field.name, isinstance(field.type, inspect.DictType)
-        self._held: dict[Any, Any] = {}
+        self._values: dict[Any, Any] = {}
 
     def share(self, obj: Any) -> None:
         value = getattr(obj, self._name)
         if not value:
             return
         key = tuple(value.items()) if self._is_dict else value
-        found = self._held.get(key)
+        found = self._values.get(key)
         if found is not None:
             msgspec.structs.force_setattr(obj, self._name, found)
             return
-        if len(self._held) >= _MOST:
-            self._held.clear()
-        self._held[key] = value
+        if len(self._values) >= _MOST:
+            self._values.clear()
+        self._values[key] = value
 
 
 def _is_shared(info: inspect.Type) -> bool:
@@ -76,7 +76,7 @@ def _is_shared(info: inspect.Type) -> bool:
 
 
 def _is_plain(info: inspect.Type, inside: tuple[type, ...]) -> bool:
-    """Equal values of it are the same in every way, and can be looked up. Recursive types are not shared."""
+    """Whether equal values of the type are interchangeable and hashable. Recursive types are not shared."""
     match info:
         case inspect.StructType():
             is_frozen = info.cls.__struct_config__.frozen and info.cls not in inside

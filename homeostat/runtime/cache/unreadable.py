@@ -1,10 +1,10 @@
 """The objects that exist on the server but do not match the projection of a cache.
 
-An unreadable object is not absent: an operator that took it for absent would create it again, and overwrite
-what is somebody else's. So its name is kept, with the reason, for as long as it is so. Promises, each tested:
+An unreadable object is not absent: an operator that took it for absent would create it again, and overwrite the object
+of somebody else. So its name is kept, with the reason. Promises, each tested:
 
-- asking for such a name is an `UnreadableError` that names the object, the struct and the reason
-- who was refused one is called when that object changes in any way, once
+- getting such an object raises an `UnreadableError` that names the object, the struct and the reason
+- a caller that got this error can be called once when the object changes
 - nothing is kept of an object that is readable again or deleted, nor of a caller that has unsubscribed
 """
 
@@ -30,16 +30,17 @@ class UnreadableError(ProjectionError):
         self._unreadable, self._name = unreadable, name
 
     def when_changed(self, key: Hashable, call: Callable[[], None]) -> Callable[[], None]:
-        """Calls when the object changes, readable or not; at once where it has changed already. A key calls once.
+        """Calls `call` once when the object changes, readable or not; at once if it has changed already.
 
-        The function that is returned unsubscribes, and holds nothing of this error.
+        A second call with the same key replaces the first. The returned function unsubscribes; it does not refer to
+        this error.
         """
         self._unreadable.when_changed(self._name, key, call)
         return partial(self._unreadable.forget, self._name, key)
 
 
 class UnreadableObjects:
-    """Written by the cache's writer. `title` is what the objects are called, `shape` the struct that is too narrow."""
+    """Written by the writer of the cache. `title` names the objects, and `shape` the struct, in errors."""
 
     def __init__(self, title: str = "object", shape: str = "its projection") -> None:
         self.found: dict[Name, UnreadableObject] = {}
@@ -64,7 +65,7 @@ class UnreadableObjects:
             self._notify(name, unreadable)
 
     def drop(self, name: Name) -> None:
-        """It is readable, or deleted."""
+        """The object is readable or deleted now."""
         if (unreadable := self.found.pop(name, None)) is not None:
             self._notify(name, unreadable)
 
@@ -80,7 +81,10 @@ class UnreadableObjects:
             del self._waiting[name]
 
     def add_handler(self, handler: Handler) -> None:
-        """Told of each that comes, changes or is one no more; first of those that are there. It does not raise."""
+        """Gets each unreadable object when it appears, changes, or is no longer unreadable; the current ones at once.
+
+        It must not raise.
+        """
         for unreadable in list(self.found.values()):
             handler(unreadable)
         self._handlers += (handler,)

@@ -74,7 +74,7 @@ class Plan(Generic[Action]):
     decision: Decision[Action] | None = None
     wait: str = ""
     trouble: str = ""
-    is_let_go: bool = False
+    is_released: bool = False
     """Nothing is left to do for a terminating object: the finalizer is removed."""
 
 
@@ -171,7 +171,7 @@ class Controller(Generic[Obj, World, Action]):
             with writing_in(Scope(lambda: "this is a dry run")):
                 async with asyncio.timeout(self._options.timeout_s):
                     decision = await self._reconciler.decide(obj)
-            return Plan(request, decision, is_let_go=obj.is_terminating and decision.is_settled)
+            return Plan(request, decision, is_released=obj.is_terminating and decision.is_settled)
         except Exception as caught:
             error = sole_error(caught)
             summary = summary_of(error)

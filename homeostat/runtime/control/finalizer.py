@@ -1,8 +1,8 @@
-"""The finalizer of an operator: what keeps a deleted object until the operator has cleaned up after it.
+"""The finalizer of an operator, which keeps a deleted object until the operator has cleaned up.
 
-The finalizers of others are neither removed nor reordered nor brought back: the list is written whole, and only over
-the version that it was read from. A `ConflictError` means that nothing was written and that the object has to be
-reconciled again; so a finalizer is never removed from a version that the decision was not made for.
+The finalizers of others are never removed, reordered or restored: the whole list is written, and only over the version
+that it was read from. A `ConflictError` means that nothing was written and the object has to be reconciled again. So a
+finalizer is removed only from the version that the decision was made for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from homeostat.runtime.control.status import Snapshot
 
 
 def plan_addition(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
-    """None where it is there, and where the object is terminating: servers refuse new finalizers then."""
+    """None if the object has it, or is terminating: servers refuse new finalizers then."""
     held = snapshot.metadata.finalizers
     if finalizer in held or snapshot.metadata.deletion_timestamp is not None:
         return None
@@ -23,7 +23,7 @@ def plan_addition(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
 
 
 def plan_removal(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
-    """None where it is not there."""
+    """None if the object does not have it."""
     held = snapshot.metadata.finalizers
     if finalizer not in held:
         return None
@@ -33,14 +33,14 @@ def plan_removal(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
 async def add_finalizer(
     objects: Projection[Snapshot], snapshot: Snapshot, finalizer: str, *, writing: Writing = PLAIN
 ) -> Snapshot:
-    """The object as it is then. Whoever acts on the world adds it first, or the effect may outlive the object."""
+    """Returns the new version. Add the finalizer before the first effect, or the effect may outlive the object."""
     return await _write(objects, snapshot, plan_addition(snapshot, finalizer), writing)
 
 
 async def remove_finalizer(
     objects: Projection[Snapshot], snapshot: Snapshot, finalizer: str, *, writing: Writing = PLAIN
 ) -> Snapshot | None:
-    """None where the object had gone before; with the last finalizer of a terminating one it goes now."""
+    """Returns None if the object is already deleted. The last finalizer of a terminating object deletes it."""
     try:
         return await _write(objects, snapshot, plan_removal(snapshot, finalizer), writing)
     except NotFoundError:

@@ -1,9 +1,9 @@
-"""Stops an object whose reconciles cause each other: one that never settles gets its turns rationed.
+"""Limits the rate of an object whose reconciliations cause each other.
 
-Each key has a bucket of `burst` turns that refills by one every `refill_s`. A hot loop empties its own bucket and from
-then on runs at the pace of the refill; other objects are not affected. Pure: the time is passed.
+Each key has a token bucket of `burst` turns, to which one turn is added every `refill_s`. A hot loop empties its own
+bucket and then runs at the rate of the refill; other objects are not affected. Pure: the time is passed.
 
-A bucket is one number, the moment at which it will be full again, and is forgotten once it is.
+A bucket is one number, the time at which it will be full again. Full buckets are dropped.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _FEWEST_TO_SWEEP = 1024
 
 
 class Breaker(Generic[K]):
-    """`trips` counts the turns that were put off."""
+    """`trips` counts the delayed turns."""
 
     def __init__(self, *, burst: int = 100, refill_s: float = 1.0) -> None:
         if burst < 1 or refill_s <= 0:
-            raise ValueError(f"burst={burst}, refill_s={refill_s}: wants at least one turn and a time above 0")
+            raise ValueError(f"burst={burst}, refill_s={refill_s}: expected at least one turn and a time above 0")
         self.trips = 0
         self._refill_s = refill_s
         self._empty_s = burst * refill_s
@@ -29,10 +29,10 @@ class Breaker(Generic[K]):
         self._sweep_at = _FEWEST_TO_SWEEP
 
     def admit(self, key: K, now: float) -> float:
-        """0.0 spends a turn; otherwise none is spent, and there will be one in so many seconds."""
+        """Takes a turn and returns 0.0; or takes none and returns the seconds until there is one."""
         full_at = max(self._full_at.get(key, now), now) + self._refill_s
         wait_s = full_at - now - self._empty_s
-        # The sum of many refills is not exact; less than a millionth of one is no wait.
+        # The sum of many refills is not exact: less than a millionth of a refill is no wait.
         if wait_s > self._refill_s * 1e-6:
             self.trips += 1
             return wait_s
@@ -45,10 +45,10 @@ class Breaker(Generic[K]):
         self._full_at.pop(key, None)
 
     def __len__(self) -> int:
-        """How many keys have a bucket that is not known to be full."""
+        """The number of buckets that are kept."""
         return len(self._full_at)
 
     def _sweep(self, now: float) -> None:
-        """Drops the full ones. The next sweep waits until there are twice as many as are left: a turn stays cheap."""
+        """Drops full buckets. The next sweep waits until their number has doubled, so that a turn stays cheap."""
         self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
         self._sweep_at = max(_FEWEST_TO_SWEEP, 2 * len(self._full_at))

@@ -1,5 +1,4 @@
-"""The seam between the runtime and an operator: the name of the object to reconcile, and the three parts of a
-reconciliation.
+"""The protocol of an operator: the name of the object to reconcile, and the three parts of a reconciliation.
 
 The runtime owns the sequence: observe, decide, act, one status write, and again until nothing is left to do.
 """
@@ -16,9 +15,9 @@ Action = TypeVar("Action")
 
 
 class Request(NamedTuple):
-    """Which object to reconcile: a name and never an event, so that many events are one reconciliation.
+    """The object to reconcile: a name and never an event, so that many events lead to one reconciliation.
 
-    `kind` is the full one, `Deployment.apps` or `Pod`; `namespace` is empty for a cluster's own.
+    `kind` is `Deployment.apps` or `Pod`; `namespace` is empty for cluster-scoped objects.
     """
 
     kind: str
@@ -30,19 +29,19 @@ class Request(NamedTuple):
 
 
 class Operator(Protocol[Obj, World, Action]):
-    """What a controller is made of.
+    """The part of a controller that its author writes.
 
     Guarantees: an object is never reconciled twice at once; after acting it is reconciled again; a terminating
     object is decided like any other, and its finalizer is removed when there is no action left.
-    Assumptions: `observe` changes nothing; `decide` does no I/O and gives the same for the same; an `act` that was cut
-    off may be repeated, unless it returns a `Receipt`.
-    Caveats: any error ends the reconciliation. `Wait` and `Stalled` say how; every other one is retried with backoff.
+    Assumptions: `observe` changes nothing; `decide` does no I/O and returns the same for the same arguments; an `act`
+    that was interrupted may be repeated, unless it returns a `Receipt`.
+    Caveats: any error ends the reconciliation. `Wait` and `Stalled` say what follows; others are retried with backoff.
     """
 
     async def observe(self, obj: Obj) -> World:
-        """What the decision depends on, as a frozen value."""
+        """Returns everything that the decision depends on, as a frozen value."""
 
     def decide(self, obj: Obj, world: World) -> Decision[Action]: ...
 
     async def act(self, obj: Obj, action: Action) -> Receipt | None:
-        """Carries out one action; a `Receipt` where it made something that it could not name beforehand."""
+        """Carries out one action; returns a `Receipt` if it created something that it could not name beforehand."""

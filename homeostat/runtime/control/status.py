@@ -1,10 +1,11 @@
-"""The status of an object: seen at the start of a reconcile, computed in full, written at most once at the end.
+"""The status of an object: read at the start of a reconciliation, computed as a whole, written at most once at its end.
 
-Three promises, each with tests: nothing is sent where nothing changed, and time alone changes nothing; what others keep
-in the status stays as it is; a status computed from one version of an object is never written over another version.
+Three promises, each with tests: nothing is sent if nothing changed, and a later time alone is no change; fields of
+other writers stay as they are; a status that was computed from one version of an object is never written over another
+version.
 
-The last is held by the resourceVersion and not by the uid: a merge patch replaces the list of conditions whole, so the
-list must still be the one that was seen, and servers overlook the uid in a patch of a custom object's status.
+The resourceVersion ensures the last promise, and not the uid: a merge patch replaces the whole list of conditions, so
+the list on the server must be the one that was read; and servers ignore the uid in a patch of a custom object's status.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class SnapshotMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """One version of an object, as far as the runtime itself writes to it. A write returns the next one."""
+    """One version of an object, with the fields that the runtime writes. A write returns the next one."""
 
     metadata: SnapshotMetadata
     status: JsonObject | None = None
@@ -69,12 +70,12 @@ def plan_status(
     is_observed: bool = True,
     absent: Collection[str] = (),
 ) -> JsonObject | None:
-    """The merge patch after which the status says this; None where it does already, or where there is nothing to say.
+    """The merge patch that sets these conditions and fields; None if nothing changes.
 
-    Conditions of other types stay, but the abnormal ones and those of `absent` go unless they are named. Without any,
-    all stay as they are, but for that of a pause which is over. Of `fields`, by their wire names, each value is the
-    whole of its field, and one that is None is removed. Without `is_observed` the object's generation was not dealt
-    with, and the status does not say so.
+    Conditions of other types stay, except abnormal ones and those of `absent`, which are removed unless they are given:
+    their absence is the good state. Without any conditions all stay, except that of a pause that has ended. `fields`
+    are whole values by wire name; None removes a field. Without `is_observed` the status keeps its
+    `observedGeneration`.
     """
     conditions, fields = tuple(conditions), fields or {}
     held = snapshot.status or {}
@@ -92,7 +93,7 @@ def plan_status(
 
 
 def plan_receipt(snapshot: Snapshot, receipt: Receipt) -> JsonObject | None:
-    """The merge patch that adds a receipt: its fields and nothing else, for the generation is not dealt with yet."""
+    """The merge patch that adds the fields of a receipt; the generation is not observed yet."""
     if taken := _OURS & receipt.status.keys():
         raise ValueError(f"status fields {sorted(taken)} are the runtime's own; a receipt cannot set them")
     return _patch(snapshot, receipt.status)
@@ -105,7 +106,7 @@ async def write_status(
     *,
     writing: Writing = PLAIN,
 ) -> Snapshot:
-    """Sends what was planned; `ConflictError` where the object is no longer the one that was seen."""
+    """Sends the patch; `ConflictError` if the object has changed since it was read."""
     if patch is None:
         return snapshot
     name, namespace = snapshot.metadata.name, snapshot.metadata.namespace
@@ -115,9 +116,9 @@ async def write_status(
 async def write_receipt(
     objects: Projection[Snapshot], snapshot: Snapshot, receipt: Receipt, *, writing: Writing = PLAIN
 ) -> Snapshot:
-    """Unlike a status, a receipt outlives changes by others: what was done stays done, whatever the object says now.
+    """Writes a receipt even if the object has changed meanwhile, because its effect has happened.
 
-    `ConflictError` only where another object has taken the name, or where others never cease to write.
+    `ConflictError` only if another object has the name now, or if others write all the time.
     """
     for _ in range(_RECEIPT_ATTEMPTS - 1):
         try:
@@ -131,7 +132,7 @@ async def write_receipt(
 
 
 def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime, absent: frozenset[str]) -> list[Json]:
-    """The list as it stands on the wire: what is not ours may have fields that we do not know, and keeps them."""
+    """The list as JSON, so that conditions of others keep fields that we do not know."""
     gone = absent - {each.type for each in new}
     result = [each for each in held if _type(each) not in gone]
     for condition in new:
@@ -169,7 +170,7 @@ def _patch(snapshot: Snapshot, wanted: Mapping[str, Json]) -> JsonObject | None:
 
 
 def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObject:
-    """The merge patch that makes the fields of `wanted` what they are there."""
+    """The merge patch that sets the fields of `wanted`."""
     patch: JsonObject = {}
     for name, value in wanted.items():
         before = held.get(name)
@@ -186,11 +187,11 @@ def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObj
 
 
 _SCALAR = (str, int, float)
-"""Asked first: whether something is a mapping takes far longer to tell."""
+"""Checked first, because the check for a mapping takes far longer."""
 
 
 def _bare(value: Json) -> Json:
-    """Without the fields that are None: in a new object there is nothing for them to remove."""
+    """Omits fields that are None: in a new object there is nothing to remove."""
     if not isinstance(value, _SCALAR) and isinstance(value, Mapping):
         return {name: _bare(each) for name, each in value.items() if each is not None}
     return value

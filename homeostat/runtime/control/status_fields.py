@@ -1,4 +1,4 @@
-"""The fields that a kind's status has, by their wire names: a server drops any other from a write, and says nothing."""
+"""The status fields of a kind, by wire name. A server silently drops other fields from a write, so they are refused."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from homeostat.objects.json import Json
 
 
 class UnknownStatusFieldError(ValueError):
-    """A status field that the kind does not have; what it says would be lost."""
+    """The kind has no such status field; the value would be lost."""
 
     reason = "UnknownStatusField"
 
 
 class StatusFields:
-    """Of a kind with a status. To check costs the comparison of two sets of names."""
+    """The status fields of one kind. A check compares two sets of names."""
 
     __slots__ = ("_kind", "_names")
 
@@ -39,7 +39,7 @@ class StatusFields:
 
 
 def status_fields_of(kind: CustomKind) -> StatusFields | None:
-    """None where the kind has no status."""
+    """None if the kind has no status."""
     if kind.status is None:
         return None
     names = frozenset(each.encode_name for each in msgspec.structs.fields(kind.status))

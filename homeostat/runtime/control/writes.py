@@ -4,7 +4,7 @@ Promises, each tested:
 
 - the answer to a write sets the version that the caches of its kind have to reach, and `caught_up` returns when they
   have seen all writes of a scope: a reconciliation never sees an older version of an object than it wrote
-- nor does it see an object that it deleted, unless as a terminating one
+- a reconciliation never sees an object that it deleted, except as a terminating one
 - in a scope that may not write, nothing is sent: neither by a former leader nor in a dry run
 
 A scope is the work on one object. Tasks that it starts belong to it.
@@ -27,8 +27,8 @@ from homeostat.runtime.watch.source import Source, place_of
 K = TypeVar("K", bound=Hashable)
 _MOST_PENDING = 1000
 _FEWEST_TO_SWEEP = 256
-_HELD_OTHERWISE = frozenset({("", "namespaces")})
-"""Not gone with the last finalizer of its metadata: a namespace has others in its spec."""
+_WITH_OTHER_FINALIZERS = frozenset({("", "namespaces")})
+"""A namespace is not removed with the last finalizer of its metadata, because its spec has others."""
 
 
 class RefusedWriteError(Exception):
@@ -36,7 +36,7 @@ class RefusedWriteError(Exception):
 
 
 class Scope:
-    """The writes of one object's reconciliations. `refusal` is why none may be sent; empty where they may."""
+    """The writes of one object's reconciliations. `refusal` returns why none may be sent; empty if they may."""
 
     __slots__ = ("_pending", "_refusal")
 
@@ -59,7 +59,7 @@ class Scope:
         return bool(self._pending)
 
     async def caught_up(self) -> None:
-        """Every write of the scope was seen. The caller sets the timeout."""
+        """Waits until the caches have seen every write of the scope. The caller sets the timeout."""
         while self._pending:
             (key, cache) = next(iter(self._pending.items()))
             await cache.await_version(key[1], key[2])
@@ -70,8 +70,8 @@ class Scope:
 
 
 class Scopes(Generic[K]):
-    """The scopes of objects whose writes were not all seen yet. Few at a time: most are seen before the next
-    reconciliation. Those are dropped whenever there are twice as many scopes as were left the last time.
+    """The scopes of objects whose writes were not all seen yet. There are few: most writes are seen before the next
+    reconciliation. The seen ones are dropped when the number of scopes has doubled.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Scopes(Generic[K]):
         return len(self._behind)
 
     def take(self, key: K, refusal: Callable[[], str]) -> Scope:
-        """The key's own where it is still behind, else a new one."""
+        """The scope of the key if it is still behind, otherwise a new one."""
         return self._behind.pop(key, None) or Scope(refusal)
 
     def keep(self, key: K, scope: Scope) -> None:
@@ -101,7 +101,7 @@ _current: ContextVar[Scope | None] = ContextVar("homeostat_writes", default=None
 
 
 class writing_in:  # noqa: N801
-    """Inside the block writes are the scope's. A class, which is entered in a third of a generator's time."""
+    """Writes inside the block belong to the scope. A class, because a generator would take three times as long."""
 
     __slots__ = ("_scope", "_token")
 
@@ -126,7 +126,7 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
 
     @property
     def is_gone(self) -> bool:
-        """A server removes what is being deleted with the write that takes its last finalizer."""
+        """A server removes a terminating object with the write that removes its last finalizer."""
         return self.deletion_grace_period_seconds == 0 and not self.finalizers
 
 
@@ -136,13 +136,13 @@ class _Written(msgspec.Struct, gc=False):
 
 
 class _Status(msgspec.Struct):
-    """Of one object that went at once."""
+    """The answer for an object that was deleted at once."""
 
     details: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
 class _List(msgspec.Struct):
-    """Of a deleted collection: the objects, in versions that they had before."""
+    """The answer for a deleted collection: the objects, in their versions before."""
 
     items: list[_Written] = []
 
@@ -197,7 +197,7 @@ class Watched:
         if not version or not metadata.name:
             return
         place = place_of(path)
-        is_gone = metadata.is_gone and (place.group, place.plural) not in _HELD_OTHERWISE
+        is_gone = metadata.is_gone and (place.group, place.plural) not in _WITH_OTHER_FINALIZERS
         for informer in self._informers.of(place.group, place.plural):
             if _is_about(informer.source, informer.cache, metadata):
                 informer.cache.wrote(metadata.namespace, metadata.name, version)
@@ -228,7 +228,7 @@ def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
     try:
         answer = _written.decode(body)
         if answer.metadata.name:
-            # Some kinds are answered with what went, as it was: what stays for a while is marked.
+            # For some kinds the answer is the last state of the deleted object; a terminating one has a deletion time.
             is_gone = answer.metadata.uid and answer.metadata.deletion_timestamp is None
             return [answer.metadata] if is_gone else []
         if answer.kind == "Status":

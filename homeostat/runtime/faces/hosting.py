@@ -33,9 +33,9 @@ OpenFace = Callable[[Face], AbstractAsyncContextManager[Handler]]
 class ServedFace:
     face: Face
     url: str
-    """Without a path; empty where it is not served."""
+    """Without a path; empty if the face is not served."""
     trouble: str = ""
-    """Why it is not served."""
+    """Why the face is not served."""
 
 
 @asynccontextmanager
@@ -46,8 +46,8 @@ async def serve_faces(
     ssl: tls.SSLContext | None,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[ServedFace, ...]]:
-    """Inside the block; at its end requests under way are finished. `environment` decides which faces are opened at
-    once. `FaceError` where a required port is taken.
+    """Serves during the block, and finishes running requests at its end. `environment` decides which faces are opened
+    at once. `FaceError` if a required port is in use.
     """
     async with AsyncExitStack() as stack:
         served: list[ServedFace] = []

@@ -1,13 +1,13 @@
 """Health and metrics over HTTP, for probes and Prometheus, on a port of their own.
 
-    /healthz, /livez   whether the process works; where not, it is to be restarted
-    /readyz            whether it does its work already
-    /metrics           the figures
+    /healthz, /livez   whether the process works; if not, restart it
+    /readyz            whether it is ready to work
+    /metrics           metrics in the text format of Prometheus
 
-A check is a function that says what is wrong, and nothing if nothing is. The answer is `OK`, or `READY` of the second;
-a failure is 503, `NOT READY`, and a line for each check. As on a Kubernetes API server, `?verbose` has these lines
-always, `?exclude=leader` leaves one out and `/readyz/leader` asks for one alone. Whoever can reach the port reads it,
-so it is on loopback by default, and it changes nothing.
+A check is a function that returns a problem, or an empty text. The answer is `OK`, for `/readyz` `READY`; a failure is
+a 503 with `NOT READY` and a line for each check. As on a Kubernetes API server, `?verbose` always shows these lines,
+`?exclude=leader` skips a check and `/readyz/leader` runs one alone. Everybody who can reach the port can read it, so it
+is on loopback by default. It changes nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def serve_health(
     live: Checks | None = None,
     ready: Checks | None = None,
 ) -> AsyncIterator[Server]:
-    """Answers inside the block. Checks may come to the mappings later."""
+    """Serves during the block. Checks may be added to the mappings later."""
     routes = _routes(metrics, {} if live is None else live, {} if ready is None else ready)
     server = await serve(routes, host=host, port=port, limits=_LIMITS)
     try:

@@ -1,9 +1,9 @@
-"""What Prometheus sees of the controllers: reconciles, queues, watches, caches, Events, leadership.
+"""The metrics of controllers: reconciles, queues, watches, caches, Events, leadership.
 
-Whoever has figures keeps them as plain numbers, and they are read when somebody asks: on the event loop, since that is
-whose they are. Counting a reconcile is one number in a list. There is no registry of the process, so that several
-managers can live in one. Watches of the same path are shown together, by the worst of their ages and the sum of the
-rest: selectors and projections are no business of a dashboard.
+Queues, informers and the others count in plain numbers, which belong to the event loop and are read there when metrics
+are requested. Counting a reconcile changes one number in a list. There is no registry of the process, so that it may
+have several managers. Watches of the same path are shown as one, with the highest age and the sum of the other numbers:
+a dashboard does not need selectors and projections.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATES = ("streaming", "listing", "watching", "waiting")
 
 
 class _Figure(NamedTuple, Generic[T]):
-    """One that only ever grows has a name that ends in `_total`."""
+    """The name of a counter ends in `_total`."""
 
     name: str
     help: str
@@ -61,7 +61,7 @@ _BREAKER: tuple[_Figure[Breaker[Any]], ...] = (
 _WATCH: tuple[_Figure[Informer[Any]], ...] = (
     _Figure(
         "homeostat_watch_last_event_age_seconds",
-        "Since the server last said anything on this watch",
+        "Time since the last event or bookmark of this watch",
         lambda informer: informer.watcher.last_event_age_s,
         max,
     ),
@@ -87,16 +87,20 @@ _WATCH: tuple[_Figure[Informer[Any]], ...] = (
 )
 _EVENTS: tuple[_Figure[Recorder], ...] = (
     _Figure("homeostat_events_written_total", "Events written", lambda recorder: recorder.written),
-    _Figure("homeostat_events_dropped_total", "Events that were too many", lambda recorder: recorder.dropped),
-    _Figure("homeostat_events_failed_total", "Events that the server did not take", lambda recorder: recorder.failed),
+    _Figure(
+        "homeostat_events_dropped_total",
+        "Events dropped because there were too many",
+        lambda recorder: recorder.dropped,
+    ),
+    _Figure("homeostat_events_failed_total", "Events that could not be written", lambda recorder: recorder.failed),
 )
 _LEADING: tuple[_Figure[Callable[[], bool]], ...] = (
-    _Figure("homeostat_leading", "Whether this process has the lease", lambda is_leading: is_leading(), max),
+    _Figure("homeostat_leading", "Whether this process is the leader", lambda is_leading: is_leading(), max),
 )
 
 
 class Metrics:
-    """The figures of one manager."""
+    """The metrics of one manager."""
 
     def __init__(self) -> None:
         self._histograms: dict[tuple[str, str], Histogram] = {}
@@ -109,7 +113,7 @@ class Metrics:
 
     @classmethod
     def joined(cls, several: Iterable[Metrics]) -> Metrics:
-        """The figures of several managers as of one, where each series stands once. Their controllers' names differ."""
+        """Combines several managers, whose controllers have different names: each series appears once."""
         whole = cls()
         for each in several:
             whole._histograms |= each._histograms
@@ -128,7 +132,7 @@ class Metrics:
         histogram.add(seconds)
 
     def counted(self, controllers: Collection[str]) -> tuple[dict[str, int], Histogram]:
-        """Of these controllers together: how many reconciles by outcome, and how long they took."""
+        """The reconciles of these controllers together: their number by outcome, and their times."""
         counts: dict[str, int] = {}
         times = Histogram(_BOUNDS)
         for (controller, outcome), histogram in self._histograms.items():
@@ -144,13 +148,13 @@ class Metrics:
         self._breakers[controller] = breaker
 
     def forget(self, controller: str) -> None:
-        """It has gone and is not coming back; one that takes its name begins anew."""
+        """Drops the metrics of a controller that was removed; another one with its name starts at zero."""
         self._queues.pop(controller, None)
         self._breakers.pop(controller, None)
         self._histograms = {key: histogram for key, histogram in self._histograms.items() if key[0] != controller}
 
     def watch_informers(self, informers: Informers) -> None:
-        """Also those that are asked for later."""
+        """Includes informers that are added later."""
         self._informers.append(informers)
 
     def watch_recorder(self, recorder: Recorder) -> None:
@@ -160,7 +164,7 @@ class Metrics:
         self._elections[name] = is_leading
 
     def register(self, collector: Collector) -> None:
-        """For an operator's own figures; a metric of prometheus-client is made with `registry=None` for this."""
+        """Adds metrics of an operator; create a metric of prometheus-client with `registry=None` for this."""
         self._collectors.append(collector)
 
     def text(self) -> bytes:
@@ -182,7 +186,7 @@ class Metrics:
         from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
 
         counts = CounterMetricFamily(
-            "homeostat_reconciles_total", "Reconciles by how they ended", labels=("controller", "outcome")
+            "homeostat_reconciles_total", "Reconciles by outcome", labels=("controller", "outcome")
         )
         times = HistogramMetricFamily(
             "homeostat_reconcile_seconds", "How long a reconcile took", labels=("controller",)
@@ -197,7 +201,7 @@ class Metrics:
 
 
 def _families(figures: tuple[_Figure[T], ...], label: str, things: Iterable[tuple[str, T]]) -> Iterator[Metric]:
-    """The figures of all things; without a label, or under the same one, those of several combined."""
+    """The metrics of all things. Things with the same label, or without one, are combined."""
     named: dict[str, list[T]] = {}
     for name, thing in things:
         named.setdefault(name, []).append(thing)
@@ -219,7 +223,7 @@ def _states(informers: list[tuple[str, Informer[Any]]]) -> Iterator[Metric]:
     for path, informer in informers:
         counts[path, type(informer.watcher.state).__name__.lower()] += 1
     if counts:
-        family = _family("homeostat_watch_state", "Watches by where they stand", ("path", "state"))
+        family = _family("homeostat_watch_state", "Watches by state", ("path", "state"))
         for labels, count in counts.items():
             family.add_metric(labels, count)
         yield family

@@ -1,8 +1,8 @@
-"""Sends the figures of `/metrics` to a collector by OTLP over HTTP: the same names, labels and values.
+"""Sends the metrics of `/metrics` to a collector by OTLP over HTTP: the same names, labels and values.
 
-They are read on the event loop, whose they are, and sent by a thread, which a collector may hold up as it likes: only
-the newest figures wait for it. Every figure is cumulative, so those left out are not missed. Imported only where such
-an export is on, since the SDK is an extra.
+They are read on the event loop and sent by a thread, so a slow collector does not block the loop. Only the newest
+values wait for the collector. All values are cumulative, so skipped ones are no loss. The module is imported only if
+metrics are exported, because the SDK is an extra.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _CUMULATIVE = AggregationTemporality.CUMULATIVE
 
 
 class Period(NamedTuple):
-    """The time that cumulative figures are of, in nanoseconds since 1970."""
+    """The time that cumulative values cover, in nanoseconds since 1970."""
 
     start_ns: int
     end_ns: int
 
 
 class MetricExport:
-    """Made inside a running event loop, and at work from then on. Where to send is the SDK's to read."""
+    """Create it inside a running event loop; it starts at once. The SDK reads the endpoint from the environment."""
 
     def __init__(
         self, metrics: Collector, resource: Resource, *, every_s: float, now_ns: Callable[[], int] = time.time_ns
@@ -62,7 +62,7 @@ class MetricExport:
         self._timer = self._loop.call_later(every_s, self._tick)
 
     async def stop(self, within_s: float) -> None:
-        """Sends the last figures, and gives up when the time is over."""
+        """Sends the last values, and gives up after `within_s`."""
         self._timer.cancel()
         self._newest = self._families.collect()
         self._is_stopping = True
@@ -91,7 +91,7 @@ class MetricExport:
 
 
 def otlp_metrics(family: Metric, period: Period) -> Iterator[Sent]:
-    """One for most families; a summary becomes one for each of its parts."""
+    """Yields one metric for most families, and for a summary one for each of its parts."""
     if family.type == "histogram":
         points = list(_histogram_points(family, period))
         if points:
@@ -128,14 +128,14 @@ def _histogram_points(family: Metric, period: Period) -> Iterator[HistogramDataP
             sum=sums[0].value if sums else 0.0,
             bucket_counts=[after - before for before, after in zip([0, *reached], reached, strict=False)],
             explicit_bounds=[float(bucket.labels["le"]) for bucket in buckets[:-1]],
-            # Not known, and then left out of the message.
+            # Unknown, and omitted from the message.
             min=cast("float", None),
             max=cast("float", None),
         )
 
 
 def _by_name(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
-    """Without the times of creation that prometheus-client adds to its counters."""
+    """Omits the creation times that prometheus-client adds to its counters."""
     found: dict[str, list[Sample]] = {}
     for sample in samples:
         if not sample.name.endswith("_created"):

@@ -1,7 +1,8 @@
 """Sends spans to a collector by OTLP over HTTP, with the SDK of OpenTelemetry.
 
-Ended spans wait in a bounded line of which a thread of the SDK takes them in batches: a collector that is slow, away or
-wrong costs spans and nothing else. Imported only where tracing is on, since the SDK is an extra.
+Ended spans wait in a bounded queue, from which a thread of the SDK sends them in batches. If the collector is slow,
+unreachable or refuses them, spans are lost and nothing else happens. The module is imported only if tracing is on,
+because the SDK is an extra.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from homeostat.runtime.telemetry.tracing import Attributes, Record
 
 
 class SpanExport:
-    """Takes its endpoint, headers, certificates, times and limits from the environment, as the SDK does."""
+    """The SDK reads endpoint, headers, certificates, timeouts and limits from the environment."""
 
     def __init__(self, resource: Resource) -> None:
         self._exporter = OTLPSpanExporter()
-        # Whether a trace is kept was drawn before its first span came here.
+        # `Tracer` has decided which traces are sampled.
         self._provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer("homeostat", __version__)
@@ -36,8 +37,8 @@ class SpanExport:
         return _Record(self._tracer.start_span(name, within, attributes=attributes))
 
     async def stop(self, within_s: float) -> None:
-        """Sends what waits, and gives up when the time is over."""
-        # The SDK would wait for half a minute, and its exporter for as long as a collector lets it hang.
+        """Sends the waiting spans, and gives up after `within_s`."""
+        # The SDK would wait for half a minute, and its exporter until the collector answers.
         stopping = Thread(target=self._provider.shutdown, name="otlp-traces-stop", daemon=True)
         stopping.start()
         await asyncio.to_thread(stopping.join, within_s)
@@ -51,7 +52,7 @@ class _Record:
     def __init__(self, span: Span) -> None:
         self._span = span
         self.context = set_span_in_context(span, context.Context())
-        # For libraries with instrumentation of their own: what they make inside becomes a child.
+        # Spans of libraries with their own instrumentation become children of this one.
         self._token = context.attach(self.context)
 
     def set(self, attributes: Attributes) -> None:

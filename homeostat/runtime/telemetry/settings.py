@@ -1,20 +1,21 @@
-"""Traces and metrics by OTLP, set up by the variables that OpenTelemetry defines and by nothing else.
+"""Traces and metrics by OTLP, configured only by the environment variables that OpenTelemetry defines.
 
     async with telemetry(metrics) as tracer:
         ...
 
-- `OTEL_EXPORTER_OTLP_ENDPOINT`, `..._TRACES_ENDPOINT`, `..._METRICS_ENDPOINT`: where to send; each switches it on
-- `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`: `otlp` also without an endpoint (localhost then), `none` for never
-- `OTEL_SDK_DISABLED`: `true` for neither
-- `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG`: which share of the traces is kept
-- `OTEL_METRIC_EXPORT_INTERVAL`: milliseconds between two sendings of the figures
+- `OTEL_EXPORTER_OTLP_ENDPOINT`, `..._TRACES_ENDPOINT`, `..._METRICS_ENDPOINT`: the collector; each enables the export
+- `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`: `otlp` enables it without an endpoint (then localhost), `none`
+  disables it
+- `OTEL_SDK_DISABLED`: `true` disables both
+- `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG`: the share of traces that is sampled
+- `OTEL_METRIC_EXPORT_INTERVAL`: milliseconds between two exports of metrics
 
-What else there is (headers, certificates, compression, timeouts, resource attributes, batches) the SDK reads itself.
+The SDK itself reads the others (headers, certificates, compression, timeouts, resource attributes, batches).
 Promises, each tested:
 
 - without variables nothing of OpenTelemetry is imported
-- a collector that is slow or away never holds up the event loop, and the end by some seconds at most
-- what cannot work is refused at the start, with a word on what to do
+- a slow or unreachable collector never blocks the event loop, and delays the exit by some seconds at most
+- settings that cannot work are refused at the start; the error says what to do
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ log = logging.getLogger(__name__)
 Signal = Literal["TRACES", "METRICS"]
 _PROTOCOL = "http/protobuf"
 _SHARES = {"always_on": 1.0, "always_off": 0.0}
-_COMPLAINT_EVERY_S = 300.0
-_COMPLAINING = tuple(f"opentelemetry.exporter.otlp.proto.http.{kind}_exporter" for kind in ("trace", "metric"))
+_ERROR_EVERY_S = 300.0
+_LOGGERS = tuple(f"opentelemetry.exporter.otlp.proto.http.{kind}_exporter" for kind in ("trace", "metric"))
 
 
 class TelemetryError(Exception):
-    """The variables ask for what cannot be done here."""
+    """The environment variables ask for something that is not supported or not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,10 @@ class TelemetrySettings:
 
 
 @asynccontextmanager
-async def telemetry(metrics: Collector, *, last_words_s: float = 5.0) -> AsyncIterator[Tracer]:
-    """A tracer, and the figures sent meanwhile; `TelemetryError` where that is asked for and cannot be.
+async def telemetry(metrics: Collector, *, last_export_s: float = 5.0) -> AsyncIterator[Tracer]:
+    """Yields a tracer, and exports metrics during the block. At its end, waits up to `last_export_s` for the rest.
 
-    The end waits no longer than `last_words_s` for what is yet to be sent.
+    `TelemetryError` if the settings cannot work.
     """
     settings = TelemetrySettings.of(os.environ)
     if not (settings.sends_traces or settings.sends_metrics):
@@ -85,7 +86,7 @@ async def telemetry(metrics: Collector, *, last_words_s: float = 5.0) -> AsyncIt
             "pip install 'homeostat-plane[otel]', or set OTEL_SDK_DISABLED=true"
         ) from error
     resource = _resource()
-    with _rationed_complaints():
+    with _rate_limited_errors():
         spans = SpanExport(resource) if settings.sends_traces else None
         figures = MetricExport(metrics, resource, every_s=settings.every_s) if settings.sends_metrics else None
         try:
@@ -94,7 +95,7 @@ async def telemetry(metrics: Collector, *, last_words_s: float = 5.0) -> AsyncIt
             async with asyncio.TaskGroup() as tasks:
                 for export in (spans, figures):
                     if export is not None:
-                        tasks.create_task(export.stop(last_words_s))
+                        tasks.create_task(export.stop(last_export_s))
 
 
 def _resource() -> Resource:
@@ -114,17 +115,17 @@ def _is_sent(environ: Mapping[str, str], signal: Signal) -> bool:
     if exporter == "none" or (signal, exporter) == ("METRICS", "prometheus"):
         return False
     if exporter not in {"", "otlp"}:
-        raise TelemetryError(f"OTEL_{signal}_EXPORTER={exporter}: only otlp is there; set it to otlp or none")
+        raise TelemetryError(f"OTEL_{signal}_EXPORTER={exporter}: only otlp is supported; set it to otlp or none")
     endpoint = _specific(environ, "ENDPOINT", signal)
     if not (endpoint or exporter):
         return False
     if endpoint and not endpoint.startswith(("http://", "https://")):
-        raise TelemetryError(f"OTEL_EXPORTER_OTLP_ENDPOINT, for {signal.lower()}: wants http://... or https://...")
+        raise TelemetryError(f"OTEL_EXPORTER_OTLP_ENDPOINT, for {signal.lower()}: must start with http:// or https://")
     protocol = _specific(environ, "PROTOCOL", signal) or _PROTOCOL
     if protocol != _PROTOCOL:
         raise TelemetryError(
-            f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol}, for {signal.lower()}: only {_PROTOCOL} is there, "
-            "which collectors take on port 4318"
+            f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol}, for {signal.lower()}: only {_PROTOCOL} is supported, "
+            "which collectors accept on port 4318"
         )
     return True
 
@@ -135,13 +136,13 @@ def _specific(environ: Mapping[str, str], name: str, signal: Signal) -> str:
 
 
 def _ratio(environ: Mapping[str, str]) -> float:
-    """Nobody hands us traces that they began, so what a sampler does about those does not matter."""
+    """Traces never start in another process, so the `parentbased_` samplers are the same as the others."""
     name = environ.get("OTEL_TRACES_SAMPLER", "").strip().lower() or "parentbased_always_on"
     sampler = name.removeprefix("parentbased_")
     if sampler == "traceidratio":
         return _number(environ, "OTEL_TRACES_SAMPLER_ARG", 1.0, least=0.0, most=1.0)
     if sampler not in _SHARES:
-        log.warning("unknown sampler, keeping all traces", extra={"variable": "OTEL_TRACES_SAMPLER", "value": name})
+        log.warning("unknown sampler; sampling all traces", extra={"variable": "OTEL_TRACES_SAMPLER", "value": name})
     return _SHARES.get(sampler, 1.0)
 
 
@@ -157,24 +158,24 @@ def _number(
         number = float("nan")
     if least <= number <= most:
         return number
-    log.warning("unusable number, taking the default", extra={"variable": name, "value": text, "default": default})
+    log.warning("invalid number; using the default", extra={"variable": name, "value": text, "default": default})
     return default
 
 
 @contextmanager
-def _rationed_complaints() -> Iterator[None]:
-    """The SDK complains of every attempt; of a collector that is away one hears now and then."""
-    rations = [(logging.getLogger(name), _Ration()) for name in _COMPLAINING]
-    for logger, ration in rations:
-        logger.addFilter(ration)
+def _rate_limited_errors() -> Iterator[None]:
+    """The SDK logs every failed attempt; this lets one through every few minutes."""
+    filters = [(logging.getLogger(name), _RateLimit()) for name in _LOGGERS]
+    for logger, each in filters:
+        logger.addFilter(each)
     try:
         yield
     finally:
-        for logger, ration in rations:
-            logger.removeFilter(ration)
+        for logger, each in filters:
+            logger.removeFilter(each)
 
 
-class _Ration(logging.Filter):
+class _RateLimit(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self._silent_until = 0.0
@@ -183,5 +184,5 @@ class _Ration(logging.Filter):
         now = time.monotonic()
         if now < self._silent_until:
             return False
-        self._silent_until = now + _COMPLAINT_EVERY_S
+        self._silent_until = now + _ERROR_EVERY_S
         return True

@@ -1,16 +1,16 @@
-"""Spans: what a piece of work was, how long it took, what it was a part of.
+"""Spans: a piece of work, its duration, and the work that it is a part of.
 
     with tracer.span("reconcile", controller="images") as span:
         with tracer.span("observe"):
             ...
 
-A span inside another is its child, also across tasks that are started within. Promises, each tested:
+A span inside another one is its child, also in tasks that are started inside. Promises, each tested:
 
-- switched off, a span costs one call and leaves nothing behind
-- whether a trace is kept is drawn once, before any span of it is made, and holds for all its spans
-- an error that leaves a span is recorded on it and goes on its way; being cancelled is no error
+- if tracing is off, a span costs one call and stores nothing
+- a trace is sampled as a whole, before its first span is created
+- an error that leaves a span is recorded on it and raised on; a cancellation is not an error
 
-It knows nothing of OpenTelemetry: the caller passes how a span is begun.
+It does not depend on OpenTelemetry: the caller passes a function that begins a span.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Span(Protocol):
     def set(self, **attributes: Attribute) -> None: ...
 
     def record_error(self, error: Exception) -> None:
-        """For one that does not leave the span."""
+        """Records an error that does not leave the span."""
 
 
 class Record(Protocol):
-    """A span that was begun somewhere and is to be ended there."""
+    """A span of an exporter."""
 
     def set(self, attributes: Attributes) -> None: ...
 
@@ -53,7 +53,7 @@ Begin = Callable[[str, Attributes, Record | None], Record]
 
 
 class Tracer:
-    """Without `begin` it is off. `ratio` is the share of the traces that is kept."""
+    """Without `begin` it is off. `ratio` is the share of traces that is sampled."""
 
     def __init__(
         self, begin: Begin | None = None, *, ratio: float = 1.0, chance: Callable[[], float] = random.random
@@ -72,12 +72,12 @@ class Tracer:
         if parent is SILENT:
             return SILENT
         if parent is None and self._chance() >= self._ratio:
-            return _LeftOut()
+            return _NotSampled()
         return _Recorded(begin, name, attributes)
 
 
 class _Silent:
-    """A span of which nothing is kept; there is one for all."""
+    """A span that stores nothing; there is one instance."""
 
     __slots__ = ()
 
@@ -99,8 +99,8 @@ class _Silent:
 SILENT = _Silent()
 
 
-class _LeftOut(_Silent):
-    """The first span of a trace that is not kept: those inside must know."""
+class _NotSampled(_Silent):
+    """The first span of a trace that is not sampled. Spans inside see that and are silent, too."""
 
     __slots__ = ("_token",)
 

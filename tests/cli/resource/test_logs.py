@@ -41,7 +41,7 @@ class Kiln:
     def ends_with(self, code: int) -> None:
         self.code.write_text(str(code))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self.gate.touch()
 
 
@@ -87,7 +87,7 @@ def fired(cli: Cli, kiln: Kiln, name: str) -> None:
     """A vase whose making took long enough for its output to be kept."""
     make(cli, name, "Vase", text="fine")
     until(lambda: cli.here("resource", "logs", f"vase/{name}").out, "begun")
-    kiln.let_go()
+    kiln.release()
     until(lambda: cli.here("resource", "show", f"vase/{name}").out, "ready")
 
 
@@ -112,7 +112,7 @@ def test_what_a_run_prints_is_read_while_it_runs_and_afterwards(pots: Cli, kiln:
     following = pots.start("resource", "logs", "pot/one", "-f")
     assert following.stdout is not None
     assert following.stdout.readline() == "begun with ***\n"
-    kiln.let_go()
+    kiln.release()
     rest, err = following.communicate(timeout=20)
     heading, ending = err.splitlines()
     assert (rest, following.returncode) == ("ended\n", 0)
@@ -125,7 +125,7 @@ def test_a_run_that_failed_has_all_that_it_printed(pots: Cli, kiln: Kiln) -> Non
     kiln.ends_with(3)
     make(pots, "two")
     until(lambda: pots.here("resource", "logs", "pot/two").out, "begun")
-    kiln.let_go()
+    kiln.release()
     until(lambda: pots.here("resource", "logs", "pot/two").out, "begun with ***\nended\n")
     (heading,) = until(lambda: pots.here("resource", "logs", "pot/two").err, "failed at").splitlines()
     assert heading.startswith("pot/two: apply of generation 1 (initial), started ")
@@ -160,7 +160,7 @@ def test_one_object_is_not_followed(pots: Cli) -> None:
 
 
 def test_of_a_run_that_was_quick_the_record_tells(pots: Cli, kiln: Kiln) -> None:
-    kiln.let_go()
+    kiln.release()
     make(pots, "three")
     shown = until(lambda: pots.here("resource", "logs", "pot/three").out, "ended")
     assert shown == "begun with ***\nended\n"
@@ -170,7 +170,7 @@ def test_of_a_run_that_was_quick_the_record_tells(pots: Cli, kiln: Kiln) -> None
 def test_what_was_printed_goes_with_the_resource(pots: Cli, kiln: Kiln) -> None:
     make(pots, "four")
     until(lambda: pots.here("resource", "logs", "pot/four").out, "begun")
-    kiln.let_go()
+    kiln.release()
     until(lambda: pots.here("resource", "show", "pot/four").out, "ready")
     assert pots.here("resource", "delete", "pot/four", "--wait").code == 0
     deadline = time.monotonic() + 20

@@ -166,5 +166,5 @@ async def test_a_cache_that_nobody_fills_any_more_holds_up_nobody() -> None:
     writer.cache.deleted("shop", "web", GONE)
     look = asyncio.create_task(writer.cache.await_version("shop", "web"))
     await asyncio.sleep(1)
-    writer.let_go()
+    writer.release()
     await asyncio.wait_for(look, 1)

@@ -108,7 +108,7 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     share = Sharing(Pod)
     for number in range(1000):
         share.share(msgspec.convert(pod(f"p-{number}", image=str(number)), Pod))
-        assert all(len(each._held) <= 10 for each in (*share._parts, *share._metadata_parts))
+        assert all(len(each._values) <= 10 for each in (*share._parts, *share._metadata_parts))
 
 
 def test_lists_and_events_are_shared_alike() -> None:

@@ -328,7 +328,7 @@ async def test_what_the_server_refuses_for_a_while_is_not_lost(shop: Shop, widge
         await settled(shop, "a", ("True", "Written"))
 
 
-async def test_an_object_that_changes_all_the_time_is_rationed(shop: Shop) -> None:
+async def test_an_object_that_changes_all_the_time_is_rate_limited(shop: Shop) -> None:
     widgets = Widgets()
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("hot", againAfterS=0.001))
@@ -429,7 +429,7 @@ async def test_a_controller_may_come_and_go_while_its_operator_runs(shop: Shop) 
         await settled(shop, "b", ("True", "Written"))
 
 
-async def test_a_controller_whose_kind_never_came_is_let_go(shop: Shop) -> None:
+async def test_a_controller_whose_kind_never_appeared_is_released(shop: Shop) -> None:
     setups, began = list[Setup](), asyncio.Event()
 
     async def begin() -> None:

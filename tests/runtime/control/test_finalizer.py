@@ -108,7 +108,7 @@ async def test_a_finalizer_removed_meanwhile_does_not_come_back(objects: Project
     assert (await objects.get("c", "default")).metadata.finalizers == ()
 
 
-async def test_to_let_go_of_an_object_that_is_gone_is_no_error(objects: Projection[Snapshot]) -> None:
+async def test_releasing_a_deleted_object_is_not_an_error(objects: Projection[Snapshot]) -> None:
     seen = await created(objects, OURS)
     await objects.delete("c", "default")
     await remove_finalizer(objects, await objects.get("c", "default"), OURS)

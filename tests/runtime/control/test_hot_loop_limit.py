@@ -42,7 +42,7 @@ def test_full_buckets_are_forgotten() -> None:
 
 @pytest.mark.parametrize(("burst", "refill_s"), [(0, 1), (1, 0)])
 def test_a_breaker_that_lets_nothing_through_is_refused(burst: int, refill_s: float) -> None:
-    with pytest.raises(ValueError, match="wants"):
+    with pytest.raises(ValueError, match="expected"):
         Breaker[str](burst=burst, refill_s=refill_s)
 
 

@@ -261,8 +261,8 @@ def test_a_value_without_meaning_is_told_and_passed_over(
     ("variables", "told"),
     [
         pytest.param({"OTEL_TRACES_EXPORTER": "zipkin"}, "set it to otlp or none", id="exporter"),
-        pytest.param({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "only http/protobuf is there", id="gRPC"),
-        pytest.param({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, "wants http://", id="no URL"),
+        pytest.param({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "only http/protobuf is supported", id="gRPC"),
+        pytest.param({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, "must start with http://", id="no URL"),
     ],
 )
 def test_what_cannot_be_done_is_refused(variables: dict[str, str], told: str) -> None:
@@ -313,7 +313,7 @@ async def test_a_collector_that_says_nothing_holds_up_nobody(
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
     collector.answers.clear()
     longest_s = 0.0
-    async with telemetry(Metrics(), last_words_s=0.2) as tracer:
+    async with telemetry(Metrics(), last_export_s=0.2) as tracer:
         with tracer.span("reconcile"):
             pass
         await collector.asked(2)
@@ -340,7 +340,7 @@ async def test_a_collector_that_is_away_harms_nobody_and_is_told_of_once(
     monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "10")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
     with caplog.at_level(logging.WARNING):
-        async with telemetry(Metrics(), last_words_s=5) as tracer:
+        async with telemetry(Metrics(), last_export_s=5) as tracer:
             for _ in range(20):
                 with tracer.span("reconcile"):
                     await asyncio.sleep(0.01)

@@ -157,7 +157,7 @@ async def test_a_reader_that_takes_nothing_is_cut_off(client: Client) -> None:
         writer.close()
 
 
-async def test_readers_are_let_go_when_the_server_ends(client: Client) -> None:
+async def test_streams_end_when_the_server_stops(client: Client) -> None:
     async with AsyncExitStack() as stack:
         async with replica(client) as (api, events):
             listener = await stack.enter_async_context(listening(api.url))
