@@ -1,0 +1,1 @@
+"""Operations of OpenAPI documents, for those who show or call them. Pure."""
