@@ -56,9 +56,10 @@ def render_doc(bundle: Bundle, graph: Graph, today: date) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _summary(contract: Contract) -> str:
-    service, runtime = contract.service, contract.runtime
-    kind = f" is a {runtime.state.type} {runtime.workload} workload" if runtime else " is a service"
+def summary_sentence(contract: Contract) -> str:
+    """Return what the service is, to follow its name."""
+    runtime = contract.runtime
+    kind = f"is a {runtime.state.type} {runtime.workload} workload" if runtime else "is a service"
     counts = [
         f"{len(parts)} {one if len(parts) == 1 else many}"
         for one, many, parts in (
@@ -67,19 +68,25 @@ def _summary(contract: Contract) -> str:
         )
         if parts
     ]
+    return f"{kind}{' with ' if counts else ''}{' and '.join(counts)}."
+
+
+def _summary(contract: Contract) -> str:
+    service = contract.service
     owned = f" It is owned by `{service.owner_display}`." if service.owner_display else ""
-    return f"**{service.name}** `{service.version}`{kind}{' with ' if counts else ''}{' and '.join(counts)}.{owned}"
+    return f"**{service.name}** `{service.version}` {summary_sentence(contract)}{owned}"
 
 
 def _concepts(contract: Contract) -> Iterator[str]:
-    rows = list(_concept_rows(contract))
+    rows = list(concept_rows(contract))
     if rows:
         yield from ("| Concept | Value |", "|---|---|")
         yield from (f"| {name} | `{value}` |" for name, value in rows)
         yield ""
 
 
-def _concept_rows(contract: Contract) -> Iterator[tuple[str, str]]:
+def concept_rows(contract: Contract) -> Iterator[tuple[str, str]]:
+    """Return the facts of a contract that are single values, by name."""
     if contract.service.image is not None:
         yield "Image", contract.service.image.ref
     if contract.service.chart is not None:

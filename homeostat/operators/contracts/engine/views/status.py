@@ -18,7 +18,7 @@ from homeostat.operators.contracts.engine.finding import Finding, Findings
 from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
 from homeostat.operators.contracts.engine.views.explain import dependency_fields, interface_fields, scaling_fields
 
-_POINTER: Final = "secret://"
+POINTER: Final = "secret://"
 ANY: Final = "(any)"
 MAX_PROPERTIES: Final = 200
 MAX_FINDINGS: Final = 100
@@ -117,7 +117,7 @@ def _runtime(contract: Contract) -> JsonObject:
 
 def _configuration(configuration: Configuration, files: Files | None, overridden: Collection[str]) -> JsonObject:
     values = configuration.values or {}
-    secrets = [key for key, value in values.items() if isinstance(value, str) and value.startswith(_POINTER)]
+    secrets = [key for key, value in values.items() if isinstance(value, str) and value.startswith(POINTER)]
     properties = list(_literals(values)) if values else list(schema_properties(configuration.schema, files))
     fields: JsonObject = {
         "ref": configuration.ref,
