@@ -12,7 +12,7 @@ import msgspec
 from homeostat.objects.json import encode
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.bundle.ignore import visible
-from homeostat.operators.contracts.engine.constraint import best_tag
+from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.diff.compare import Side, compare
 from homeostat.operators.contracts.engine.diff.render import render_markdown, render_text
 from homeostat.operators.contracts.engine.document.contract import Dependency

@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, parse_constraint
+from homeostat.objects.versions.constraint import InvalidConstraintError, parse_constraint
+from homeostat.objects.versions.semver import parse_version
 from homeostat.operators.contracts.engine.document.contract import Contract, Dependency
 from homeostat.operators.contracts.engine.reference import last_segment
-from homeostat.operators.contracts.engine.semver import parse_version
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from homeostat.objects.versions.semver import Version, parse_version, versions_of
 from homeostat.operators.contracts.engine.revision import label_value
-from homeostat.operators.contracts.engine.semver import Version, parse_version, versions_of
 
 
 class Known(msgspec.Struct, frozen=True):

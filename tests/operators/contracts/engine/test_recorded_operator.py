@@ -15,7 +15,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Fai
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
 from homeostat.operators.contracts.engine.checks.series import samples
 from homeostat.operators.contracts.engine.checks.snapshot import observe
-from homeostat.operators.contracts.engine.constraint import best_tag
+from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.document.parse import ParseError, parse_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE
 from homeostat.operators.contracts.engine.reference import location, parse_parts

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, best_tag
+from homeostat.objects.versions.constraint import InvalidConstraintError, best_tag
 from tests.operators.contracts.recorded import recorded
 
 _CASES: list[dict[str, Any]] = recorded("semver")

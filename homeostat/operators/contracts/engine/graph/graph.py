@@ -12,10 +12,10 @@ from typing import Final, Literal
 
 import msgspec
 
+from homeostat.objects.versions.semver import parse_version
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.document.contract import Contract, Dependency
 from homeostat.operators.contracts.engine.reference import is_oci
-from homeostat.operators.contracts.engine.semver import parse_version
 
 MAX_EDGES: Final = 10_000
 MAX_DEPTH: Final = 100

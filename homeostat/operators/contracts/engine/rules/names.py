@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, parse_constraint
+from homeostat.objects.versions.constraint import InvalidConstraintError, parse_constraint
+from homeostat.objects.versions.semver import parse_version
 from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.finding import Findings
 from homeostat.operators.contracts.engine.reference import (
@@ -14,7 +15,6 @@ from homeostat.operators.contracts.engine.reference import (
     location,
     parse_oci,
 )
-from homeostat.operators.contracts.engine.semver import parse_version
 
 
 def check_service(contract: Contract, findings: Findings) -> None:

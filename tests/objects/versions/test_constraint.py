@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, best_tag, parse_constraint
-from homeostat.operators.contracts.engine.semver import parse_version
+from homeostat.objects.versions.constraint import InvalidConstraintError, best_tag, parse_constraint
+from homeostat.objects.versions.semver import parse_version
 
 
 @pytest.mark.parametrize(
