@@ -7,13 +7,14 @@ anchor shares with other places, an alias, a merged key, a value with a tag, a b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from homeostat.objects.json import Json
 from homeostat.objects.yaml.nodes import Node, read_nodes
 from homeostat.objects.yaml.printer import double_quoted
 from homeostat.objects.yaml.reader import MAX_BYTES, YamlError, load_all
+from homeostat.objects.yaml.scalar import resolve
 
 Path = Sequence[str | int]
 _BOM: Final = "\ufeff"
@@ -44,9 +45,29 @@ def path_text(path: Path) -> str:
     return "".join(steps).removeprefix(".") or "the document"
 
 
+class Scalars:
+    """The scalars of a text, which is read once for all of them. `YamlError` if it is not YAML."""
+
+    def __init__(self, data: bytes) -> None:
+        # The reader applies the same limits and dialect: what it rejects is rejected here too.
+        self._count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
+        self._documents = [each for each in read_nodes(data) if not _is_empty(each)]
+        self._shift = 1 if data.startswith(_BOM.encode()) else 0
+
+    def find(self, path: Path, *, document: int = 0) -> Span:
+        """`document` is an index from 0 among the documents that are not empty."""
+        if self._count != len(self._documents):
+            raise SpanError(path, "cannot tell the documents of the file apart")
+        if not 0 <= document < self._count:
+            raise SpanError(path, f"there is no document {document}; the file has {self._count}")
+        return _find(self._documents[document], path, self._shift)
+
+
 def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
-    """`document` is an index from 0 among the documents that are not empty. `YamlError` if the text is not YAML."""
-    node = _document(data, path, document)
+    return Scalars(data).find(path, document=document)
+
+
+def _find(node: Node, path: Path, shift: int) -> Span:
     _check_own(node, path)
     for at, step in enumerate(path):
         node = _child(node, step, path[: at + 1])
@@ -55,7 +76,6 @@ def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
         raise SpanError(path, "is a list or a map; expected a single value")
     if node.style in _BLOCK:
         raise SpanError(path, f"is a {_BLOCK[node.style]} block; write it on one line to have it edited")
-    shift = 1 if data.startswith(_BOM.encode()) else 0
     return Span(node.start + shift, node.end + shift, node.line, node.text, node.style)
 
 
@@ -73,15 +93,24 @@ def replace_scalar(data: bytes, path: Path, text: str, *, document: int = 0) -> 
     raise SpanError(path, f"line {span.line} cannot hold {double_quoted(text)} in its place")
 
 
-def _document(data: bytes, path: Path, document: int) -> Node:
-    # The reader applies the same limits and dialect: what it rejects is rejected here too.
-    count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
-    found = [each for each in read_nodes(data) if not _is_empty(each)]
-    if count != len(found):
-        raise SpanError(path, "cannot tell the documents of the file apart")
-    if not 0 <= document < count:
-        raise SpanError(path, f"there is no document {document}; the file has {count}")
-    return found[document]
+def replace_scalars(data: bytes, texts: Mapping[Span, str], expected: Sequence[Json]) -> bytes:
+    """The data with all these texts at their spans. `expected` are the documents that reading it must give; if it gives
+    others, a text needs other quotes than its neighbours allow: `ValueError`.
+    """
+    whole, parts, at = data.decode(), list[str](), 0
+    for span, text in sorted(texts.items()):
+        parts += (whole[at : span.start], next(iter(_safe_writings(text, span))))
+        at = span.end
+    edited = "".join((*parts, whole[at:])).encode()
+    if _values(edited) != list(expected):
+        raise ValueError("the edited text does not have the expected values")
+    return edited
+
+
+def _safe_writings(text: str, span: Span) -> Iterator[str]:
+    """Without a plain text that would be read as a number or another word."""
+    is_text = bool(text) and resolve(text) == text
+    return (each for each in _writings(text, span) if is_text or span.style or each.strip() != text)
 
 
 def _is_empty(node: Node) -> bool:

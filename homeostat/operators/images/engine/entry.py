@@ -39,12 +39,12 @@ def patched(tracked: Tracked, *, old: str, new: str) -> Entry:
 
 
 def up_to_date(tracked: Tracked, *, new: str) -> Entry:
-    return _entry(tracked, "up_to_date", f"Deployment {tracked.name} is up to date with version {new}", new=new)
+    return _entry(tracked, "up_to_date", f"Deployment {tracked.name} is up to date at {new}", new=new)
 
 
 def skipped(tracked: Tracked, reason: str = "") -> Entry:
     """`reason` is empty for a Deployment that an annotation turns off."""
-    text = reason or f"Deployment {tracked.name} is disabled: set the annotation gitops.operator.enabled to true"
+    text = reason or f"Deployment {tracked.name} is disabled (gitops.operator.enabled=false)"
     return _entry(tracked, "skipped", text)
 
 

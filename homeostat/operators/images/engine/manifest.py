@@ -1,32 +1,27 @@
-"""Sets the tag of an image in a manifest and leaves every other byte as it is. Pure.
+"""Sets the tags of images in a manifest and leaves every other byte as it is. Pure.
 
 An image matches by its exact repository, with the default names of registries filled in: `org/app` is
-`docker.io/org/app`, and neither `org/app-worker` nor `ghcr.io/org/app`. Workloads of every kind match by their
-containers and initContainers, a kustomization by its `images`, other files (Helm values) by the path of a value.
+`docker.io/org/app`, and neither `org/app-worker` nor `ghcr.io/org/app`. `places.py` says where a file has images. A
+file is read once for all that is to be written to it, so a file of a thousand workloads costs as much as one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Final, NamedTuple
 
 from homeostat.objects.json import Json
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.yaml.reader import YamlError, load_all
-from homeostat.objects.yaml.span import Path, SpanError, find_scalar, path_text, replace_scalar
+from homeostat.objects.yaml.span import Path, Scalars, Span, SpanError, replace_scalar, replace_scalars
+from homeostat.operators.images.engine.places import ManifestError, Place, places_of, value_place
 
-_TEMPLATE: Final = ("spec", "template", "spec")
-_POD_SPECS: Final[dict[str, Path]] = {
-    "Pod": ("spec",),
-    "PodTemplate": ("template", "spec"),
-    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
-}
-_CONTAINERS: Final = ("initContainers", "containers")
 _MOST_DOCUMENTS: Final = 1000
+_MOST_SEEN: Final = 5
 
-
-class ManifestError(Exception):
-    """The file cannot be edited as asked; the message names the file and, where there is one, the line."""
+Spot = tuple[int, Path]
+"""A scalar: the document and the path in it."""
 
 
 class Target(NamedTuple):
@@ -39,6 +34,8 @@ class Target(NamedTuple):
     """Of the workload. Where documents of this name have the image, they alone are edited."""
     value: str = ""
     """The path of the value, such as `web.image.tag`, in a file of Helm values."""
+    digest: str = ""
+    """Written beside the tag if it is given."""
 
 
 class Change(NamedTuple):
@@ -56,54 +53,136 @@ class Edit(NamedTuple):
     """Empty if the file has the tag already."""
 
 
-class _Place(NamedTuple):
-    """A scalar that holds an image, or the tag of one."""
+Outcome = tuple[Change, ...] | ManifestError
 
-    document: int
-    path: Path
-    text: str
-    image: str
-    """Where the scalar is a tag alone, the image that it belongs to; else empty."""
-    name: str
-    """Of the object around it."""
+
+class Edits(NamedTuple):
+    """What comes of several targets: the data with all those that are possible, and an outcome for each."""
+
+    data: bytes
+    outcomes: tuple[Outcome, ...]
+
+
+class Manifest:
+    """A file, read once. `ManifestError` if it is not YAML."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        self._data, self._file = data, file
+        self._documents = _documents(data, file)
+        self._places = [place for index, document in enumerate(self._documents) for place in places_of(document, index)]
+        self._scalars: Scalars | None = None
+
+    def tags(self, target: Target) -> tuple[str, ...]:
+        """The tags that the file has for the image now; an empty one where there is none."""
+        return tuple(each.tag for each in self._matching(target))
+
+    def set_tags(self, targets: Sequence[Target]) -> Edits:
+        claims: dict[Spot, dict[str, int]] = {}
+        found: list[Outcome] = []
+        writes: list[dict[Spot, str]] = []
+        for number, target in enumerate(targets):
+            try:
+                changes, wanted, held = self._claimed(target)
+            except ManifestError as error:
+                found.append(error)
+                writes.append({})
+                continue
+            found.append(changes)
+            writes.append(wanted)
+            for spot, text in held.items():
+                claims.setdefault(spot, {}).setdefault(text, number)
+        for spot, texts in claims.items():
+            if len(texts) > 1:
+                error = self._conflict(spot, texts)
+                for number, target in enumerate(targets):
+                    if not isinstance(found[number], ManifestError) and spot in self._spots(target):
+                        found[number], writes[number] = error, {}
+        return Edits(self._written([each for some in writes for each in some.items()]), tuple(found))
+
+    def _claimed(self, target: Target) -> tuple[tuple[Change, ...], dict[Spot, str], dict[Spot, str]]:
+        """The changes, the texts to write, and the texts of all places that the target is about."""
+        changes, wanted, held = [], dict[Spot, str](), dict[Spot, str]()
+        for place in self._matching(target):
+            texts = place.texts(self._file, target.tag, target.digest)
+            held |= texts
+            if place.is_at(target.tag, target.digest):
+                held |= {(place.document, place.path): place.text}
+                continue
+            line = min(self._span(spot).line for spot in texts)
+            wanted |= texts
+            changes.append(Change(line, place.named, place.tag, target.tag))
+        return tuple(changes), wanted, held
+
+    def _spots(self, target: Target) -> set[Spot]:
+        return {spot for place in self._matching(target) for spot in place.texts(self._file, "x", place.digest and "x")}
+
+    def _conflict(self, spot: Spot, texts: Iterable[str]) -> ManifestError:
+        wanted = " and ".join(sorted(texts))
+        try:
+            line = self._span(spot).line
+        except ManifestError as error:
+            return error
+        return ManifestError(
+            f"{self._file}, line {line}: several Deployments want different values here: {wanted}. "
+            "Give them the same annotations, or files of their own"
+        )
+
+    def _span(self, spot: Spot) -> Span:
+        document, path = spot
+        try:
+            if self._scalars is None:
+                self._scalars = Scalars(self._data)
+            return self._scalars.find(path, document=document)
+        except (SpanError, YamlError) as error:
+            raise ManifestError(f"{self._file}: {error}") from error
+
+    def _written(self, writes: Sequence[tuple[Spot, str]]) -> bytes:
+        if not writes:
+            return self._data
+        texts = dict(writes)
+        expected = deepcopy(self._documents)
+        for (document, path), text in texts.items():
+            _set(expected[document], path, text)
+        try:
+            return replace_scalars(self._data, {self._span(spot): text for spot, text in texts.items()}, expected)
+        except ValueError:
+            return self._written_singly(texts)
+
+    def _written_singly(self, texts: Mapping[Spot, str]) -> bytes:
+        """Slower, and tries several forms of quotes for each."""
+        data = self._data
+        for (document, path), text in texts.items():
+            try:
+                data = replace_scalar(data, path, text, document=document)
+            except SpanError as error:
+                raise ManifestError(f"{self._file}: {error}") from error
+        return data
+
+    def _matching(self, target: Target) -> Sequence[Place]:
+        """All places that hold the image, or `ManifestError`."""
+        if target.value:
+            return [value_place(self._documents, self._file, target.image, target.value)]
+        repository = parse_image(target.image).repository
+        found = [place for place in self._places if parse_image(place.written).repository == repository]
+        if not found:
+            seen = ", ".join(sorted({place.named for place in self._places})[:_MOST_SEEN]) or "no image at all"
+            raise ManifestError(
+                f"{self._file}: no container has the image {target.image}; the file has {seen}. "
+                "Correct the annotation gitops.operator.image_name or the file"
+            )
+        return [place for place in found if target.name and place.name == target.name] or found
 
 
 def set_tag(data: bytes, file: str, target: Target) -> Edit:
-    places = _matching(data, file, target)
-    changes: list[Change] = []
-    for place in places:
-        old = _tag_of(place)
-        if old == target.tag:
-            continue
-        try:
-            line = find_scalar(data, place.path, document=place.document).line
-            data = replace_scalar(data, place.path, _with_tag(place, target.tag), document=place.document)
-        except SpanError as error:
-            raise ManifestError(f"{file}: {error}") from error
-        changes.append(Change(line, place.image or _untagged(place.text), old, target.tag))
-    return Edit(data, tuple(changes))
+    edited, (outcome,) = Manifest(data, file).set_tags([target])
+    if isinstance(outcome, ManifestError):
+        raise outcome
+    return Edit(edited, outcome)
 
 
 def current_tag(data: bytes, file: str, target: Target) -> str:
     """The tag that the file has for the image now; empty if it has none."""
-    return _tag_of(_matching(data, file, target)[0])
-
-
-def _matching(data: bytes, file: str, target: Target) -> Sequence[_Place]:
-    """All places that hold the image, or `ManifestError`."""
-    documents = _documents(data, file)
-    if target.value:
-        return [_value_place(documents, file, target)]
-    places = [place for index, document in enumerate(documents) for place in _places(document, index)]
-    repository = parse_image(target.image).repository
-    found = [place for place in places if parse_image(place.image or place.text).repository == repository]
-    if not found:
-        seen = ", ".join(sorted({_untagged(place.image or place.text) for place in places})[:5]) or "no image at all"
-        raise ManifestError(
-            f"{file}: no container has the image {target.image}; the file has {seen}. "
-            "Correct the annotation gitops.operator.image_name or the file"
-        )
-    return [place for place in found if target.name and place.name == target.name] or found
+    return Manifest(data, file).tags(target)[0]
 
 
 def _documents(data: bytes, file: str) -> list[Json]:
@@ -116,88 +195,7 @@ def _documents(data: bytes, file: str) -> list[Json]:
     return documents
 
 
-def _places(value: Json, document: int, at: Path = ()) -> Iterator[_Place]:
-    if not isinstance(value, dict):
-        return
-    kind = value.get("kind")
-    items = value.get("items")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-        for index, item in enumerate(items):
-            yield from _places(item, document, (*at, "items", index))
-    elif kind == "Kustomization" or (kind is None and "images" in value):
-        yield from _kustomize_places(value, document, at)
-    else:
-        yield from _container_places(value, document, at)
-
-
-def _container_places(value: dict[str, Json], document: int, at: Path) -> Iterator[_Place]:
-    kind = value.get("kind")
-    path = _POD_SPECS.get(kind, _TEMPLATE) if isinstance(kind, str) else _TEMPLATE
-    spec = _value_at(value, path)
-    metadata = value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    for key in _CONTAINERS:
-        containers = spec.get(key) if isinstance(spec, dict) else None
-        for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            image = container.get("image") if isinstance(container, dict) else None
-            if isinstance(image, str):
-                yield _Place(
-                    document, (*at, *path, key, index, "image"), image, "", name if isinstance(name, str) else ""
-                )
-
-
-def _kustomize_places(value: dict[str, Json], document: int, at: Path) -> Iterator[_Place]:
-    images = value.get("images")
-    for index, entry in enumerate(images if isinstance(images, list) else ()):
-        image = (entry.get("newName") or entry.get("name")) if isinstance(entry, dict) else None
-        if isinstance(image, str):
-            tag = entry.get("newTag", "")
-            yield _Place(
-                document, (*at, "images", index, "newTag"), tag if isinstance(tag, str) else str(tag), image, ""
-            )
-
-
-def _value_place(documents: Sequence[Json], file: str, target: Target) -> _Place:
-    path = _steps(target.value)
-    if len(documents) != 1:
-        raise ManifestError(f"{file} has {len(documents)} documents; a file of values has one")
-    found = _value_at(documents[0], path)
-    image = target.image
-    if isinstance(found, dict) and "tag" in found:
-        path, written = (*path, "tag"), found.get("repository", image)
-        found = found["tag"]
-        if isinstance(written, str) and parse_image(written).repository != parse_image(image).repository:
-            raise ManifestError(f"{file}: {target.value} is of the image {written}, not of {image}")
-    if isinstance(found, bool) or not isinstance(found, str | int | float):
-        raise ManifestError(f"{file}: {path_text(path)} is not there or is not a text; expected an image or a tag")
-    text = str(found)
-    is_image = parse_image(text).repository == parse_image(image).repository and ("/" in text or ":" in text)
-    return _Place(0, path, text, "" if is_image else image, "")
-
-
-def _steps(path: str) -> Path:
-    return tuple(int(step) if step.isascii() and step.isdigit() else step for step in path.split("."))
-
-
-def _value_at(value: Json, path: Path) -> Json:
-    for step in path:
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and step < len(value) else None
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
-def _tag_of(place: _Place) -> str:
-    return place.text if place.image else parse_image(place.text).tag
-
-
-def _with_tag(place: _Place, tag: str) -> str:
-    return tag if place.image else f"{_untagged(place.text)}:{tag}"
-
-
-def _untagged(image: str) -> str:
-    """As it is written, without tag and digest."""
-    name = image.partition("@")[0]
-    head, colon, tail = name.rpartition(":")
-    return head if colon and "/" not in tail else name
+def _set(value: Json, path: Path, text: str) -> None:
+    for step in path[:-1]:
+        value = value[step]
+    value[path[-1]] = text

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from homeostat.operators.images.engine.window import WindowError, frozen_until, parse_windows
+
+
+def _until(windows: str, now: str) -> str:
+    found = frozen_until(parse_windows(windows), datetime.fromisoformat(now).replace(tzinfo=UTC))
+    return found.strftime("%Y-%m-%d %H:%M") if found else ""
+
+
+@pytest.mark.parametrize(
+    ("windows", "now", "until"),
+    [
+        # 2026-11-13 is a Friday.
+        ("Fri 16:00-Mon 08:00", "2026-11-13 15:59", ""),
+        ("Fri 16:00-Mon 08:00", "2026-11-13 16:00", "2026-11-16 08:00"),
+        ("Fri 16:00-Mon 08:00", "2026-11-15 23:30", "2026-11-16 08:00"),
+        ("Fri 16:00-Mon 08:00", "2026-11-16 08:00", ""),
+        ("Fri 16:00-Mon 08:00 Europe/Berlin", "2026-11-13 15:00", "2026-11-16 07:00"),
+        ("daily 22:00-06:00", "2026-11-13 23:00", "2026-11-14 06:00"),
+        ("daily 22:00-06:00", "2026-11-13 05:59", "2026-11-13 06:00"),
+        ("daily 22:00-06:00", "2026-11-13 12:00", ""),
+        ("daily 00:00-00:00", "2026-11-13 12:00", "2026-11-14 00:00"),
+        ("2026-12-20..2027-01-03", "2027-01-03 23:59", "2027-01-04 00:00"),
+        ("2026-12-20..2027-01-03", "2026-12-19 23:59", ""),
+        ("2026-12-20..2027-01-03 Europe/Berlin", "2026-12-19 23:00", "2027-01-03 23:00"),
+        ("daily 10:00-11:00; Fri 10:30-Fri 12:00", "2026-11-13 10:45", "2026-11-13 12:00"),
+        # The clock goes back in the night to 2026-10-25, so that night has an hour more.
+        ("Sat 20:00-Sun 08:00 Europe/Berlin", "2026-10-24 19:00", "2026-10-25 07:00"),
+        ("", "2026-11-13 10:45", ""),
+    ],
+)
+def test_a_window_is_frozen_until_its_end(windows: str, now: str, until: str) -> None:
+    assert _until(windows, now) == until
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["always", "Fri 25:00-Sat 08:00", "Abc 10:00-Sat 08:00", "2026-02-30..2026-03-01", "2026-03-02..2026-03-01",
+     "Fri 16:00-Mon 08:00 Nowhere/City", "daily 1-2", ";".join(["daily 00:00-01:00"] * 40)],
+)  # fmt: skip
+def test_what_is_no_window_is_rejected(text: str) -> None:
+    with pytest.raises(WindowError):
+        parse_windows(text)
+
+
+_CLOCK = st.tuples(st.integers(0, 23), st.integers(0, 59)).map(lambda each: f"{each[0]:02}:{each[1]:02}")
+_DAY = st.sampled_from(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+
+
+@given(_DAY, _CLOCK, _DAY, _CLOCK, st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)))
+def test_right_after_its_end_a_window_is_open(day: str, start: str, last: str, end: str, now: datetime) -> None:
+    if (day, start) == (last, end):
+        return
+    windows = parse_windows(f"{day} {start}-{last} {end}")
+    until = frozen_until(windows, now.replace(tzinfo=UTC))
+    if until is not None:
+        assert now.replace(tzinfo=UTC) < until <= now.replace(tzinfo=UTC) + timedelta(days=7)
+        assert frozen_until(windows, until) is None
+        assert frozen_until(windows, until - timedelta(minutes=1)) == until
