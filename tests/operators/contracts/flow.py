@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from homeostat.objects.json import encode
+from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.bundle.ignore import visible
-from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.diff.compare import Side, compare
 from homeostat.operators.contracts.engine.diff.render import render_markdown, render_text
 from homeostat.operators.contracts.engine.document.contract import Dependency

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.objects.versions.constraint import best_tag
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import InvalidReferenceError, is_oci, location, parse_oci

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Failure, Loaded, Observed, evaluate
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
 from homeostat.operators.contracts.engine.checks.series import samples
 from homeostat.operators.contracts.engine.checks.snapshot import observe
-from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.document.parse import ParseError, parse_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE
 from homeostat.operators.contracts.engine.reference import location, parse_parts
