@@ -93,10 +93,10 @@ class Manifest:
                 claims.setdefault(spot, {}).setdefault(text, number)
         for spot, texts in claims.items():
             if len(texts) > 1:
-                error = self._conflict(spot, texts)
+                conflict = self._conflict(spot, texts)
                 for number, target in enumerate(targets):
                     if not isinstance(found[number], ManifestError) and spot in self._spots(target):
-                        found[number], writes[number] = error, {}
+                        found[number], writes[number] = conflict, {}
         return Edits(self._written([each for some in writes for each in some.items()]), tuple(found))
 
     def _claimed(self, target: Target) -> tuple[tuple[Change, ...], dict[Spot, str], dict[Spot, str]]:

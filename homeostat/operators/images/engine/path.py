@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.operators.images.engine.manifest import ManifestError
+from homeostat.operators.images.engine.places import ManifestError
 
 _LONGEST: Final = 4096
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.operators.images.engine.manifest import Change, ManifestError, Target, current_tag, set_tag
+from homeostat.operators.images.engine.manifest import Change, Target, current_tag, set_tag
 from homeostat.operators.images.engine.path import check_path
+from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.reference import full_reference
 
 _FILE = "apps/web.yaml"

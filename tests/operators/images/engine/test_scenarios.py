@@ -5,8 +5,9 @@ import pytest
 
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
-from homeostat.operators.images.engine.manifest import Edit, ManifestError, Target, set_tag
+from homeostat.operators.images.engine.manifest import Edit, Target, set_tag
 from homeostat.operators.images.engine.path import check_path
+from homeostat.operators.images.engine.places import ManifestError
 from tests.operators.images.scenarios import NEW, OLD, deployment, scenarios
 
 _SCENARIOS = scenarios()
