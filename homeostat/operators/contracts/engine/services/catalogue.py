@@ -1,0 +1,240 @@
+"""All services, kept current one Pacto at a time: lists, dependents, references and the graph. Pure.
+
+    catalogue = Catalogue()
+    catalogue.put(instance)
+    catalogue.list_body()                  # JSON, made of parts that are encoded once a change
+
+A service is a name in a contract. Several Pactos may have it, in several namespaces; the worst one stands for all.
+A dependency names a repository. It means the service of that name; else the one whose image or chart has that name;
+else the name without `-pacto`. So a new service may change where the edges of others lead, and only those that name
+it are looked up again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from homeostat.operators.contracts.engine.reference import last_segment
+from homeostat.operators.contracts.engine.services.history import is_update
+from homeostat.operators.contracts.engine.services.instance import Instance, Key, Reference
+from homeostat.operators.contracts.engine.services.reach import Reach
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entry of the list of services."""
+
+    name: str
+    version: str
+    owner: object
+    contract_status: str
+    source: str
+    sources: list[str]
+    namespace: str
+    dependency_count: int
+    checks_passed: int
+    checks_total: int
+    checks_failed: int
+    compliance_status: str
+    compliance_score: int | None
+    compliance_errors: int
+    compliance_warnings: int
+    top_insight: str
+    update_available: bool
+    instances: int
+    readiness: object = None
+    blast_radius: int = 0
+    """The last one, since it also changes when others do."""
+
+
+class Service:
+    """A name, and the Pactos whose contract has it. What they have in common is counted, not collected each time."""
+
+    __slots__ = ("aliases", "encoded", "instances", "name", "required", "segments")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.instances: dict[Key, Instance] = {}
+        self.aliases: Counter[str] = Counter()
+        """Names of its images and charts."""
+        self.segments: Counter[str] = Counter()
+        """Names that its dependencies and references use."""
+        self.required: Counter[str] = Counter()
+        """Names that its required dependencies use."""
+        self.encoded: bytes = b""
+
+    @property
+    def primary(self) -> Instance:
+        return min(self.instances.values(), key=lambda each: each.rank)
+
+    def references(self) -> list[Reference]:
+        return list(dict.fromkeys(found for each in self.instances.values() for found in each.references))
+
+    def count(self, instance: Instance, times: int) -> None:
+        for each in instance.names:
+            _count(self.aliases, each, times)
+        for dependency in instance.dependencies:
+            segment = last_segment(dependency.ref)
+            _count(self.segments, segment, times)
+            if dependency.required:
+                _count(self.required, segment, times)
+        for reference in instance.references:
+            _count(self.segments, last_segment(reference.ref), times)
+
+
+class Catalogue:
+    def __init__(self) -> None:
+        self.services: dict[str, Service] = {}
+        self.version = 0
+        """Grows with each change."""
+        self._names: dict[Key, str] = {}
+        self._latest: dict[Key, str] = {}
+        self._owners: dict[str, set[str]] = {}
+        """Services by the names of their images and charts."""
+        self._users: dict[str, set[str]] = {}
+        """Services by the names that their dependencies and references use."""
+        self._reach = Reach()
+        self._body: tuple[int, bytes] = (-1, b"")
+
+    def __len__(self) -> int:
+        return len(self.services)
+
+    def put(self, instance: Instance) -> None:
+        if self._names.get(instance.key, instance.service) != instance.service:
+            self.remove(instance.key)
+        service = self.services.get(instance.service)
+        old = service.instances.get(instance.key) if service is not None else None
+        if old == instance:
+            return
+        if service is None:
+            service = self.services[instance.service] = Service(instance.service)
+        self._names[instance.key] = instance.service
+        service.instances[instance.key] = instance
+        self._change(service, old, instance, is_new=len(service.instances) == 1 and old is None)
+
+    def remove(self, key: Key) -> None:
+        service = self.services.get(self._names.pop(key, ""))
+        if service is None:
+            return
+        old = service.instances.pop(key)
+        if not service.instances:
+            del self.services[service.name]
+        self._change(service, old, None, is_new=False)
+
+    def set_latest(self, key: Key, version: str) -> None:
+        """The newest version that is known of a Pacto's contract; empty for none."""
+        if self._latest.get(key, "") == version:
+            return
+        if version:
+            self._latest[key] = version
+        else:
+            del self._latest[key]
+        service = self.services.get(self._names.get(key, ""))
+        if service is not None:
+            service.encoded = b""
+            self.version += 1
+
+    def latest(self, key: Key) -> str:
+        return self._latest.get(key, "")
+
+    def get(self, name: str) -> Service | None:
+        return self.services.get(name)
+
+    def in_order(self) -> Iterator[Service]:
+        return (self.services[each] for each in sorted(self.services))
+
+    def target_of(self, ref: str) -> str:
+        """The name of the service that a reference means; there may be no such service."""
+        return self._target(last_segment(ref))
+
+    def radius(self, name: str) -> int:
+        return self._reach.radius(name)
+
+    def users_of(self, name: str) -> list[Service]:
+        """The services that depend on this one or refer to it."""
+        service = self.services.get(name)
+        segments = {name, f"{name}-pacto", *(service.aliases if service is not None else ())}
+        meant = (each for each in segments if self._target(each) == name)
+        return [self.services[each] for each in sorted({user for each in meant for user in self._users.get(each, ())})]
+
+    def list_body(self) -> bytes:
+        """The whole list, as JSON."""
+        if self._body[0] != self.version:
+            self._reach.refresh()
+            self._body = self.version, b"[%b]" % b",".join(map(self.entry, self.in_order()))
+        return self._body[1]
+
+    def entry(self, service: Service) -> bytes:
+        """The entry of a service in the list, as JSON."""
+        if not service.encoded:
+            service.encoded = msgspec.json.encode(self._listed(service)).removesuffix(b"0}")
+        return b"%b%d}" % (service.encoded, self._reach.radius(service.name))
+
+    def _listed(self, service: Service) -> Listed:
+        first = service.primary
+        compliance, (total, passed, failed) = first.compliance, first.checks
+        return Listed(
+            name=service.name,
+            version=first.version,
+            owner=first.owner,
+            contract_status=first.status,
+            source=first.sources[0],
+            sources=first.sources,
+            namespace=first.namespace,
+            dependency_count=len(first.dependencies),
+            checks_passed=passed,
+            checks_total=total,
+            checks_failed=failed,
+            compliance_status=compliance.status,
+            compliance_score=compliance.score,
+            compliance_errors=compliance.errors,
+            compliance_warnings=compliance.warnings,
+            top_insight=first.insights[0].title if first.insights else "",
+            update_available=is_update(self.latest(first.key), first.version),
+            instances=len(service.instances),
+            readiness=first.readiness,
+        )
+
+    def _change(self, service: Service, old: Instance | None, new: Instance | None, *, is_new: bool) -> None:
+        aliases, segments = set(service.aliases), set(service.segments)
+        if new is not None:
+            service.count(new, 1)
+        if old is not None:
+            service.count(old, -1)
+        service.encoded = b""
+        self.version += 1
+        _move(self._users, service.name, segments, set(service.segments))
+        moved = _move(self._owners, service.name, aliases, set(service.aliases))
+        if is_new or not service.instances:
+            moved.add(service.name)
+        for name in {service.name, *(user for each in moved for user in self._users.get(each, ()))}:
+            self._connect(name)
+
+    def _connect(self, name: str) -> None:
+        service = self.services.get(name)
+        self._reach.require(name, {self._target(each) for each in service.required} if service is not None else ())
+
+    def _target(self, segment: str) -> str:
+        if segment in self.services:
+            return segment
+        owners = self._owners.get(segment)
+        return min(owners) if owners else segment.removesuffix("-pacto")
+
+
+def _count(counts: Counter[str], name: str, times: int) -> None:
+    counts[name] += times
+    if not counts[name]:
+        del counts[name]
+
+
+def _move(index: dict[str, set[str]], name: str, before: set[str], after: set[str]) -> set[str]:
+    """Have the index list a name under other keys; the keys that changed."""
+    for each in after - before:
+        index.setdefault(each, set()).add(name)
+    for each in before - after:
+        index[each].discard(name)
+        if not index[each]:
+            del index[each]
+    return before ^ after

@@ -1,0 +1,60 @@
+"""The strongly connected components of a graph, by Tarjan's algorithm without recursion. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+Edges = Mapping[str, Collection[str]]
+
+
+def components(edges: Edges) -> Iterator[list[str]]:
+    """Each component after all that it leads to."""
+    search = _Search(edges)
+    for each in edges:
+        yield from search.of(each)
+
+
+class _Search:
+    def __init__(self, edges: Edges) -> None:
+        self._edges = edges
+        self._number: dict[str, int] = {}
+        self._lowest: dict[str, int] = {}
+        """The lowest number on the path that each node leads back to."""
+        self._path: list[str] = []
+        self._place: dict[str, int] = {}
+        """Of the nodes on the path."""
+
+    def of(self, root: str) -> Iterator[list[str]]:
+        if root in self._number:
+            return
+        work = [self._enter(root)]
+        while work:
+            name, rest = work[-1]
+            step = next((each for each in rest if each not in self._number or each in self._place), None)
+            if step is None:
+                work.pop()
+                if work:
+                    self._lower(work[-1][0], self._lowest[name])
+                if self._lowest[name] == self._number[name]:
+                    yield self._leave(name)
+            elif step in self._number:
+                self._lower(name, self._number[step])
+            else:
+                work.append(self._enter(step))
+
+    def _enter(self, name: str) -> tuple[str, Iterator[str]]:
+        self._number[name] = self._lowest[name] = len(self._number)
+        self._place[name] = len(self._path)
+        self._path.append(name)
+        return name, iter(self._edges.get(name, ()))
+
+    def _lower(self, name: str, number: int) -> None:
+        self._lowest[name] = min(self._lowest[name], number)
+
+    def _leave(self, name: str) -> list[str]:
+        at = self._place[name]
+        found = self._path[at:]
+        del self._path[at:]
+        for each in found:
+            del self._place[each]
+        return found

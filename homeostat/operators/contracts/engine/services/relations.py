@@ -1,0 +1,196 @@
+"""How services depend on each other: the graph of all, the tree of one, its dependents and its references. Pure.
+
+Only services of the catalogue have edges. A dependency on anything else is an external node, and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from homeostat.operators.contracts.engine.document.contract import Dependency
+from homeostat.operators.contracts.engine.graph.graph import MAX_DEPTH, MAX_EDGES, Edge, Graph, Node
+from homeostat.operators.contracts.engine.reference import is_oci
+from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Service
+
+EXTERNAL: Final = "external"
+_UNRESOLVED: Final = "not resolved: no Pacto has this contract"
+
+
+class GraphEdge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    target_id: str
+    target_name: str
+    required: bool
+    compatibility: str
+    resolved: bool
+    type: Literal["dependency", "reference"]
+
+
+class GraphNode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    service_name: str
+    status: str
+    """The contract status, or `external`."""
+    version: str = ""
+    source: str = ""
+    reason: str = ""
+    """Why an external node is not resolved, where that is known."""
+    edges: tuple[GraphEdge, ...] = ()
+
+
+class Dependent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    version: str
+    contract_status: str
+    required: bool
+    compatibility: str
+
+
+class CrossReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    ref_type: str
+    ref: str
+    contract_status: str
+
+
+def graph_nodes(catalogue: Catalogue) -> Iterator[GraphNode]:
+    """All services by name, then all external nodes."""
+    outside: dict[str, str] = {}
+    for service in catalogue.in_order():
+        first = service.primary
+        edges = tuple(_edges(catalogue, service, outside))
+        yield GraphNode(
+            id=service.name,
+            service_name=service.name,
+            status=first.status,
+            version=first.version,
+            source=first.sources[0],
+            edges=edges,
+        )
+    for name in sorted(outside):
+        yield GraphNode(id=name, service_name=name, status=EXTERNAL, reason=outside[name])
+
+
+def service_tree(catalogue: Catalogue, service: Service) -> Graph:
+    """The dependencies of a service, at every depth; a service that occurs again is shared."""
+    walk = _Walk(catalogue)
+    root = walk.node(service, (service.name,))
+    return Graph(root, walk.cycles)
+
+
+def dependents_of(catalogue: Catalogue, name: str) -> list[Dependent]:
+    """The services that declare a dependency on this one. Several dependencies count as one, required if one is."""
+    found = []
+    for service in catalogue.users_of(name):
+        if service.name == name:
+            continue
+        declared = [each for each in _dependencies(service) if catalogue.target_of(each.ref) == name]
+        if declared:
+            first = service.primary
+            found.append(
+                Dependent(
+                    name=service.name,
+                    version=first.version,
+                    contract_status=first.status,
+                    required=any(each.required for each in declared),
+                    compatibility=declared[0].compatibility,
+                )
+            )
+    return found
+
+
+def references_of(catalogue: Catalogue, service: Service) -> list[CrossReference]:
+    """The bundles that define its configurations and policies."""
+    found = []
+    for each in service.references():
+        target = catalogue.target_of(each.ref)
+        other = catalogue.get(target)
+        status = other.primary.status if other is not None else ""
+        found.append(CrossReference(name=target, ref_type=each.kind, ref=each.ref, contract_status=status))
+    return found
+
+
+def referenced_by(catalogue: Catalogue, name: str) -> list[CrossReference]:
+    """The services whose configurations or policies this one defines."""
+    return [
+        CrossReference(name=user.name, ref_type=each.kind, ref=each.ref, contract_status=user.primary.status)
+        for user in catalogue.users_of(name)
+        if user.name != name
+        for each in user.references()
+        if catalogue.target_of(each.ref) == name
+    ]
+
+
+class _Walk:
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.cycles: list[list[str]] = []
+        self._catalogue = catalogue
+        self._visited: set[str] = set()
+        self._count = 0
+
+    def node(self, service: Service, way: tuple[str, ...]) -> Node:
+        first = service.primary
+        self._visited.add(service.name)
+        edges = [self._edge(each, way) for each in first.dependencies]
+        return Node(name=service.name, version=first.version, ref=first.resolved_ref, dependencies=edges)
+
+    def _edge(self, dependency: Dependency, way: tuple[str, ...]) -> Edge:
+        edge = Edge(
+            ref=dependency.ref,
+            required=dependency.required,
+            compatibility=dependency.compatibility,
+            type="dependency",
+            local=not is_oci(dependency.ref),
+        )
+        self._count += 1
+        target = self._catalogue.target_of(dependency.ref)
+        service = self._catalogue.get(target)
+        if service is None:
+            edge.error = _reason(dependency.ref) or _UNRESOLVED
+        elif target in way:
+            self.cycles.append([*way[way.index(target) :], target])
+            edge.error = f"cycle detected: {target}"
+        elif self._count > MAX_EDGES or len(way) > MAX_DEPTH:
+            edge.error = f"the graph has more than {MAX_EDGES} edges or {MAX_DEPTH} levels"
+        elif target in self._visited:
+            first = service.primary
+            edge.node, edge.shared = Node(name=target, version=first.version, ref=first.resolved_ref), True
+        else:
+            edge.node = self.node(service, (*way, target))
+        return edge
+
+
+def _edges(catalogue: Catalogue, service: Service, outside: dict[str, str]) -> Iterator[GraphEdge]:
+    for each in _dependencies(service):
+        yield _graph_edge(catalogue, each, "dependency", outside)
+    for reference in service.references():
+        if catalogue.target_of(reference.ref) != service.name:
+            yield _graph_edge(catalogue, Dependency(ref=reference.ref), "reference", outside)
+
+
+def _graph_edge(
+    catalogue: Catalogue, dependency: Dependency, kind: Literal["dependency", "reference"], outside: dict[str, str]
+) -> GraphEdge:
+    target = catalogue.target_of(dependency.ref)
+    is_known = catalogue.get(target) is not None
+    if not is_known:
+        outside.setdefault(target, _reason(dependency.ref))
+    return GraphEdge(
+        target_id=target,
+        target_name=target,
+        required=dependency.required,
+        compatibility=dependency.compatibility,
+        resolved=is_known,
+        type=kind,
+    )
+
+
+def _dependencies(service: Service) -> list[Dependency]:
+    """Of all its Pactos, each once."""
+    return list(dict.fromkeys(each for one in service.instances.values() for each in one.dependencies))
+
+
+def _reason(ref: str) -> str:
+    return "" if is_oci(ref) else "non_oci_ref"

@@ -1,0 +1,83 @@
+"""Blast radii that are kept are those that a search from scratch finds, whatever changes in between."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from homeostat.operators.contracts.engine.services.components import components
+from homeostat.operators.contracts.engine.services.reach import Reach
+
+NAMES = [f"s{each}" for each in range(9)]
+EDGES = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sets(st.sampled_from(NAMES), max_size=3), st.booleans()), max_size=30
+)
+
+
+def test_a_radius_counts_direct_and_transitive_dependents() -> None:
+    reach = Reach()
+    reach.require("shop", {"ledger"})
+    reach.require("report", {"shop"})
+    reach.require("ledger", {"rates"})
+    assert {each: reach.radius(each) for each in ("rates", "ledger", "shop", "report", "nobody")} == {
+        "rates": 3,
+        "ledger": 2,
+        "shop": 1,
+        "report": 0,
+        "nobody": 0,
+    }
+
+
+def test_members_of_a_cycle_affect_each_other_and_not_themselves() -> None:
+    reach = Reach()
+    reach.require("a", {"b"})
+    reach.require("b", {"a"})
+    reach.require("c", {"a"})
+    assert (reach.radius("a"), reach.radius("b"), reach.radius("c")) == (2, 2, 0)
+
+
+def test_a_service_that_requires_itself_affects_nobody() -> None:
+    reach = Reach()
+    reach.require("a", {"a"})
+    assert reach.radius("a") == 0
+
+
+@given(EDGES, st.integers(0, 1))
+@settings(max_examples=300)
+def test_kept_radii_equal_those_of_a_search(changes: list[tuple[str, set[str], bool]], few: int) -> None:
+    from homeostat.operators.contracts.engine.services import reach as module
+
+    kept = Reach()
+    usual = module._FEW
+    module._FEW = few  # type: ignore[misc]
+    try:
+        for service, targets, refreshes in changes:
+            kept.require(service, targets)
+            if refreshes:
+                before = {each: kept._radii.get(each, 0) for each in NAMES}
+                changed = kept.refresh()
+                after = {each: kept._radii.get(each, 0) for each in NAMES}
+                assert changed == {each for each in NAMES if before[each] != after[each]}
+            assert [kept.radius(each) for each in NAMES] == [len(kept.affected(each)) for each in NAMES]
+    finally:
+        module._FEW = usual  # type: ignore[misc]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3)))
+def test_components_come_after_what_they_lead_to(edges: dict[str, list[str]]) -> None:
+    found = list(components(edges))
+    place = {name: at for at, each in enumerate(found) for name in each}
+    assert sorted(name for each in found for name in each) == sorted({*edges, *(t for e in edges.values() for t in e)})
+    assert all(place[target] <= place[name] for name, targets in edges.items() for target in targets)
+
+
+def test_ten_thousand_radii_take_less_than_a_second() -> None:
+    reach = Reach()
+    for at in range(10_000):
+        reach.require(f"s{at}", {f"s{at // 2}", f"s{at // 3}", f"s{at % 50}"})
+    began = perf_counter()
+    reach.refresh()
+    assert perf_counter() - began < 1.0
+    assert reach.radius("s1") > 5000
