@@ -1,0 +1,72 @@
+"""A tool that a language model may call, and what a call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.operators.contracts.engine.schema.json_schema import JsonSchema
+
+MAX_RESULT_BYTES: Final = 1 << 20
+"""Text of one result; a longer one is cut, and says so."""
+_MOST_PROBLEMS: Final = 10
+
+
+class ToolError(Exception):
+    """The call failed in a way that the caller can correct; the text says how."""
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    name: str
+    title: str
+    description: str
+    input_schema: JsonObject
+    is_reading: bool = True
+    """It changes nothing. A client may then call it without asking a person."""
+    reaches_out: bool = False
+    """It talks to systems beyond this machine's files."""
+    call: Callable[[JsonObject], Awaitable[Json]]
+    """Returns text, or JSON. Raises `ToolError`."""
+
+    @property
+    def listed(self) -> JsonObject:
+        hints = {"title": self.title, "readOnlyHint": self.is_reading, "openWorldHint": self.reaches_out}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": hints if self.is_reading else {**hints, "destructiveHint": True},
+        }
+
+    @cached_property
+    def _schema(self) -> JsonSchema:
+        return JsonSchema(self.input_schema)
+
+    async def run(self, arguments: JsonObject) -> JsonObject:
+        """Return a result: content for the model, also if the call failed."""
+        if problems := [str(each) for each in self._schema.violations(arguments)[:_MOST_PROBLEMS]]:
+            return _failed(f"the arguments are invalid: {'; '.join(problems)}")
+        try:
+            found = await self.call(arguments)
+        except ToolError as error:
+            return _failed(str(error))
+        if isinstance(found, str):
+            return {"content": [_text(found)], "isError": False}
+        content = _text(msgspec.json.format(encode(found), indent=2).decode())
+        structured = {"structuredContent": found} if isinstance(found, dict) else {}
+        return {"content": [content], **structured, "isError": False}
+
+
+def _failed(message: str) -> JsonObject:
+    return {"content": [_text(message)], "isError": True}
+
+
+def _text(text: str) -> JsonObject:
+    if len(text) > MAX_RESULT_BYTES:
+        text = f"{text[:MAX_RESULT_BYTES]}\n[cut after {MAX_RESULT_BYTES} characters]"
+    return {"type": "text", "text": text}
