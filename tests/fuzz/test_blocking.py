@@ -109,6 +109,19 @@ ATTACKS = {
     "anchors to a review": Attack(
         "POST", REVIEWS, b"a: [" + b",".join(b"&a%d b" % at for at in range(150_000)) + b"]", {413}, "bytes", YAML
     ),
+    "flow lists to a review": Attack("POST", REVIEWS, b"{a: [%bx]}" % (b"x," * 60_000), {422}, "is invalid", YAML),
+    "directives": Attack(
+        "POST",
+        CONFIGMAPS,
+        b"".join(b"%%TAG !%d! x\n" % at for at in range(100_000)) + b"--- a",
+        {400},
+        "more than 16 %TAG directives",
+        YAML,
+    ),
+    "empty documents": Attack("POST", CONFIGMAPS, b"---\n" * 700_000, {400}, "more than 1000 empty documents", YAML),
+    "keys in YAML": Attack(
+        "POST", CONFIGMAPS, b"".join(b"k%d: 1\n" % at for at in range(250_000)), {400}, "keys and values", YAML
+    ),
     "objects as delete options": Attack("DELETE", CONFIGMAPS, b'{"a":[%b{}]}' % (b"{}," * 500_000), {413}, "bytes"),
     "deletions by a strategic patch": Attack(
         "PATCH",

@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 from homeostat.objects.json import MAX_DEPTH, encode
+from homeostat.objects.yaml.parser import open_parser
 from homeostat.objects.yaml.reader import YamlError, malformed
 from homeostat.objects.yaml.scalar import NOT_NUMBERS, resolve
 
@@ -100,17 +101,15 @@ def _name(key: Node) -> str:
 
 def read_nodes(data: bytes) -> Iterator[Node]:
     """The documents, one by one; `YamlError` where one is malformed, after those before it."""
-    parser = CParser(data)
     try:
-        while not isinstance(event := parser.get_event(), StreamEndEvent):
-            if isinstance(event, DocumentStartEvent):
-                yield _read(parser)
+        with open_parser(data) as parser:
+            while not isinstance(event := parser.get_event(), StreamEndEvent):
+                if isinstance(event, DocumentStartEvent):
+                    yield _read(parser)
     except yaml.YAMLError as error:
         raise malformed(error) from error
     except UnicodeDecodeError as error:
         raise YamlError("invalid UTF-8") from error
-    finally:
-        parser.dispose()
 
 
 def _read(parser: CParser) -> Node:

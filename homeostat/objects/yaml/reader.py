@@ -29,10 +29,14 @@ from yaml.events import (
 from homeostat.objects.errors import BadRequestError, TooLargeError, quoted
 from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json, decode, encode
 from homeostat.objects.yaml.block import read_block
+from homeostat.objects.yaml.parser import open_parser
 from homeostat.objects.yaml.scalar import NOT_NUMBERS, resolve
 
 MAX_BYTES = 3 * 1024 * 1024
 MAX_ALIASED_NODES = 100_000
+MAX_VALUES = 200_000
+"""Keys and values of one document: more take seconds to read."""
+MAX_EMPTY_DOCUMENTS = 1_000
 
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 
@@ -79,22 +83,23 @@ def load_located(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[tuple[int, 
 
 
 def _documents(data: bytes) -> Iterator[tuple[int, Json]]:
-    parser = CParser(data)
+    empty = 0
     try:
-        while not isinstance(event := parser.get_event(), StreamEndEvent):
-            if isinstance(event, DocumentStartEvent):
-                document = _Document(parser)
-                value = document.read()
-                if value is not None:
-                    yield document.line, value
-            elif not isinstance(event, (StreamStartEvent, DocumentEndEvent)):
-                raise BadRequestError(f"YAML: unexpected {type(event).__name__}")
+        with open_parser(data) as parser:
+            while not isinstance(event := parser.get_event(), StreamEndEvent):
+                if isinstance(event, DocumentStartEvent):
+                    document = _Document(parser)
+                    value = document.read()
+                    if value is not None:
+                        yield document.line, value
+                    elif (empty := empty + 1) > MAX_EMPTY_DOCUMENTS:
+                        raise _refused(event, f"more than {MAX_EMPTY_DOCUMENTS} empty documents")
+                elif not isinstance(event, (StreamStartEvent, DocumentEndEvent)):
+                    raise BadRequestError(f"YAML: unexpected {type(event).__name__}")
     except yaml.YAMLError as error:
         raise malformed(error) from error
     except UnicodeDecodeError as error:
         raise BadRequestError("error converting YAML to JSON: invalid UTF-8") from error
-    finally:
-        parser.dispose()
 
 
 def malformed(error: yaml.YAMLError) -> YamlError:
@@ -176,6 +181,7 @@ class _Document:
         self._anchors: dict[str, Json] = {}
         self._aliased = 0
         self._containers = 0
+        self._values = 0
 
     def read(self) -> Json:
         stack = self._stack
@@ -202,6 +208,9 @@ class _Document:
                 raise _refused(event, "unexpected end of the document")
             if not stack:
                 return value
+            self._values += 1
+            if self._values > MAX_VALUES:
+                raise _refused(event, f"more than {MAX_VALUES} keys and values")
             stack[-1].add(value, event)
 
     def _open(self, event: Any, kind: type[_Mapping] | type[_Sequence]) -> None:

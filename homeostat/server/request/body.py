@@ -10,6 +10,8 @@ import json as stdlib_json
 import re
 from typing import Any
 
+import msgspec
+
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
@@ -45,8 +47,8 @@ def parse_body(call: Call) -> Json:
 
 
 async def settle_body(call: Call) -> None:
-    """Convert a large YAML body to JSON in a thread, so that parsing it does not block the event loop."""
-    if len(call.body) < _LARGE_YAML_BYTES or "yaml" not in call.content_type or call.body.lstrip()[:1] == b"{":
+    """Convert a YAML body that is slow to parse to JSON in a thread, so that it does not block the event loop."""
+    if "yaml" not in call.content_type or not _is_slow_yaml(call.body):
         return
     from homeostat.objects import yaml
 
@@ -54,6 +56,17 @@ async def settle_body(call: Call) -> None:
     call.body = await in_thread(lambda: encode(yaml.load(call.body)), user=call.user.name)
     if not is_patch:
         call.content_type = "application/json"
+
+
+def _is_slow_yaml(body: bytes) -> bool:
+    """Whether a body is large, or expands by aliases, and is not JSON. Most bodies that are called YAML are JSON."""
+    if len(body) < _LARGE_YAML_BYTES and b"&" not in body:
+        return False
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return True
+    return False
 
 
 def require_small_body(call: Call) -> None:

@@ -138,6 +138,21 @@ def test_deep_nesting_is_refused(data: bytes) -> None:
         load(data)
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"".join(b"%%TAG !%d! x\n" % at for at in range(17)) + b"--- a", "more than 16 %TAG directives"),
+        ("\ufeff" + "%TAG !a! x\n" * 17 + "--- a", "more than 16 %TAG directives"),
+        (b"---\n" * 21_000, "more than 1000 empty documents"),
+        (b"a: [%b]" % (b"x," * 200_001), "more than 200000 keys and values"),
+    ],
+    ids=["directives", "directives in UTF-16", "empty documents", "values"],
+)
+def test_what_takes_long_to_parse_is_refused(data: bytes | str, problem: str) -> None:
+    with pytest.raises(BadRequestError, match=problem):
+        load(data if isinstance(data, bytes) else data.encode("utf-16-be"))
+
+
 def test_long_input_is_refused() -> None:
     with pytest.raises(TooLargeError):
         load(b"a: " + b"x" * 100, limit=100)

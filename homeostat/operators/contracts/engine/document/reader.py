@@ -24,6 +24,7 @@ from yaml.events import (
 )
 
 from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json
+from homeostat.objects.yaml.parser import open_parser
 from homeostat.operators.contracts.engine.document.scalar import Scalar, resolve, resolve_tagged
 
 MAX_BYTES: Final = 10 * 1024 * 1024
@@ -96,18 +97,16 @@ def read_document(data: bytes, *, limit: int = MAX_BYTES) -> Document | None:
     """Read the first document; None if the file has none."""
     if len(data) > limit:
         raise YamlError(f"the file is {len(data)} bytes long, more than {limit}")
-    parser = CParser(data)
     try:
-        while not isinstance(event := parser.get_event(), StreamEndEvent):
-            if isinstance(event, DocumentStartEvent):
-                return _Builder(parser).read()
-        return None
+        with open_parser(data) as parser:
+            while not isinstance(event := parser.get_event(), StreamEndEvent):
+                if isinstance(event, DocumentStartEvent):
+                    return _Builder(parser).read()
+            return None
     except yaml.YAMLError as error:
         raise _malformed(error) from error
     except UnicodeDecodeError as error:
         raise YamlError("the file is not UTF-8") from error
-    finally:
-        parser.dispose()
 
 
 def read_value(data: bytes, *, limit: int = MAX_BYTES) -> Json:
