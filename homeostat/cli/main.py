@@ -38,6 +38,7 @@ _SECTIONS = {
         "resource": "Apply, list, follow and delete resources of types.",
         "plan": "Print what applying resources would change; change nothing.",
         "policy": "Check manifests and clusters against policies.",
+        "contract": "Write, validate, compare and publish service contracts.",
     },
     "Operators beside a cluster": {
         "run": "Run operators on a cluster.",

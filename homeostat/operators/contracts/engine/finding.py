@@ -36,3 +36,8 @@ class Findings(msgspec.Struct):
         for other in others:
             self.errors += other.errors
             self.warnings += other.warnings
+
+
+def failed(code: str, problem: str) -> Findings:
+    """The findings of a contract that could not be validated at all."""
+    return Findings(errors=[Finding(code, "", problem)])

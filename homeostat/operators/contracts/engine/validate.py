@@ -20,7 +20,7 @@ from homeostat.operators.contracts.engine.document.parse import (
 )
 from homeostat.operators.contracts.engine.document.reader import Document
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, Files
-from homeostat.operators.contracts.engine.finding import Findings
+from homeostat.operators.contracts.engine.finding import Findings, failed
 from homeostat.operators.contracts.engine.policy import Fetched, enforce, enforce_local
 from homeostat.operators.contracts.engine.readiness import assess, describe_gate
 from homeostat.operators.contracts.engine.rules.bundled import (
@@ -91,9 +91,7 @@ def validate_files(
     try:
         parsed = load(files, overrides)
     except ParseError as error:
-        findings = Findings()
-        findings.error("PARSE_ERROR", "", str(error))
-        return Validation(findings)
+        return Validation(failed("PARSE_ERROR", str(error)))
     return validate(parsed, files, fetched=fetched, gate_on=gate_on)
 
 

@@ -34,9 +34,38 @@ Found = Bundle | Unresolved
 
 
 class Fetch(Protocol):
-    """Fetches a bundle of a registry: `RegistrySource.fetch`, parsed. Raises `SourceError` or `ParseError`."""
+    """Fetches a bundle of a registry, as `RegistrySource.load`. Raises `SourceError` or `ParseError`."""
 
     async def __call__(self, ref: str, constraint: str = "") -> Bundle: ...
+
+
+class Pulls:
+    """Fetches each reference once, for all contracts that refer to it; a failure is a value, too."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._known: dict[tuple[str, str], asyncio.Future[Found]] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def __call__(self, ref: str, constraint: str = "") -> Found:
+        key = (ref, "" if has_tag_or_digest(location(ref)) else constraint)
+        if (waiting := self._known.get(key)) is not None:
+            return await waiting
+        found: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
+        self._known[key] = found
+        try:
+            found.set_result(await self._pull(*key))
+        except BaseException:
+            found.cancel()
+            raise
+        return found.result()
+
+    async def _pull(self, ref: str, constraint: str) -> Found:
+        try:
+            async with self._places:
+                return await self._fetch(ref, constraint)
+        except (SourceError, ParseError) as error:
+            return Unresolved(str(error))
 
 
 class Closure:
@@ -45,10 +74,8 @@ class Closure:
     references to registries with the same last segment.
     """
 
-    def __init__(self, fetch: Fetch | None, root: str | None = None, *, siblings: str | None = None) -> None:
-        self._fetch, self._root, self._siblings = fetch, root, siblings
-        self._known: dict[tuple[str, str], asyncio.Future[Found]] = {}
-        self._places = asyncio.Semaphore(AT_ONCE)
+    def __init__(self, pulls: Pulls | None, root: str | None = None, *, siblings: str | None = None) -> None:
+        self._pulls, self._root, self._siblings = pulls, root, siblings
 
     async def graph(
         self, contract: Contract, *, references: References = "none"
@@ -83,16 +110,16 @@ class Closure:
     async def dependency(self, ref: str, constraint: str = "") -> Found:
         if not is_oci(ref):
             return self._local(ref, (self._root,))
-        return self._sibling(ref) or await self._fetched(ref, constraint)
+        return self._sibling(ref) or await self._pulled(ref, constraint)
 
     async def policy(self, ref: str) -> Found:
         """A directory is relative to the contract; if there is none, to the working directory, as in the original."""
-        return await self._fetched(ref, "") if is_oci(ref) else self._local(ref, (self._root, os.curdir))
+        return await self._pulled(ref) if is_oci(ref) else self._local(ref, (self._root, os.curdir))
 
     async def _place(self, place: Place) -> Found:
         if place.path:
             return self._local(place.path, (self._root,))
-        return await self._fetched(place.ref, place.constraint)
+        return await self._pulled(place.ref, place.constraint)
 
     def _local(self, ref: str, bases: Sequence[str | None]) -> Found:
         if self._root is None:
@@ -102,35 +129,16 @@ class Closure:
         found = next((each for each in paths if os.path.isdir(each)), paths[0])
         return _read(found)
 
+    async def _pulled(self, ref: str, constraint: str = "") -> Found:
+        return _NO_REGISTRY if self._pulls is None else await self._pulls(ref, constraint)
+
     def _sibling(self, ref: str) -> Found | None:
         name = last_segment(ref)
         if self._siblings is None or name in ("", ".", ".."):
             return None
         path = os.path.join(self._siblings, name)
-        return _read(path) if os.path.isfile(os.path.join(path, CONTRACT_FILE)) else None
-
-    async def _fetched(self, ref: str, constraint: str) -> Found:
-        """One request for all that wait for the same reference."""
-        key = (ref, "" if has_tag_or_digest(location(ref)) else constraint)
-        if (waiting := self._known.get(key)) is not None:
-            return await waiting
-        found: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
-        self._known[key] = found
-        try:
-            found.set_result(await self._pulled(*key))
-        except BaseException:
-            found.cancel()
-            raise
-        return found.result()
-
-    async def _pulled(self, ref: str, constraint: str) -> Found:
-        if self._fetch is None:
-            return _NO_REGISTRY
-        try:
-            async with self._places:
-                return await self._fetch(ref, constraint)
-        except (SourceError, ParseError) as error:
-            return Unresolved(str(error))
+        found = _read(path) if os.path.isfile(os.path.join(path, CONTRACT_FILE)) else None
+        return found if isinstance(found, Bundle) else None
 
 
 def _read(path: str) -> Found:

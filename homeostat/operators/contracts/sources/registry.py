@@ -119,6 +119,10 @@ class RegistrySource:
     async def fetch(self, ref: str, constraint: str = "") -> Pulled:
         return await self.pull(await self.resolve(ref, constraint))
 
+    async def load(self, ref: str, constraint: str = "") -> Bundle:
+        """Fetch and parse; raises `ParseError`, too."""
+        return (await self.fetch(ref, constraint)).bundle()
+
     async def _best_tag(self, text: str, constraint: str) -> str:
         tags = await self.tags(text)
         try:

@@ -15,7 +15,7 @@ from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.graph.graph import resolve
 from homeostat.operators.contracts.engine.reference import is_oci, last_segment
 from homeostat.operators.contracts.engine.validate import Overrides, load
-from tests.operators.contracts.recorded import files_of, recorded
+from tests.operators.contracts.recorded import comparable_difference, files_of, recorded
 
 _CASES: dict[str, Any] = recorded("diff")
 
@@ -46,41 +46,10 @@ def _fetch(ref: str, siblings: Mapping[str, Mapping[str, str]], *, is_new: bool)
 def test_a_difference_is_as_recorded(name: str) -> None:
     case = _CASES[name]
     found = json.loads(encode(compare(_side(case, "old"), _side(case, "new"))))
-    assert _comparable(found) == _comparable(case["expect"])
+    assert comparable_difference(found) == comparable_difference(case["expect"])
 
 
 @pytest.mark.parametrize("name", [name for name, case in _CASES.items() if "error" in case["expect"]])
 def test_a_side_that_does_not_parse_is_refused(name: str) -> None:
     with pytest.raises(ParseError):
         compare(_side(_CASES[name], "old"), _side(_CASES[name], "new"))
-
-
-def _comparable(result: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "classification": result["classification"],
-        "changes": _changes(result),
-        "dependencyDiffs": {
-            each["name"]: (each["classification"], _changes(each)) for each in result.get("dependencyDiffs", [])
-        },
-        "graphDiff": _ordered(result["graphDiff"]),
-        "sbomDiff": _ordered(result.get("sbomDiff")),
-    }
-
-
-def _changes(result: dict[str, Any]) -> list[str]:
-    return sorted(map(_change, result["changes"] or []))
-
-
-def _change(change: dict[str, Any]) -> str:
-    """Absent, null, empty and zero are one; summaries of modified API nodes are free text."""
-    is_free = change["path"].startswith("openapi.") and change["type"] == "modified"
-    values = [] if is_free else [change.get(key) or None for key in ("oldValue", "newValue")]
-    return json.dumps([change["path"], change["type"], change["classification"], *values], sort_keys=True)
-
-
-def _ordered(value: Any) -> Any:
-    if isinstance(value, list):
-        return sorted(map(_ordered, value), key=lambda each: json.dumps(each, sort_keys=True))
-    if isinstance(value, dict):
-        return {key: _ordered(item) for key, item in value.items()}
-    return value

@@ -11,12 +11,11 @@ from homeostat.external.oci.bundle import pack_bundle, unpack_bundle
 from homeostat.operators.contracts.engine.bundle.artifact import PublishError, publish_reference
 from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.document.parse import parse_contract
-from homeostat.operators.contracts.engine.document.reader import read_value
 from homeostat.operators.contracts.engine.plugin import PluginError, plugin_request, read_answer
 from homeostat.operators.contracts.engine.scaffold import new_bundle
 from homeostat.operators.contracts.engine.validate import load, validate_files
 from tests.operators.contracts.flow import Answer, Flow
-from tests.operators.contracts.recorded import files_of, recorded
+from tests.operators.contracts.recorded import comparable, comparable_lines, files_of, lock_data, recorded
 
 _CASES: dict[str, Any] = recorded("flow")
 _OWN = ("pack-ignore", "pack-invalid", "push-pull", "push-refused", "init", "generate", "generate-escape")
@@ -35,37 +34,17 @@ def test_a_flow_goes_as_recorded(name: str) -> None:
         for reference, files in step.get("push", {}).items():
             flow.push(reference, files)
         for path in step.get("read", []):
-            assert _data(flow.tree[path]) == _data(expected["files"][path].encode())
+            assert lock_data(flow.tree[path]) == lock_data(expected["files"][path].encode())
 
 
 def _check(found: Answer, expected: dict[str, Any]) -> None:
     assert found.exit == expected["exit"]
     if "json" in expected:
-        assert _comparable(found.json) == _comparable(expected["json"])
+        assert comparable(found.json) == comparable(expected["json"])
     elif found.exit == 0:
-        assert _lines(found.stdout) == _lines(expected["stdout"])
+        assert comparable_lines(found.stdout) == comparable_lines(expected["stdout"])
     if "_" in expected["stderr"].partition(":")[0]:
         assert found.stderr.partition(":")[0] == expected["stderr"].partition(":")[0]
-
-
-def _lines(text: str) -> list[str]:
-    """The days that remain depend on the day."""
-    return [line for line in text.strip().splitlines() if "days remaining" not in line]
-
-
-def _data(lock: bytes) -> Any:
-    """A lock as data; the version of the tool is its own."""
-    value = read_value(lock)
-    return {**value, "pacto": None}
-
-
-def _comparable(value: Any) -> Any:
-    if isinstance(value, dict):
-        free = ("Message", "message", "error", "daysRemaining")
-        return {key: bool(item) if key in free else _comparable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return sorted((_comparable(item) for item in value), key=lambda each: json.dumps(each, sort_keys=True))
-    return value
 
 
 def test_a_pack_holds_what_is_not_ignored() -> None:

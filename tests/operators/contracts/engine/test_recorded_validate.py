@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.validate import Overrides, Validation, validate_files
-from tests.operators.contracts.recorded import Bundles, files_of, recorded
+from tests.operators.contracts.recorded import Bundles, files_of, finding_pairs, recorded
 
 _CASES: dict[str, Any] = recorded("validate")
 _TODAY = date(2026, 11, 17)
@@ -49,9 +49,5 @@ def test_validation_answers_as_recorded(name: str) -> None:
     assert findings.is_valid == expected["valid"]
     if expected.get("codes") == "any":
         return
-    assert {(each.code, each.path) for each in findings.errors} == _pairs(expected["errors"])
-    assert {(each.code, each.path) for each in findings.warnings} == _pairs(expected["warnings"])
-
-
-def _pairs(findings: list[dict[str, str]]) -> set[tuple[str, str]]:
-    return {(each["code"], each["path"]) for each in findings}
+    assert {(each.code, each.path) for each in findings.errors} == finding_pairs(expected["errors"])
+    assert {(each.code, each.path) for each in findings.warnings} == finding_pairs(expected["warnings"])

@@ -13,7 +13,7 @@ from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.document.parse import Parsed
 from homeostat.operators.contracts.engine.lock.lock import LockError
 from homeostat.operators.contracts.engine.validate import load
-from homeostat.operators.contracts.sources.closure import AT_ONCE, Closure
+from homeostat.operators.contracts.sources.closure import AT_ONCE, Closure, Pulls
 from homeostat.operators.contracts.sources.errors import NotFoundError
 
 HEAD = 'pactoVersion: "1.0"\nservice: {{name: {0}, version: {1}}}\n'
@@ -55,7 +55,7 @@ async def test_siblings_are_fetched_together_and_each_once() -> None:
     registry = Registry(
         {ref: text(f"s{at}", "oci://r.test/deep") for at, ref in enumerate(refs)} | {"oci://r.test/deep": text("deep")}
     )
-    graph, fetched = await Closure(registry).graph(contract(text("root", *refs)))
+    graph, fetched = await Closure(Pulls(registry)).graph(contract(text("root", *refs)))
     assert len(fetched) == 21
     assert len(registry.asked) == len(set(registry.asked)) == 21
     assert registry.most == AT_ONCE
@@ -66,7 +66,7 @@ async def test_a_closure_asks_once_for_graph_lock_and_policies() -> None:
     ref = "oci://r.test/rules:1"
     policies = f"policies: [{{name: a, ref: '{ref}'}}]\nconfigurations: [{{name: a, ref: '{ref}'}}]\n"
     registry = Registry({ref: text("rules")})
-    closure = Closure(registry)
+    closure = Closure(Pulls(registry))
     root = parsed(text("root", ref, more=policies))
     await asyncio.gather(
         closure.graph(root.contract), closure.lock(root.contract, tool_version="1"), closure.validate(root, {})
@@ -75,10 +75,10 @@ async def test_a_closure_asks_once_for_graph_lock_and_policies() -> None:
 
 
 async def test_what_cannot_be_fetched_is_an_error_of_its_edge() -> None:
-    graph, _ = await Closure(Registry({})).graph(contract(text("root", "oci://r.test/none", "../none")))
+    graph, _ = await Closure(Pulls(Registry({}))).graph(contract(text("root", "oci://r.test/none", "../none")))
     assert [bool(each.error) for each in graph.root.dependencies] == [True, True]
     with pytest.raises(LockError, match="LOCK_UNRESOLVED"):
-        await Closure(Registry({})).lock(contract(text("root", "oci://r.test/none")), tool_version="1")
+        await Closure(Pulls(Registry({}))).lock(contract(text("root", "oci://r.test/none")), tool_version="1")
 
 
 def _write(folder: Path, **contracts: str) -> None:
@@ -116,6 +116,6 @@ async def test_a_policy_is_found_beside_the_contract_and_else_below_the_working_
 async def test_a_sibling_replaces_a_dependency_of_a_registry(tmp_path: Path) -> None:
     _write(tmp_path, weir=text("weir", version="9.0.0"))
     registry = Registry({"oci://r.test/c/weir:1": text("weir"), "oci://r.test/c/gate:1": text("gate")})
-    closure = Closure(registry, str(tmp_path / "mill"), siblings=str(tmp_path))
+    closure = Closure(Pulls(registry), str(tmp_path / "mill"), siblings=str(tmp_path))
     graph, _ = await closure.graph(contract(text("mill", "oci://r.test/c/weir:1", "oci://r.test/c/gate:1")))
     assert [(node.name, node.version) for _, node in graph.root.walk()] == [("weir", "9.0.0"), ("gate", "1.0.0")]

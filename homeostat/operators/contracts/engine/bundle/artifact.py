@@ -46,11 +46,15 @@ def publish_reference(ref: str, contract: Contract) -> str:
 
     Raises `PublishError` for a local reference, and for a contract that refers to local directories.
     """
-    if not is_oci(ref):
-        raise PublishError(f'push requires an OCI reference (oci://...): got "{ref}"')
+    check_target(ref)
     _check_publishable(contract)
     target = location(ref)
     return target if has_tag_or_digest(target) else f"{target}:{contract.service.version}"
+
+
+def check_target(ref: str) -> None:
+    if not is_oci(ref):
+        raise PublishError(f'push requires an OCI reference (oci://...): got "{ref}"')
 
 
 def _check_publishable(contract: Contract) -> None:

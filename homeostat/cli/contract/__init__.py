@@ -1,0 +1,95 @@
+"""`homeostat contract`: writes, validates, compares and publishes service contracts.
+
+Sub-commands are imported only when used.
+
+Commands, options, output and exit codes are those of the original tool, so that a script only changes its first word.
+Every failure is exit code 1, wrong usage included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+
+from homeostat.cli.console.failure import print_error, usage_text
+from homeostat.cli.contract.session.settings import add_global_options, global_options
+from homeostat.cli.group import LazyGroup
+
+COMMANDS: Final = {
+    "Write": {
+        "init": "Create a new bundle.",
+        "validate": "Validate bundles.",
+        "explain": "Summarize a contract.",
+    },
+    "Compare": {
+        "diff": "Compare two contracts and classify the changes.",
+        "graph": "Show the dependencies of a contract.",
+        "lock": "Record what references resolve to, or check it.",
+    },
+    "Publish": {
+        "pack": "Write a bundle to a file.",
+        "push": "Publish a bundle to a registry.",
+        "pull": "Fetch a bundle from a registry.",
+        "login": "Store the credentials of a registry.",
+        "logout": "Remove the credentials of a registry.",
+    },
+}
+_INSTEAD: Final = {
+    "version": "use: homeostat version",
+    "update": "update the package that installed homeostat, such as with pip",
+    "dashboard": "use: homeostat up --operators contracts",
+}
+
+
+class ContractGroup(LazyGroup):
+    """Takes global options before and after the command, and exits with 1 where usage is wrong, as the original."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        return add_global_options(command) if command is not None else None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with _failing():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _failing():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        print_error(usage_text(error))
+        raise click.exceptions.Exit(1) from error
+
+
+@click.command(
+    cls=ContractGroup,
+    package=__name__,
+    sections=COMMANDS,
+    instead=_INSTEAD,
+    params=global_options(),
+    short_help="Write, validate, compare and publish service contracts.",
+)
+def command() -> None:
+    """Write, validate, compare and publish service contracts.
+
+    A contract is a pacto.yaml in a directory, its bundle, together with the files that it names. BUNDLE is such a
+    directory, or a reference to a registry: oci://HOST/REPOSITORY[:TAG][@DIGEST]. Without tag and digest it is the
+    highest version.
+
+    \b
+    Examples:
+      homeostat contract init billing
+      homeostat contract validate billing
+      homeostat contract push oci://registry.example.org/contracts/billing -p billing
+      homeostat contract diff oci://registry.example.org/contracts/billing billing
+    """

@@ -1,0 +1,72 @@
+"""`homeostat contract pull`: fetches a bundle from a registry into a directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from homeostat.cli.contract.init import is_service_name
+from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
+from homeostat.cli.contract.session.session import Session, run
+from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle
+from homeostat.operators.contracts.engine.files import Files
+
+
+@click.command(short_help="Fetch a bundle from a registry.")
+@click.argument("ref", metavar="REF")
+@click.option("-o", "--output", metavar="DIRECTORY", help="The directory to write to.  [default: the service's name]")
+def command(ref: str, output: str | None) -> None:
+    """Fetch the bundle REF, such as oci://registry.example.org/contracts/billing, and write its files to a directory.
+
+    Without tag and digest it is the highest version. Files that the directory already has are overwritten; links in it
+    are not followed.
+
+    \b
+    Examples:
+      homeostat contract pull oci://registry.example.org/contracts/billing
+      homeostat contract pull oci://registry.example.org/contracts/billing:1.2.0 -o vendor/billing
+    """
+    chosen = current_settings()
+    found, bundle = run(_pull(chosen, ref))
+    service = bundle.contract.service
+    target = output or service.name
+    if not output and not is_service_name(target):
+        raise ContractFailure(f'"{target}" is not a name of a directory; choose one with -o')
+    with failures():
+        write_files(Path(target), bundle.files)
+    fields = {"Ref": found, "Output": target, "Name": service.name, "Version": service.version}
+    print_result(chosen, lambda: fields, lambda: f"Pulled {service.name}@{service.version} -> {target}/")
+
+
+async def _pull(chosen: Settings, ref: str) -> tuple[str, Bundle]:
+    async with Session(chosen) as session:
+        pulled = await session.pull(ref)
+        return pulled.ref, pulled.bundle()
+
+
+def write_files(directory: Path, files: Files) -> None:
+    """Write the files of a bundle; their paths have been checked. Nothing is written through a link."""
+    for path in sorted(files):
+        folder = directory
+        for step in path.split("/")[:-1]:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder = folder / step
+            if folder.is_symlink():
+                raise ContractFailure(f'"{folder}" is a link; remove it, or choose another directory with -o')
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / path.rpartition("/")[2], files[path])
+
+
+def _write(path: Path, data: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(path, flags, 0o644)
+    except OSError as error:
+        if path.is_symlink():
+            raise ContractFailure(f'"{path}" is a link; remove it, or choose another directory with -o') from error
+        raise
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)

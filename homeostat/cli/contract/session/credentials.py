@@ -1,0 +1,50 @@
+"""Changes the file that holds the credentials of `login`; its other contents stay as they are."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from homeostat.cli.contract.session.result import ContractFailure
+
+
+def change_credentials(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]) -> None:
+    """Apply a change to the entries by registry. The file is replaced as a whole and only its owner can read it."""
+    from homeostat.operators.contracts.sources.keychain import config_file
+
+    path = config_file(environ)
+    config = _read(path)
+    auths = config.get("auths") or {}
+    before = dict(auths)
+    change(auths)
+    if auths != before:
+        _write(path, msgspec.json.format(msgspec.json.encode({**config, "auths": auths}), indent=2) + b"\n")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # The error's own text may quote a secret.
+        raise ContractFailure(f'"{path}" is not JSON; correct or remove it') from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

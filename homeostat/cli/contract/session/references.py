@@ -1,0 +1,49 @@
+"""Validates bundles of registries, and those whose policies or locks need other bundles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from homeostat.cli.contract.session.session import Session, run
+from homeostat.cli.contract.session.settings import Settings
+from homeostat.operators.contracts.engine.document.parse import ParseError
+from homeostat.operators.contracts.engine.finding import Findings, failed
+from homeostat.operators.contracts.engine.lock.lock import LockError
+from homeostat.operators.contracts.engine.validate import Overrides
+from homeostat.operators.contracts.sources.errors import SourceError
+
+_AT_ONCE = 32
+
+
+def validate_with_references(
+    settings: Settings, names: Sequence[str], overrides: Callable[[], Overrides], gate_on: date | None
+) -> dict[str, Findings]:
+    return run(_validate_all(settings, names, overrides, gate_on))
+
+
+async def _validate_all(
+    settings: Settings, names: Sequence[str], overrides: Callable[[], Overrides], gate_on: date | None
+) -> dict[str, Findings]:
+    places = asyncio.Semaphore(_AT_ONCE)
+    async with Session(settings) as session:
+
+        async def validated(name: str) -> Findings:
+            async with places:
+                return await _validate(session, name, overrides, gate_on)
+
+        async with asyncio.TaskGroup() as tasks:
+            running = {name: tasks.create_task(validated(name)) for name in names}
+    return {name: each.result() for name, each in running.items()}
+
+
+async def _validate(session: Session, name: str, overrides: Callable[[], Overrides], gate_on: date | None) -> Findings:
+    try:
+        loaded = await session.load(name, overrides())
+        await session.verify_lock(loaded)
+        return (await session.closure(loaded).validate(loaded.parsed, loaded.files, gate_on=gate_on)).findings
+    except LockError as error:
+        return failed(error.code, str(error))
+    except (SourceError, ParseError) as error:
+        return failed("PARSE_ERROR", str(error))
