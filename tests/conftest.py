@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -36,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(_MOST_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    # A shell starts background jobs with SIGINT ignored, and the commands that tests interrupt would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     guard = str(Path(__file__).parent / "guard")
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])
