@@ -49,6 +49,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     prefixes: tuple[str, ...]
     open: str
+    alone: tuple[str, ...] = ()
     port: int
     pages: tuple[tuple[str, str], ...]
     rules: str

@@ -99,6 +99,8 @@ class Face:
     prefixes: tuple[str, ...]
     """The path prefixes that it serves. The app gets whole paths. `/` serves all paths that no other face serves."""
     open: Open | str
+    alone: tuple[str, ...] = ()
+    """Further prefixes that it serves at an address where no other face serves them, as on a port of its own."""
     port: int = PORT
     pages: tuple[tuple[str, str], ...] = ()
     """Title and path of the pages that are printed at the start; by default the title and the first prefix."""

@@ -96,7 +96,12 @@ def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:
 
 def prefixes_of(faces: Iterable[Face]) -> dict[str, str]:
     """The name of the face by prefix."""
-    return {_trimmed(prefix): face.name for face in faces for prefix in face.prefixes}
+    offered = list(faces)
+    found = {_trimmed(prefix): face.name for face in offered for prefix in face.prefixes}
+    for face in offered:
+        for prefix in face.alone:
+            found.setdefault(_trimmed(prefix), face.name)
+    return found
 
 
 def _apart(faces: Sequence[Face]) -> tuple[Face, ...]:

@@ -7,8 +7,8 @@ from typing import Final
 
 from homeostat.operators.actions.api import GROUP, RESOURCES, ResourceTypeSpec
 from homeostat.operators.actions.types.naming import resource_kind
-from homeostat.web.kit.gate import SystemPermission
-from homeostat.web.kit.review_gate import Kinds, Question
+from homeostat.web.kit.gate import Question, SystemPermission
+from homeostat.web.kit.review_gate import Kinds
 
 PluralOf = Callable[[str, str], str]
 """Returns the plural of a type's kind on the server, from the name and version of the type."""

@@ -34,3 +34,11 @@ def _is_between(tag: str, since: int, version: str) -> bool:
 
 def mismatch() -> RefusalError:
     return RefusalError(412, "the object was changed meanwhile; read it again and retry")
+
+
+def fresh(request: Request, body: bytes, *, version: str) -> Reply:
+    """The body with its version as ETag; 304 without a body if the caller has this version."""
+    tag = f'"{version}"'
+    headers = (("ETag", tag), ("Cache-Control", "private, no-cache"))
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    return Reply(304, headers=headers) if tag in known else Reply(200, body, headers=headers)

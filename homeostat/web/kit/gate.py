@@ -10,7 +10,7 @@ the API server, so it is made once for a type and not once for a resource.
 
 from __future__ import annotations
 
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.request import Request
@@ -63,6 +63,32 @@ class NoHooks:
         return spec
 
 
+class Question(NamedTuple):
+    """The resource attributes of a SubjectAccessReview."""
+
+    group: str
+    resource: str
+    verb: str
+    namespace: str = ""
+    name: str = ""
+
+
+class KubernetesCaller(Protocol):
+    """A caller whose permissions are those of the Kubernetes API."""
+
+    @property
+    def username(self) -> str: ...
+    @property
+    def is_admin(self) -> bool: ...
+
+    async def allows(self, question: Question) -> bool: ...
+
+
+class KubernetesGate(Protocol):
+    async def identify(self, request: Request) -> KubernetesCaller:
+        """`RefusalError` 401 without valid credentials (`refusal.unauthorized`)."""
+
+
 class Administrator:
     """A caller with all permissions."""
 
@@ -81,6 +107,9 @@ class Administrator:
     async def may_read_secret(self, name: str) -> bool:
         return True
 
+    async def allows(self, question: Question) -> bool:
+        return True
+
 
 class OpenGate:
     """Requires no credentials. For a server that listens on loopback only and serves only its own machine."""
@@ -88,7 +117,7 @@ class OpenGate:
     def __init__(self) -> None:
         self._everybody = Administrator("anonymous")
 
-    async def identify(self, request: Request) -> Caller:
+    async def identify(self, request: Request) -> Administrator:
         refused = refusal_of(request.method, request.headers)
         if refused:
             raise forbidden(refused)

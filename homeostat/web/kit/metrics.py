@@ -19,9 +19,13 @@ _BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 
 
 class RestFigures:
+    prefix = "homeostat_rest"
+    """Of the names of its metrics."""
+    title = "REST API"
+
     def __init__(self) -> None:
-        self.streams: Callable[[], int] = lambda: 0
-        """The number of open event streams."""
+        self.streams: Callable[[], int] | None = lambda: 0
+        """The number of open event streams; None for an app that has none."""
         self._counts: Counter[tuple[str, str, int]] = Counter()
         self._times: dict[tuple[str, str], Histogram] = {}
 
@@ -37,16 +41,17 @@ class RestFigures:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         requests = CounterMetricFamily(
-            "homeostat_rest_requests", "Requests to the REST API", labels=("method", "route", "code")
+            f"{self.prefix}_requests", f"Requests to the {self.title}", labels=("method", "route", "code")
         )
         for (method, pattern, code), count in self._counts.items():
             requests.add_metric((method, pattern, str(code)), count)
         times = HistogramMetricFamily(
-            "homeostat_rest_request_duration_seconds",
-            "Duration of REST requests, until the response or the start of a stream",
+            f"{self.prefix}_request_duration_seconds",
+            f"Duration of requests to the {self.title}, until the response or the start of a stream",
             labels=("method", "route"),
         )
         for labels, histogram in self._times.items():
             times.add_metric(labels, histogram.buckets(), histogram.seconds)
         yield from (requests, times)
-        yield GaugeMetricFamily("homeostat_rest_event_streams", "Open event streams", value=self.streams())
+        if self.streams is not None:
+            yield GaugeMetricFamily(f"{self.prefix}_event_streams", "Open event streams", value=self.streams())

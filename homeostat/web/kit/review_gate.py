@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject
-from homeostat.web.kit.gate import Caller, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.gate import Operation, Question, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import unauthorized
 
 MASTERS: Final = "system:masters"
@@ -24,16 +24,6 @@ _MOST_REMEMBERED: Final = 4096
 _TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _RIGHTS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _VERBS: Final[dict[Operation, str]] = {"CREATE": "create", "READ": "get", "UPDATE": "update", "DELETE": "delete"}
-
-
-class Question(NamedTuple):
-    """The resource attributes of a SubjectAccessReview."""
-
-    group: str
-    resource: str
-    verb: str
-    namespace: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +50,17 @@ class ReviewedCaller:
         if self.is_admin:
             return True
         group, plural = self._kinds.of_type(type_name, type_version)
-        return await self._ask(Question(group, plural, _VERBS[operation], self._namespace))
+        return await self.allows(Question(group, plural, _VERBS[operation], self._namespace))
 
     async def has(self, permission: SystemPermission) -> bool:
-        return self.is_admin or await self._ask(self._kinds.permissions[permission])
+        return await self.allows(self._kinds.permissions[permission])
 
     async def may_read_secret(self, name: str) -> bool:
-        return self.is_admin or await self._ask(Question("", "secrets", "get", self._namespace, name))
+        return await self.allows(Question("", "secrets", "get", self._namespace, name))
 
-    async def _ask(self, question: Question) -> bool:
+    async def allows(self, question: Question) -> bool:
+        if self.is_admin:
+            return True
         if question not in self._answers:
             spec = {
                 **{name: value for name, value in self._user.items() if name in ("uid", "groups", "extra") and value},
@@ -95,7 +87,7 @@ class ReviewGate:
         self._client, self._namespace, self._kinds, self._clock = client, namespace, kinds, clock
         self._known: dict[bytes, tuple[float, ReviewedCaller]] = {}
 
-    async def identify(self, request: Request) -> Caller:
+    async def identify(self, request: Request) -> ReviewedCaller:
         token = bearer_token(request)
         if not token:
             raise unauthorized()

@@ -119,3 +119,11 @@ def test_a_path_of_many_segments_is_no_more_work_than_a_short_one() -> None:
     prefixes = Counting({"/api": "rest", "/api/v1/deep": "deep", "/": "rest"})
     assert by_prefix("/api" + "/a" * 8000, prefixes) == "rest"
     assert Counting.asked < 10
+
+
+def test_a_face_serves_other_paths_only_where_no_other_face_does() -> None:
+    contracts = face("contracts", "/contracts", alone=("/",))
+    shared, own = prefixes_of([contracts, REST]), prefixes_of([contracts, IMAGES])
+    assert (by_prefix("/health", shared), by_prefix("/contracts/health", shared)) == ("rest", "contracts")
+    assert (by_prefix("/health", own), by_prefix("/images", own)) == ("contracts", "images")
+    assert len(arrange([contracts, REST], FaceChoice())) == 1

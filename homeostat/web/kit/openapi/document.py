@@ -164,7 +164,7 @@ def operation_id(method: str, pattern: str) -> str:
 
 
 def _tag(pattern: str) -> str:
-    return pattern.removeprefix(API).strip("/").partition("/")[0]
+    return pattern.removeprefix(API).removeprefix("/api/").strip("/").partition("/")[0]
 
 
 def _of_path(pattern: str) -> list[JsonObject]:

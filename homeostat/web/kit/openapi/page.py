@@ -26,8 +26,8 @@ HEADERS: Final[Fields] = (
 )
 
 
-def docs_page(document: JsonObject, *, where: str) -> bytes:
-    """`where` is the base URL of the examples."""
+def docs_page(document: JsonObject, *, where: str, link: str) -> bytes:
+    """`where` is the base URL of the examples, `link` the path of the document."""
     by_tag: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -38,7 +38,7 @@ def docs_page(document: JsonObject, *, where: str) -> bytes:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body><h1>{title}</h1>'
-        f'<p>{escape(document["info"]["description"])} <a href="/api/v1/openapi.json">OpenAPI document</a></p>'
+        f'<p>{escape(document["info"]["description"])} <a href="{escape(link)}">OpenAPI document</a></p>'
         f"{''.join(parts)}</body></html>"
     ).encode()
 

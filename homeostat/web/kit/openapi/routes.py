@@ -19,17 +19,27 @@ if TYPE_CHECKING:
 
 
 class Description:
-    """`routes` and `about` are read at the first request, when all routes have been added."""
+    """`routes` and `about` are read at the first request, when all routes have been added. `documents` and `pages` are
+    the paths of the document and of its page.
+    """
 
-    def __init__(self, routes: Sequence[Route], about: Callable[[], About]) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        about: Callable[[], About],
+        *,
+        documents: Sequence[str] = (f"{API}/openapi.json", "/openapi.json"),
+        # Two names of one page, as clients of FastAPI servers know them.
+        pages: Sequence[str] = ("/docs", "/redoc"),
+    ) -> None:
         self._routes, self._about = routes, about
+        self._documents, self._pages = documents, pages
         self._document: JsonObject | None = None
 
     def add_routes(self, add: Add) -> None:
-        add("GET", "/openapi.json", self.show_document)
-        add("GET", f"{API}/openapi.json", self.show_document)
-        # Two names of one page, as clients of FastAPI servers know them.
-        for path in ("/docs", "/redoc"):
+        for path in self._documents:
+            add("GET", path, self.show_document)
+        for path in self._pages:
             add("GET", path, self.show_docs)
 
     async def show_document(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -39,8 +49,14 @@ class Description:
         from homeostat.web.kit.openapi.page import HEADERS, docs_page
 
         scheme = "https" if request.peer.is_tls else "http"
-        page = docs_page(await self._made(), where=f"{scheme}://{request.headers.get('host', 'localhost')}")
+        where = f"{scheme}://{request.headers.get('host', 'localhost')}"
+        page = docs_page(await self._made(), where=where, link=self._documents[0])
         return Reply(200, page, "text/html; charset=utf-8", HEADERS)
+
+    async def schemas(self) -> JsonObject:
+        """The JSON Schemas of bodies, by name."""
+        found: JsonObject = (await self._made())["components"]["schemas"]
+        return found
 
     async def _made(self) -> JsonObject:
         if self._document is None:
@@ -50,4 +66,5 @@ class Description:
     def _make(self) -> JsonObject:
         from homeostat.web.kit.openapi.document import document
 
-        return document([each for each in self._routes if not each[1].endswith("/openapi.json")], self._about())
+        described = {*self._documents, *self._pages}
+        return document([each for each in self._routes if each[1] not in described], self._about())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -28,7 +29,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     version: str
-    owner: object
+    owner: Any
     contract_status: str
     source: str
     sources: list[str]
@@ -44,7 +45,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     top_insight: str
     update_available: bool
     instances: int
-    readiness: object = None
+    readiness: Any = None
     blast_radius: int = 0
     """The last one, since it also changes when others do."""
 

@@ -1,0 +1,1 @@
+"""The HTTP API of service contracts: services, versions, dependencies and differences, over a `Client`."""

@@ -1,0 +1,220 @@
+"""An in-memory index of Pactos and PactoRevisions, kept current by watches: each change costs what it changes.
+
+    index = ServiceIndex(client, namespace="")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(index.run())
+        await index.synced()
+        index.view(None).list_body()                # all services
+        index.view(frozenset({"shop"})).get("cart") # as somebody sees it who may read one namespace
+
+There is one catalogue for those who may read everything, and one for each set of namespaces that somebody may read. The
+catalogues of few such sets are kept; another one is made of what is there when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from typing import Final, Never
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
+from homeostat.operators.contracts.engine.services.catalogue import Catalogue
+from homeostat.operators.contracts.engine.services.history import Recorded, latest_version
+from homeostat.operators.contracts.engine.services.instance import Instance, Key, read_instance
+from homeostat.operators.contracts.spec import RevisionSource
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.watch.source import Source
+
+MOST_VIEWS: Final = 32
+_NOTHING: Final = msgspec.Raw(b"")
+
+Namespaces = frozenset[str] | None
+"""None for all."""
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    pass
+
+
+class EntryMetadata(_Part, frozen=True):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _ContractRef(_Part, frozen=True):
+    oci: str = ""
+    inline: str = ""
+    pull_secret_ref: str = ""
+
+
+class _Target(_Part, frozen=True):
+    service_name: str = ""
+
+
+class _Spec(_Part, frozen=True):
+    contract_ref: _ContractRef = _ContractRef()
+    target: _Target | None = None
+
+
+class PactoEntry(_Part, frozen=True):
+    metadata: EntryMetadata
+    spec: _Spec = _Spec()
+    status: msgspec.Raw = _NOTHING
+
+    @property
+    def oci(self) -> str:
+        """Empty for an inline contract, which counts alone."""
+        return "" if self.spec.contract_ref.inline else self.spec.contract_ref.oci
+
+    def instance(self) -> Instance:
+        target = self.spec.target
+        return read_instance(
+            self.metadata.namespace,
+            self.metadata.name,
+            status=bytes(self.status),
+            oci=self.oci,
+            pull_secret=self.spec.contract_ref.pull_secret_ref,
+            target=target.service_name if target is not None else "",
+        )
+
+
+class _RevisionSpec(_Part, frozen=True):
+    version: str = ""
+    source: RevisionSource = RevisionSource()
+    pacto_ref: str = ""
+
+
+class _RevisionStatus(_Part, frozen=True):
+    contract_hash: str = ""
+    created_at: str | None = None
+
+
+class RevisionEntry(_Part, frozen=True):
+    metadata: EntryMetadata
+    spec: _RevisionSpec = _RevisionSpec()
+    status: _RevisionStatus = _RevisionStatus()
+
+    @property
+    def pacto(self) -> Key:
+        return self.metadata.namespace, self.spec.pacto_ref
+
+    def recorded(self) -> Recorded:
+        source = self.spec.source
+        return Recorded(
+            version=self.spec.version,
+            ref=source.oci,
+            digest=source.digest,
+            contract_hash=self.status.contract_hash,
+            created_at=self.status.created_at,
+            is_inline=bool(source.inline),
+        )
+
+
+class ServiceIndex:
+    """`namespace` is the only one that is watched; empty for all."""
+
+    def __init__(self, client: Client, *, namespace: str = "") -> None:
+        self._informers = Informers(client)
+        self._pactos = self._informers.get(Source(PACTO.kind.path(namespace)), PactoEntry)
+        self._revisions = self._informers.get(Source(PACTO_REVISION.kind.path(namespace)), RevisionEntry)
+        self._all = Catalogue()
+        self._views: OrderedDict[frozenset[str], Catalogue] = OrderedDict()
+        self._namespaces: Counter[str] = Counter()
+        self._unbound: dict[Key, Instance] = {}
+        self._by_pacto: dict[Key, dict[str, RevisionEntry]] = {}
+        self._pactos.add_handler(self._note_pacto)
+        self._revisions.add_handler(self._note_revision)
+
+    async def run(self) -> Never:
+        await self._informers.run()
+
+    async def synced(self) -> None:
+        """Returns when all existing objects are in the index. The caller sets the timeout."""
+        await self._informers.synced()
+
+    @property
+    def is_synced(self) -> bool:
+        return all(each.cache.is_synced for each in self._informers)
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Those that have a Pacto."""
+        return sorted(self._namespaces)
+
+    def view(self, namespaces: Namespaces) -> Catalogue:
+        if namespaces is None:
+            return self._all
+        found = self._views.get(namespaces)
+        if found is None:
+            found = self._views[namespaces] = self._made(namespaces)
+            if len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(namespaces)
+        return found
+
+    def pacto(self, key: Key) -> PactoEntry | None:
+        return self._pactos.cache.readable(*key)
+
+    def revisions(self, key: Key) -> list[RevisionEntry]:
+        return list(self._by_pacto.get(key, {}).values())
+
+    def revision(self, key: Key, name: str) -> RevisionEntry | None:
+        return self._by_pacto.get(key, {}).get(name)
+
+    def show_unbound(self, instance: Instance) -> None:
+        """A contract that no Pacto binds; everybody may read it."""
+        self._unbound[instance.key] = instance
+        for each in self._catalogues():
+            each.put(instance)
+
+    def _made(self, namespaces: frozenset[str]) -> Catalogue:
+        catalogue = Catalogue()
+        for namespace in namespaces:
+            for each in self._pactos.cache.in_namespace(namespace):
+                catalogue.put(each.instance())
+        for key, revisions in self._by_pacto.items():
+            if key[0] in namespaces:
+                catalogue.set_latest(key, _latest(revisions))
+        for unbound in self._unbound.values():
+            catalogue.put(unbound)
+        return catalogue
+
+    def _catalogues(self, namespace: str = "") -> Iterator[Catalogue]:
+        """Those that show a namespace; empty for those of all namespaces."""
+        yield self._all
+        yield from (view for shown, view in self._views.items() if not namespace or namespace in shown)
+
+    def _note_pacto(self, change: Change[PactoEntry]) -> None:
+        key = (change.namespace, change.name)
+        self._namespaces[change.namespace] += (change.new is not None) - (change.old is not None)
+        if not self._namespaces[change.namespace]:
+            del self._namespaces[change.namespace]
+        instance = change.new.instance() if change.new is not None else None
+        for each in self._catalogues(change.namespace):
+            if instance is not None:
+                each.put(instance)
+            else:
+                each.remove(key)
+
+    def _note_revision(self, change: Change[RevisionEntry]) -> None:
+        touched = {each.pacto for each in (change.old, change.new) if each is not None}
+        if change.old is not None:
+            kept = self._by_pacto[change.old.pacto]
+            del kept[change.name]
+            if not kept:
+                del self._by_pacto[change.old.pacto]
+        if change.new is not None:
+            self._by_pacto.setdefault(change.new.pacto, {})[change.name] = change.new
+        for key in touched:
+            latest = _latest(self._by_pacto.get(key, {}))
+            for each in self._catalogues(change.namespace):
+                each.set_latest(key, latest)
+
+
+def _latest(revisions: dict[str, RevisionEntry]) -> str:
+    return latest_version(each.spec.version for each in revisions.values())

@@ -1,0 +1,1 @@
+"""The pages of the API, one module a group of routes."""
