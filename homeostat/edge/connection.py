@@ -95,7 +95,10 @@ class Connection(asyncio.Protocol):
         elif len(data) > SLICE:
             self._unparsed = memoryview(data)
         else:
-            self._feed(data)
+            parser = self._parser
+            parser.feed(data)
+            if parser.in_body:
+                self._note_upload(parser.body_size)
         self._serve()
 
     def eof_received(self) -> None:
@@ -126,11 +129,9 @@ class Connection(asyncio.Protocol):
             self._push()
         self._serve()
 
-    def _feed(self, data: bytes | memoryview) -> None:
-        parser = self._parser
-        parser.feed(data)
-        if parser.in_body and parser.body_size >= LARGE_BYTES:
-            self._service.bodies.receive(self, parser.body_size)
+    def _note_upload(self, size: int) -> None:
+        if size >= LARGE_BYTES:
+            self._service.bodies.receive(self, size)
 
     def refuse_upload(self) -> None:
         self._parser.refuse(503, "too many large requests at once; try again later")
@@ -145,7 +146,9 @@ class Connection(asyncio.Protocol):
         parser = self._parser
         while unparsed and not (parser.is_backlogged if self._is_busy else parser.arrived):
             size = BODY_SLICE if parser.in_body and not parser.is_chunked else SLICE
-            self._feed(unparsed[:size])
+            parser.feed(unparsed[:size])
+            if parser.in_body:
+                self._note_upload(parser.body_size)
             unparsed = unparsed[size:]
             if parser.is_chunked and not self._is_busy:
                 break
@@ -255,7 +258,7 @@ class Connection(asyncio.Protocol):
         is_head = request.method == "HEAD"
         if len(request.body) >= LARGE_BYTES:
             self._service.bodies.discard(self)
-        more = self._service.id_line(request)
+        more = request.id_line
         try:
             head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
         except Exception:
@@ -300,7 +303,7 @@ class Connection(asyncio.Protocol):
     def _open_stream(self, reply: StreamReply) -> None:
         request = self._request
         try:
-            head = head_of(reply.status, reply.content_type, reply.headers) + self._service.id_line(request)
+            head = head_of(reply.status, reply.content_type, reply.headers) + request.id_line
         except Exception:
             self._write(self._service.failure(request))
             return

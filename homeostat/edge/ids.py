@@ -16,17 +16,25 @@ _COUNTED_DIGITS = 12
 
 
 class RequestIds:
-    __slots__ = ("_count", "_name", "_prefix", "header")
+    __slots__ = ("_count", "_header", "_name", "_template")
 
     def __init__(self, header: str) -> None:
-        self.header = header.encode("latin-1")
+        self._header = header.encode("latin-1")
         self._name = header.lower()
-        self._prefix = str(uuid4())[:-_COUNTED_DIGITS]
+        self._template = b"%b: %b%%012x\r\n" % (self._header, str(uuid4())[:-_COUNTED_DIGITS].encode())
         self._count = count(1)
 
-    def id_of(self, headers: Mapping[str, str]) -> str:
-        """The id that the client chose, if it is a short word; otherwise a new one."""
+    def line_of(self, headers: Mapping[str, str]) -> bytes:
+        """The header line of the response: with the id that the client chose if it is a short word, or with a new one.
+
+        Every response needs the line, and few requests their id as a text: see `id_in`.
+        """
         chosen = headers.get(self._name)
         if chosen is not None and _VALID.fullmatch(chosen):
-            return chosen
-        return f"{self._prefix}{next(self._count):012x}"
+            return b"%b: %b\r\n" % (self._header, chosen.encode())
+        return self._template % next(self._count)
+
+
+def id_in(line: bytes) -> str:
+    """The id in a header line; empty for an empty line."""
+    return line.partition(b": ")[2].rstrip().decode()

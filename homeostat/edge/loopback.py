@@ -9,11 +9,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
 
+@lru_cache(64)  # A client sends the same host with every request; the edge limits its length.
 def host_is_loopback(host: str) -> bool:
     """Whether a Host header names this machine's loopback, so that it cannot be the host name of a web site."""
     found = _HOST.fullmatch(host)

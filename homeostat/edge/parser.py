@@ -189,7 +189,7 @@ class RequestParser:
             self._scratch,
             self._is_last,
             self._is_http10,
-            "" if self._ids is None else self._ids.id_of(self._headers),
+            b"" if self._ids is None else self._ids.line_of(self._headers),
         )
         self.arrived.append(request)
         self.count += 1

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from homeostat.edge.ids import id_in
+
 
 class Headers(dict[str, str]):
     """Header fields by lower-case name.
@@ -86,5 +88,10 @@ class Request(msgspec.Struct, frozen=True):
     is_last: bool = False
     """The client asked to close the connection after the response."""
     is_http10: bool = False
-    id: str = ""
-    """Named in the response and in logs, if the server gives ids."""
+    id_line: bytes = b""
+    """The header line of the response that names the request; empty if the server gives no ids."""
+
+    @property
+    def id(self) -> str:
+        """For logs and errors; empty if the server gives no ids."""
+        return id_in(self.id_line)

@@ -63,9 +63,6 @@ class Service:
         log.exception("request failed", extra={"method": request.method, "path": request.path, "request": request.id})
         return self.refusal(500, f"internal error in request {request.id}" if request.id else "internal error")
 
-    def id_line(self, request: Request) -> bytes:
-        return b"" if self.ids is None else b"%b: %b\r\n" % (self.ids.header, request.id.encode())
-
     def refusal(self, status: int, message: str) -> Reply:
         try:
             return self.refuse(status, message)

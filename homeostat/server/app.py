@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from homeostat.edge.ids import RequestIds
+from homeostat.edge.ids import RequestIds, id_in
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -166,7 +166,7 @@ class App:
             caller = self._caller(request)
         auditor.record(
             request,
-            request.id or self.ids.id_of(request.headers),
+            request.id or id_in(self.ids.line_of(request.headers)),
             requested(request, user, verb),
             caller=caller,
             code=code,

@@ -88,7 +88,7 @@ def _reduced(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
         return ours if theirs and "." not in theirs else None
     if not theirs:
         theirs = {".": LEAF}
-    return _settled(difference(ours, theirs), ours)
+    return _settled(_subtract(ours, theirs, _reduced), ours)
 
 
 def _settled(rest: FieldSet, before: FieldSet) -> FieldSet | None:
@@ -103,7 +103,7 @@ def _settled(rest: FieldSet, before: FieldSet) -> FieldSet | None:
 def _cleared(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
     if is_member(theirs):
         return None
-    return _settled(without(ours, theirs), ours) if ours else ours
+    return _settled(_subtract(ours, theirs, _cleared), ours) if ours else ours
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:

@@ -43,9 +43,8 @@ class TooLongError(Exception):
     """The call must start again in a thread; raised only on the event loop."""
 
 
-def is_offloaded() -> bool:
-    """Whether the caller runs in one of the threads, where it does not block the loop."""
-    return _threads.is_current()
+is_offloaded = _threads.is_current
+"""Whether the caller runs in one of the threads, where it does not block the loop."""
 
 
 async def in_thread(function: Callable[[], T], *, user: str) -> T:
