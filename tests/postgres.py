@@ -7,6 +7,7 @@ as root, so root runs it as the first of `postgres` and `nobody` that there is.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import re
@@ -231,3 +232,16 @@ def _as_unprivileged(*options: str) -> Sequence[str]:
         user = _unprivileged()
         options = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *options)
     return ("setpriv", *options) if options and shutil.which("setpriv") else ()
+
+
+async def wait_for_standby(primary: Postgres) -> None:
+    """Commits wait for the standby, or those it lacks would be lost with the primary."""
+    import asyncpg  # an extra
+
+    owner = await asyncpg.connect(primary.url)
+    await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    await owner.execute("SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
+            await owner.fetchval("SELECT pg_sleep(0.05)")
+    await owner.close()

@@ -91,10 +91,10 @@ def lookup(mapping: dict[Any, Any], key: Any, default: Any = _MISSING) -> Any:
     if kind is str:
         found = mapping.get(key, _MISSING)
     elif kind is bool:
-        found = next((value for held, value in mapping.items() if held is key), _MISSING)
+        found = next((value for each, value in mapping.items() if each is key), _MISSING)
     elif kind is int or kind is float or kind is Uint:
         found = mapping.get(key, _MISSING)
-        if found is not _MISSING and key in (0, 1) and bool(key) in [held for held in mapping if type(held) is bool]:
+        if found is not _MISSING and key in (0, 1) and bool(key) in [each for each in mapping if type(each) is bool]:
             found = _MISSING
     else:
         found = _MISSING

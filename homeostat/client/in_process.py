@@ -21,11 +21,11 @@ _LIMIT_BYTES = 64 << 20
 class LocalStream:
     """A `Stream` whose reader is in the same process. A slow reader is disconnected here, too."""
 
-    __slots__ = ("_callbacks", "_chunks", "_held", "_ready", "closed", "is_broken")
+    __slots__ = ("_buffered", "_callbacks", "_chunks", "_ready", "closed", "is_broken")
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
-        self._held = 0
+        self._buffered = 0
         self._ready = asyncio.Event()
         self._callbacks = CloseCallbacks()
         self.closed = False
@@ -35,14 +35,14 @@ class LocalStream:
         if self.closed:
             return
         self._chunks.append(chunk)
-        self._held += len(chunk)
+        self._buffered += len(chunk)
         self._ready.set()
-        if self._held > _LIMIT_BYTES:
+        if self._buffered > _LIMIT_BYTES:
             self.abort()
 
     @property
     def buffered(self) -> int:
-        return self._held
+        return self._buffered
 
     async def drain(self) -> None:
         await asyncio.sleep(0)
@@ -66,7 +66,7 @@ class LocalStream:
             while True:
                 while self._chunks:
                     chunk = self._chunks.popleft()
-                    self._held -= len(chunk)
+                    self._buffered -= len(chunk)
                     yield unframe(chunk)
                 if self.closed:
                     return

@@ -71,7 +71,7 @@ def clean_metadata(obj: JsonObject) -> list[str]:
         for name in unknown:
             del metadata[name]
         if not unknown:
-            raise BadRequestError(f"metadata has a field of the wrong type: {_told(error)}") from error
+            raise BadRequestError(f"metadata has a field of the wrong type: {_text_of(error)}") from error
         clean_metadata(obj)
     if any(not value for value in metadata.values()):
         # Empty means absent, but an empty managedFields asks the server to clear them.
@@ -85,5 +85,5 @@ def clean_metadata(obj: JsonObject) -> list[str]:
     return [f"metadata.{name}" for name in unknown]
 
 
-def _told(error: msgspec.ValidationError) -> str:
+def _text_of(error: msgspec.ValidationError) -> str:
     return str(error).replace("$", "metadata")

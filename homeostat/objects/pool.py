@@ -15,21 +15,21 @@ V = TypeVar("V", bound=Hashable)
 class Pool(Generic[V]):
     """`slim` turns a value that is not in the pool yet into an equal one that takes less memory."""
 
-    __slots__ = ("_held", "_most", "_slim")
+    __slots__ = ("_most", "_slim", "_values")
 
     def __init__(self, most: int, slim: Callable[[V], V] | None = None) -> None:
-        self._held: dict[V, V] = {}
+        self._values: dict[V, V] = {}
         self._most, self._slim = most, slim
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._values)
 
     def share(self, value: V) -> V:
-        found = self._held.get(value)
+        found = self._values.get(value)
         if found is not None:
             return found
-        if len(self._held) >= self._most:
-            self._held.clear()
+        if len(self._values) >= self._most:
+            self._values.clear()
         kept = value if self._slim is None else self._slim(value)
-        self._held[kept] = kept
+        self._values[kept] = kept
         return kept

@@ -199,9 +199,9 @@ def _module(name: str) -> ModuleType:
             return found
     if "." in name:
         return import_module(name)
-    told = f"known operators: {', '.join(known)}" if (known := known_operators()) else "no operators are installed"
+    hint = f"known operators: {', '.join(known)}" if (known := known_operators()) else "no operators are installed"
     raise UnknownOperatorError(
-        f'unknown operator "{name}"; {told}; for one of your own pass a file (./{name}.py) or a module (package.{name})'
+        f'unknown operator "{name}"; {hint}; for one of your own pass a file (./{name}.py) or a module (package.{name})'
     )
 
 

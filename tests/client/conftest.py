@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,22 +16,9 @@ from homeostat.plane import Plane, Settings, open_plane
 from tests.cluster.fixtures import create_namespace
 
 
-@pytest.fixture(scope="session")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data directory of a plane that has been started once, so that no test waits for keys and roles."""
-    data = tmp_path_factory.mktemp("plane")
-
-    async def start() -> None:
-        async with open_plane(Settings(data=data, port=0, operators=frozenset())):
-            pass
-
-    asyncio.run(start())
-    return data
-
-
 @pytest.fixture
-async def plane(first_start: Path, tmp_path: Path) -> AsyncIterator[Plane]:
-    data = shutil.copytree(first_start, tmp_path / "data")
+async def plane(started_once: Path, tmp_path: Path) -> AsyncIterator[Plane]:
+    data = shutil.copytree(started_once, tmp_path / "data")
     async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         yield plane
 

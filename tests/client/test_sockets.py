@@ -69,8 +69,8 @@ def loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLo
 
 
 @pytest.fixture(params=["in clear", "TLS"])
-def run(request: pytest.FixtureRequest, loop: Callable[[], asyncio.AbstractEventLoop], first_start: Path) -> Run:
-    place = Place(first_start / "pki" if request.param == "TLS" else None)
+def run(request: pytest.FixtureRequest, loop: Callable[[], asyncio.AbstractEventLoop], started_once: Path) -> Run:
+    place = Place(started_once / "pki" if request.param == "TLS" else None)
 
     def run(fact: Callable[[Place], Awaitable[None]]) -> None:
         with asyncio.Runner(loop_factory=loop) as runner:
@@ -210,10 +210,10 @@ def test_a_request_that_is_cancelled_anywhere_leaves_no_answer_to_the_next(run: 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_tunnel_through_a_proxy_carries_every_line(
-    loop: Callable[[], asyncio.AbstractEventLoop], first_start: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+    loop: Callable[[], asyncio.AbstractEventLoop], started_once: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(first_start / "pki" / "ca.crt"))
-    place = Place(first_start / "pki")
+    monkeypatch.setenv("SSL_CERT_FILE", str(started_once / "pki" / "ca.crt"))
+    place = Place(started_once / "pki")
 
     async def fact() -> None:
         shown = place.shown if scheme == "https" else None

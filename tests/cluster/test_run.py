@@ -1,4 +1,4 @@
-"""`homeostat run` beside a server, as its users run it: a process of its own with the rights of its manifest."""
+"""`homeostat run` beside a server, as its users run it: a process of its own with the permissions of its manifest."""
 
 from __future__ import annotations
 

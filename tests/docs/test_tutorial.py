@@ -26,7 +26,7 @@ from homeostat.runtime.manager import Manager
 from homeostat.server.access.user import AUTHENTICATED, User
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
-from tests.cli.rights import granted_by
+from tests.cli.permissions import granted_by
 from tests.docs.documents import EXAMPLES, text_of
 
 _SHOWN = re.findall(r"^```python\n(.*?)^```$", text_of("docs/tutorial.md"), re.MULTILINE | re.DOTALL)

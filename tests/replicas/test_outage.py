@@ -16,7 +16,7 @@ from homeostat.client.connect import open_client
 from homeostat.objects.errors import ApiError, UnavailableError
 from homeostat.plane import Settings, open_plane
 from tests.consistency.proxy import running_proxy
-from tests.postgres import Postgres, running_postgres, running_standby
+from tests.postgres import Postgres, running_postgres, running_standby, wait_for_standby
 from tests.replicas.replica import Replica, open_clients, running_replicas
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -121,7 +121,7 @@ async def test_a_write_of_which_nobody_knows_is_not_to_be_sent_again_unread(serv
 
 async def test_a_standby_takes_over_and_no_acknowledged_write_is_lost(server: Postgres, tmp_path: Path) -> None:
     with running_standby(server) as standby:
-        await commit_on_both(server)
+        await wait_for_standby(server)
         both = server.url_at(server.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
         with running_replicas(tmp_path / "data", both, "--operators", "none", count=2) as pair:
             async with open_client(pair[0].endpoint) as one, open_client(pair[1].endpoint) as two:
@@ -135,17 +135,6 @@ async def test_a_standby_takes_over_and_no_acknowledged_write_is_lost(server: Po
                 for number in range(21, 40):
                     await (one, two)[number % 2].create(CONFIG_MAPS, config_map(f"n{number:02}"))
                 assert await watch.until("n39") == [f"n{number:02}" for number in range(40)]
-
-
-async def commit_on_both(primary: Postgres) -> None:
-    """Commits wait for the standby, or those it lacks would be lost with the primary."""
-    owner = await asyncpg.connect(primary.url)
-    await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-    await owner.execute("SELECT pg_reload_conf()")
-    async with asyncio.timeout(10):
-        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
-            await owner.fetchval("SELECT pg_sleep(0.05)")
-    await owner.close()
 
 
 async def test_a_replica_of_a_database_that_was_set_back_ends_and_says_why(

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 
 from homeostat.store.base import Store
@@ -14,6 +16,19 @@ from tests.store.contract import PostgresFactory, SqliteFactory, StoreFactory
 def postgres() -> Iterator[Postgres]:
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def factory(postgres: Postgres) -> PostgresFactory:
+    return PostgresFactory(postgres.url)
+
+
+@pytest.fixture
+async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
+    """A connection of the test's own to the store's tables."""
+    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
+    yield connection
+    await connection.close()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

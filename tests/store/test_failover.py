@@ -11,7 +11,7 @@ import pytest
 from homeostat.store.base import LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database
-from tests.postgres import Postgres, running_postgres, running_standby
+from tests.postgres import Postgres, running_postgres, running_standby, wait_for_standby
 from tests.store.contract import PODS, Subscriber, names, pod, put
 
 
@@ -25,17 +25,6 @@ def primary() -> Iterator[Postgres]:
 def standby(primary: Postgres) -> Iterator[Postgres]:
     with running_standby(primary) as server:
         yield server
-
-
-async def wait_for_standby(primary: Postgres) -> None:
-    """Commits wait for the standby, or those it lacks would be lost with the primary."""
-    owner = await asyncpg.connect(primary.url)
-    await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-    await owner.execute("SELECT pg_reload_conf()")
-    async with asyncio.timeout(10):
-        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
-            await owner.fetchval("SELECT pg_sleep(0.05)")
-    await owner.close()
 
 
 async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres, standby: Postgres) -> None:

@@ -24,11 +24,6 @@ async def proxy(postgres: Postgres) -> AsyncIterator[Proxy]:
         yield opened
 
 
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
-
-
 async def opened_through(
     proxy: Proxy, postgres: Postgres, factory: PostgresFactory, *, patience_s: float = 5
 ) -> PostgresStore:

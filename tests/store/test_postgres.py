@@ -6,7 +6,6 @@ import asyncio
 import re
 import socket
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -22,19 +21,6 @@ from tests.store.contract import PODS, PostgresFactory, Subscriber, pod, put, re
 
 KEY = bytes(range(32))
 SECRET = Key("secrets", "default", "token")
-
-
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
-
-
-@pytest.fixture
-async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
-    """A connection of the test's own to the store's tables."""
-    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
-    yield connection
-    await connection.close()
 
 
 async def sealed_store(factory: PostgresFactory, sealed: set[str], key: bytes | None) -> PostgresStore:

@@ -8,13 +8,7 @@ import asyncpg
 import pytest
 
 from homeostat.store.base import CompactedError, LostError, UnwritableError
-from tests.postgres import Postgres
 from tests.store.contract import PODS, PostgresFactory, Subscriber, pod, put, remove, replicas
-
-
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
 
 
 async def test_what_one_replica_compacts_is_forgotten_by_all(factory: PostgresFactory) -> None:

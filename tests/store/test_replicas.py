@@ -21,11 +21,6 @@ from tests.postgres import Postgres
 from tests.store.contract import PODS, PostgresFactory, Subscriber, draft, names, pod, put, remove, replicas
 
 
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
-
-
 @asynccontextmanager
 async def following(*stores: PostgresStore, poll_s: float = 60) -> AsyncIterator[None]:
     tasks = [asyncio.ensure_future(store.maintain(poll_s=poll_s)) for store in stores]

@@ -7,11 +7,9 @@ beyond it, by which every client lists anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from homeostat.store.backup.backup import back_up
@@ -19,20 +17,7 @@ from homeostat.store.base import CompactedError, LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database
 from homeostat.store.postgres.transfer import PostgresSource
-from tests.postgres import Postgres
 from tests.store.contract import PODS, PostgresFactory, Subscriber, names, pod, put, replicas
-
-
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
-
-
-@pytest.fixture
-async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
-    yield connection
-    await connection.close()
 
 
 async def set_back(tables: Any, revision: int) -> None:

@@ -19,7 +19,7 @@ from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.web.actions.access import KINDS
 from homeostat.web.actions.app import refuse
-from homeostat.web.actions.rights import kinds_of_types
+from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.webhooks.admission import Admission, open_hooks
 from homeostat.web.identity.credentials.password import Cost
 from homeostat.web.identity.identity import Identity, open_identity

@@ -238,12 +238,12 @@ class Checker:
             return resolved.value
         return self.complain(node.position, f"expected type '{OptionalType(DYN)}' but found '{self.shown(given)}'")
 
-    def joined(self, node: Node, held: Type, given: Type) -> Type:
-        general = self.inference.join(held, given)
+    def joined(self, node: Node, expected: Type, given: Type) -> Type:
+        general = self.inference.join(expected, given)
         if general is not None:
             return general
         if self.homogeneous:
-            text = f"expected type '{self.shown(held)}' but found '{self.shown(given)}'"
+            text = f"expected type '{self.shown(expected)}' but found '{self.shown(given)}'"
             return self.complain(node.position, text)
         return DYN
 

@@ -95,9 +95,9 @@ class _Estimator:
                 return own_cost(node) + sum(map(self.cost, children(node)))
 
     def size(self, node: Node) -> int:
-        held = self.sizes.get(node)
-        if held is not None:
-            return held
+        known = self.sizes.get(node)
+        if known is not None:
+            return known
         match node:
             case Constant(value=str() | bytes() as value):
                 return len(value)

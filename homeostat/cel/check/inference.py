@@ -52,24 +52,24 @@ class Inference:
         self._trail.clear()
         if len(wanted) == len(given) and all(map(self._fits, wanted, given)):
             return True
-        for name, held in reversed(self._trail):
-            if held is None:
+        for name, known in reversed(self._trail):
+            if known is None:
                 del self.solved[name]
             else:
-                self.solved[name] = held
+                self.solved[name] = known
         return False
 
-    def _set(self, name: str, held: Type | None, type_: Type) -> None:
-        self._trail.append((name, held))
+    def _set(self, name: str, known: Type | None, type_: Type) -> None:
+        self._trail.append((name, known))
         self.solved[name] = type_
 
     def resolve(self, type_: Type, *, final: bool = False) -> Type:
         """The type with its bound variables replaced; with `final`, unbound ones become `dyn`."""
         match type_:
             case ParamType():
-                held = self.solved.get(type_.name)
-                if held is not None:
-                    return self.resolve(held, final=final)
+                known = self.solved.get(type_.name)
+                if known is not None:
+                    return self.resolve(known, final=final)
                 return DYN if final else type_
             case ListType():
                 return replace(type_, element=self.resolve(type_.element, final=final))
@@ -115,11 +115,11 @@ class Inference:
                 return wanted == given
 
     def _solve(self, variable: ParamType, given: Type) -> bool:
-        held = self.solved.get(variable.name)
-        if held is not None:
-            if not self._fits(held, given) and not self._fits(given, held):
+        known = self.solved.get(variable.name)
+        if known is not None:
+            if not self._fits(known, given) and not self._fits(given, known):
                 return False
-            self._set(variable.name, held, self._general(held, given))
+            self._set(variable.name, known, self._general(known, given))
             return True
         given = self.resolve(given)
         if given == variable:

@@ -115,12 +115,12 @@ class Compiler:
         is_flat = node.is_flat
 
         def run(frame: Frame) -> Any:
-            held = operand(frame)
-            if type(held) is not Optional:
+            optional = operand(frame)
+            if type(optional) is not Optional:
                 raise NoSuchOverloadError()
-            if not held.has_value:
+            if not optional.has_value:
                 return NONE
-            frame[slot] = held.value
+            frame[slot] = optional.value
             result = body(frame)
             return result if is_flat else Optional(result)
 

@@ -60,8 +60,8 @@ def _same_set(first: Any, second: Any) -> bool:
 def _same_keyed(first: Any, second: Any, keys: tuple[str, ...]) -> bool:
     if type(first) is not list or type(second) is not list or len(first) != len(second):
         return equal(first, second)
-    held = _keyed(second, keys)
-    return all(name in held and equal(item, held[name]) for name, item in _keyed(first, keys).items())
+    others = _keyed(second, keys)
+    return all(name in others and equal(item, others[name]) for name, item in _keyed(first, keys).items())
 
 
 def _keyed(items: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], Any]:

@@ -204,8 +204,8 @@ def _string_in_list(value_code: Code, container_code: Code) -> Code:
 def _index(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
     container, key = operands
     if DYN in (container.type, key.type):
-        held, wanted = codes
-        return lambda frame: index_any(held(frame), wanted(frame))
+        values, wanted = codes
+        return lambda frame: index_any(values(frame), wanted(frame))
     if isinstance(container.type, MapType) and key.type == STRING and container.type.key == STRING:
         return _key(*codes)
     if isinstance(container.type, ListType) and key.type == INT:
@@ -215,9 +215,9 @@ def _index(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
 
 def _key(container: Code, key: Code) -> Code:
     def run(frame: Frame) -> Any:
-        held, wanted = container(frame), key(frame)
+        values, wanted = container(frame), key(frame)
         try:
-            return held[wanted]
+            return values[wanted]
         except KeyError:
             raise no_such_key(wanted) from None
 

@@ -19,8 +19,8 @@ class Scope:
         self.size = len(slots) + 1
 
     def slot(self, name: str) -> int | None:
-        for held, slot in reversed(self._opened):
-            if held == name:
+        for opened, slot in reversed(self._opened):
+            if opened == name:
                 return slot
         return self._slots.get(name)
 

@@ -76,44 +76,44 @@ def _index_list(items: list[Any], index: Any) -> Any:
     raise EvaluationError(f"index out of bounds: {index}")
 
 
-def _index_map(held: dict[Any, Any], key: Any) -> Any:
+def _index_map(container: dict[Any, Any], key: Any) -> Any:
     try:
-        return lookup(held, key)
+        return lookup(container, key)
     except KeyError:
         raise no_such_key(key) from None
 
 
-def index_any(held: Any, key: Any) -> Any:
+def index_any(container: Any, key: Any) -> Any:
     """For containers or keys of unknown types: a list takes any whole number as an index."""
-    if type(held) is list and type(key) in (int, Uint, float):
-        return _index_list(held, key)
-    if type(held) is dict:
-        return _index_map(held, key)
-    if type(held) is Optional:
-        return _index_optionally(held, key)
+    if type(container) is list and type(key) in (int, Uint, float):
+        return _index_list(container, key)
+    if type(container) is dict:
+        return _index_map(container, key)
+    if type(container) is Optional:
+        return _index_optionally(container, key)
     raise NoSuchOverloadError()
 
 
-def _index_optionally(held: Any, key: Any) -> Optional:
-    if type(held) is Optional:
-        if not held.has_value:
+def _index_optionally(container: Any, key: Any) -> Optional:
+    if type(container) is Optional:
+        if not container.has_value:
             return NONE
-        held = held.value
-    if type(held) is list:
+        container = container.value
+    if type(container) is list:
         if type(key) not in (int, Uint):
             raise NoSuchOverloadError()
-        return Optional(held[key]) if 0 <= key < len(held) else NONE
-    if type(held) is not dict:
+        return Optional(container[key]) if 0 <= key < len(container) else NONE
+    if type(container) is not dict:
         raise NoSuchOverloadError()
     try:
-        return Optional(lookup(held, key))
+        return Optional(lookup(container, key))
     except KeyError:
         return NONE
 
 
-def _in_map(key: Any, held: dict[Any, Any]) -> bool:
+def _in_map(key: Any, container: dict[Any, Any]) -> bool:
     missing = object()
-    return lookup(held, key, missing) is not missing
+    return lookup(container, key, missing) is not missing
 
 
 def _in_list(value: Any, items: list[Any]) -> bool:

@@ -17,9 +17,9 @@ def _of_non_zero(value: Any) -> Optional:
     return NONE if is_zero else Optional(value)
 
 
-def _value(held: Optional) -> Any:
-    if held.has_value:
-        return held.value
+def _value(optional: Optional) -> Any:
+    if optional.has_value:
+        return optional.value
     raise EvaluationError("optional.none() dereference")
 
 
@@ -36,7 +36,9 @@ OPTIONALS: tuple[Overload, ...] = (
     function("optional.unwrap(list(optional(A))) -> list(A)", _unwrap, len),
     member("list(optional(A)).unwrapOpt() -> list(A)", _unwrap, len),
     member("optional(A).value() -> A", _value),
-    member("optional(A).hasValue() -> bool", lambda held: held.has_value),
-    member("optional(A).or(optional(A)) -> optional(A)", lambda held, other: held if held.has_value else other),
-    member("optional(A).orValue(A) -> A", lambda held, other: held.value if held.has_value else other),
+    member("optional(A).hasValue() -> bool", lambda optional: optional.has_value),
+    member(
+        "optional(A).or(optional(A)) -> optional(A)", lambda optional, other: optional if optional.has_value else other
+    ),
+    member("optional(A).orValue(A) -> A", lambda optional, other: optional.value if optional.has_value else other),
 )

@@ -43,10 +43,10 @@ class Patience:
     first_s: float = 0.1
     longest_s: float = 10.0
 
-    def wait_s(self, failures: int, told_s: float | None, chance: float) -> float:
+    def wait_s(self, failures: int, retry_after_s: float | None, chance: float) -> float:
         """The delay, at least Retry-After, with jitter: `chance` is uniform in [0, 1)."""
-        if told_s is not None:
-            return told_s + chance * self.first_s
+        if retry_after_s is not None:
+            return retry_after_s + chance * self.first_s
         return Backoff(self.first_s, self.longest_s, spread=0.5).delay_s(failures, 1.0 - chance)
 
 
@@ -57,7 +57,7 @@ def is_worth_another(method: str, outcome: Response | UnreachableError) -> bool:
             return is_read or not outcome.was_sent
         case Response(status=429):
             return True
-        case Response(status=503, retry_after_s=told) if told is not None:
+        case Response(status=503, retry_after_s=after_s) if after_s is not None:
             return True
     return is_read and outcome.status in _UNWELL
 
@@ -111,6 +111,6 @@ class Retrying:
         """The delay before the next attempt; None for no retry."""
         if failures >= self._patience.attempts or not is_worth_another(method, outcome):
             return None
-        told_s = outcome.retry_after_s if isinstance(outcome, Response) else None
-        wait_s = self._patience.wait_s(failures, told_s, self._chance())
+        retry_after_s = outcome.retry_after_s if isinstance(outcome, Response) else None
+        wait_s = self._patience.wait_s(failures, retry_after_s, self._chance())
         return wait_s if self._clock() + wait_s < deadline else None

@@ -38,21 +38,21 @@ def _store(data: bytes) -> bytes:
 class _Bits:
     """Bits as DEFLATE packs them, the lowest first."""
 
-    __slots__ = ("_count", "_held", "_out")
+    __slots__ = ("_bits", "_count", "_out")
 
     def __init__(self) -> None:
-        self._out, self._held, self._count = bytearray(), 0, 0
+        self._out, self._bits, self._count = bytearray(), 0, 0
 
     def add(self, value: int, count: int) -> None:
-        self._held |= value << self._count
+        self._bits |= value << self._count
         self._count += count
         if self._count >= 32:
-            self._out += (self._held & 0xFFFFFFFF).to_bytes(4, "little")
-            self._held >>= 32
+            self._out += (self._bits & 0xFFFFFFFF).to_bytes(4, "little")
+            self._bits >>= 32
             self._count -= 32
 
     def end(self) -> bytes:
-        return bytes(self._out) + self._held.to_bytes((self._count + 7) // 8, "little")
+        return bytes(self._out) + self._bits.to_bytes((self._count + 7) // 8, "little")
 
 
 def _search(data: bytes) -> bytes:

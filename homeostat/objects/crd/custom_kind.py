@@ -137,8 +137,8 @@ class CustomKind(msgspec.Struct, frozen=True):
         }
         default_crd(crd)
         if causes := validate_crd(crd):
-            told = "; ".join(f"{each.field}: {each.message}" for each in causes)
-            raise ValueError(f"the definition of {kind.title} is invalid: {told}")
+            message = "; ".join(f"{each.field}: {each.message}" for each in causes)
+            raise ValueError(f"the definition of {kind.title} is invalid: {message}")
         return crd
 
     def _version(self) -> JsonObject:

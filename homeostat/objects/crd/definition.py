@@ -163,8 +163,10 @@ def _check(crd: JsonObject, *, unchanged: tuple[str, ...]) -> list[Cause]:
     causes += _check_names(names)
     causes += _check_conversion(_part(spec, "conversion"))
     if spec.get("preserveUnknownFields"):
-        told = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        causes.append(invalid("spec.preserveUnknownFields", True, told))
+        message = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        causes.append(invalid("spec.preserveUnknownFields", True, message))
     return causes
 
 
@@ -183,8 +185,8 @@ def _check_group(group: str, meta: JsonObject) -> list[Cause]:
     ):
         return []
     where = f"metadata.annotations[{_APPROVAL}]"
-    told = f'protected groups must have approval annotation "{_APPROVAL}": a URL, or a text starting with unapproved'
-    return [invalid(where, approval, told) if approval else required(where, told)]
+    message = f'protected groups must have approval annotation "{_APPROVAL}": a URL, or a text starting with unapproved'
+    return [invalid(where, approval, message) if approval else required(where, message)]
 
 
 def _check_names(names: JsonObject) -> list[Cause]:
@@ -196,8 +198,8 @@ def _check_names(names: JsonObject) -> list[Cause]:
         elif key in ("plural", "singular"):
             causes += _check_label(given, where)
         elif messages := dns1035_label(given.lower()):
-            told = f"may have mixed case, but should otherwise match: {','.join(messages)}"
-            causes.append(invalid(where, given, told))
+            message = f"may have mixed case, but should otherwise match: {','.join(messages)}"
+            causes.append(invalid(where, given, message))
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         causes.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
     for key in ("shortNames", "categories"):
@@ -218,8 +220,8 @@ def _check_conversion(conversion: JsonObject) -> list[Cause]:
     if strategy not in (None, "None"):
         return [unsupported("spec.conversion.strategy", strategy, ("None",))]
     if conversion.get("webhook") is not None:
-        told = "should not be set when strategy is not set to Webhook"
-        return [forbidden("spec.conversion.webhookClientConfig", told)]
+        message = "should not be set when strategy is not set to Webhook"
+        return [forbidden("spec.conversion.webhookClientConfig", message)]
     return []
 
 
@@ -234,8 +236,8 @@ def _check_versions(versions: list[JsonObject], unchanged: tuple[str, ...]) -> l
     if len(set(names)) != len(names):
         causes.append(invalid("spec.versions", names, "must contain unique version names"))
     if [version.get("storage") for version in versions].count(True) != 1:
-        told = "must have exactly one version marked as storage version"
-        causes.append(invalid("spec.versions", names, told))
+        message = "must have exactly one version marked as storage version"
+        causes.append(invalid("spec.versions", names, message))
     return causes + _check_parts(versions, unchanged)
 
 

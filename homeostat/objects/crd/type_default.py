@@ -31,8 +31,8 @@ def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Jso
     if value is None or value is UNSET or value is msgspec.NODEFAULT:
         return UNSET
     if takes_none(field.type) and not schema.get("nullable"):
-        told = "None means absent, which the server defaults"
-        raise TypeError(f"{where}: the default is {value!r}, but {told}; make it NULLABLE, or None the default")
+        message = "None means absent, which the server defaults"
+        raise TypeError(f"{where}: the default is {value!r}, but {message}; make it NULLABLE, or None the default")
     written = _written(value, field.type, where)
     if written == {} and any("default" in each for each in schema.get("properties", {}).values()):
         return whole_default({}, schema)

@@ -131,13 +131,13 @@ def _merged(schema: JsonObject, extra: JsonObject) -> JsonObject:
     """Objects are merged, names that are required and rules are added, anything else is replaced."""
     merged = dict(schema)
     for word, value in extra.items():
-        held = merged.get(word)
-        if isinstance(held, dict) and isinstance(value, dict):
-            merged[word] = _merged(held, value)
-        elif word == "required" and isinstance(held, list):
-            merged[word] = sorted({*held, *value})
-        elif word == RULES and isinstance(held, list):
-            merged[word] = [*held, *value]
+        before = merged.get(word)
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[word] = _merged(before, value)
+        elif word == "required" and isinstance(before, list):
+            merged[word] = sorted({*before, *value})
+        elif word == RULES and isinstance(before, list):
+            merged[word] = [*before, *value]
         else:
             merged[word] = value
     return merged
@@ -172,8 +172,8 @@ def _of_union(info: inspect.UnionType, place: _Place) -> JsonObject:
     if sorted(each.get("type", "") for each in schemas) != ["integer", "string"] or any(
         "enum" in each for each in schemas
     ):
-        told = " | ".join(_name(each) for each in members)
-        raise place.refused(f"the union {told}", "only int | str, and None beside one type, are schemas")
+        message = " | ".join(_name(each) for each in members)
+        raise place.refused(f"the union {message}", "only int | str, and None beside one type, are schemas")
     both = {word: value for each in schemas for word, value in each.items() if word not in ("type", "format")}
     return {"x-kubernetes-int-or-string": True, **both}
 

@@ -28,8 +28,8 @@ def check_subresources(subresources: JsonObject, path: str) -> list[Cause]:
         if not given:
             causes.append(required(where))
         else:
-            told = f"should be a json path under {root[:-1]}"
-            causes += _simple(given, where) or ([] if given.startswith(root) else [invalid(where, given, told)])
+            message = f"should be a json path under {root[:-1]}"
+            causes += _simple(given, where) or ([] if given.startswith(root) else [invalid(where, given, message)])
     selector, where = scale.get("labelSelectorPath"), f"{path}.scale.labelSelectorPath"
     if selector:
         causes += _simple(selector, where)
@@ -48,11 +48,11 @@ def _check_column(column: JsonObject, path: str) -> list[Cause]:
     causes = []
     if not column.get("name"):
         causes.append(required(f"{path}.name"))
-    kind, told = column.get("type"), f"must be one of {','.join(COLUMN_TYPES)}"
+    kind, message = column.get("type"), f"must be one of {','.join(COLUMN_TYPES)}"
     if not kind:
-        causes.append(required(f"{path}.type", told))
+        causes.append(required(f"{path}.type", message))
     elif kind not in COLUMN_TYPES:
-        causes.append(invalid(f"{path}.type", kind, told))
+        causes.append(invalid(f"{path}.type", kind, message))
     if column.get("format") and column["format"] not in COLUMN_FORMATS:
         causes.append(invalid(f"{path}.format", column["format"], f"must be one of {','.join(COLUMN_FORMATS)}"))
     given, where = column.get("jsonPath"), f"{path}.JSONPath"
@@ -100,11 +100,11 @@ def _check_selected(given: str, written: str, found: Schema, path: str) -> list[
     if written.partition(".")[0] == "metadata":
         causes.append(invalid(path, given, "must not point to fields in metadata"))
     if found.type not in ("string", "boolean", "integer"):
-        told = (
+        message = (
             "must point to a field of type string, boolean or integer. "
             "Enum string fields and strings with formats are allowed."
         )
-        causes.append(invalid(path, given, told))
+        causes.append(invalid(path, given, message))
     return causes
 
 
@@ -122,6 +122,6 @@ def check_deprecation(version: JsonObject, path: str) -> list[Cause]:
         causes.append(invalid(where, warning, "must not be an empty string"))
     for at, char in enumerate(warning):
         if not char.isprintable():
-            told = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
-            return [*causes, invalid(where, warning, told)]
+            message = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+            return [*causes, invalid(where, warning, message)]
     return causes

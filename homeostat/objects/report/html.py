@@ -30,10 +30,10 @@ def render(report: Report, *, title: str = "") -> str:
     terms = report.terms
     title = title or f"{terms.topic.capitalize()} report"
     counts = {each: sum(entry.severity == each for entry in report.entries) for each in SEVERITIES}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or f"no {terms.findings}"
+    message = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or f"no {terms.findings}"
     sections = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(told)}; {len(report.problems)} files or objects could not be read.</p>",
+        f"<p>{escape(message)}; {len(report.problems)} files or objects could not be read.</p>",
         f'<div class="cards">{"".join(_card(each, terms) for each in report.summaries)}</div>',
     ]
     if report.entries:

@@ -66,18 +66,18 @@ class Cache(Generic[V]):
 
     def get(self, namespace: str, name: str) -> V | None:
         """None if there is no such object; `UnreadableError` for an unreadable one."""
-        found = self._held(namespace, name)
+        found = self._cached(namespace, name)
         if found is None and (namespace, name) in self._unreadable.found:
             raise self._unreadable.error((namespace, name))
         return found
 
     def readable(self, namespace: str, name: str) -> V | None:
         """As `get`, but None for an unreadable object: for readers that do not create absent objects."""
-        return self._held(namespace, name)
+        return self._cached(namespace, name)
 
     def knows(self, namespace: str, name: str) -> bool:
         """Whether such an object exists, readable or not."""
-        return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found
+        return self._cached(namespace, name) is not None or (namespace, name) in self._unreadable.found
 
     @property
     def unreadable(self) -> list[UnreadableObject]:
@@ -123,15 +123,15 @@ class Cache(Generic[V]):
 
     def _has_seen_deletion(self, key: Name) -> bool:
         """Forgets the deletion if it was seen."""
-        held, unreadable, deletion = self._held(*key), self._unreadable.found.get(key), self._deletions[key]
-        if held is not None and self._is_unseen(deletion, held):
+        cached, unreadable, deletion = self._cached(*key), self._unreadable.found.get(key), self._deletions[key]
+        if cached is not None and self._is_unseen(deletion, cached):
             return False
         if unreadable is not None and unreadable.version <= deletion.known:
             return False
         del self._deletions[key]
         return True
 
-    def _held(self, namespace: str, name: str) -> V | None:
+    def _cached(self, namespace: str, name: str) -> V | None:
         objects = self._objects.get(namespace)
         return None if objects is None else objects.get(name)
 
@@ -172,13 +172,13 @@ class CacheWriter(Generic[V]):
         cache = self.cache
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
-        held = cache._held(namespace, name)
-        if version < self._version_of(held) if held is not None else version <= cache.version:
+        cached = cache._cached(namespace, name)
+        if version < self._version_of(cached) if cached is not None else version <= cache.version:
             return None
         cache._freshness.advance(version)
-        if held == obj:
+        if cached == obj:
             return None
-        change = self._carry_out(Change(namespace, name, held, obj))
+        change = self._carry_out(Change(namespace, name, cached, obj))
         if cache._unreadable.found:
             cache._unreadable.drop((namespace, name))
         return change
@@ -203,8 +203,8 @@ class CacheWriter(Generic[V]):
         self._note_removal(namespace, name, version)
         if not is_newer:
             return None
-        held = self.cache._held(namespace, name)
-        change = None if held is None else self._carry_out(Change(namespace, name, held, None))
+        cached = self.cache._cached(namespace, name)
+        change = None if cached is None else self._carry_out(Change(namespace, name, cached, None))
         self._put_unreadable(unreadable)
         return change
 
@@ -232,12 +232,12 @@ class CacheWriter(Generic[V]):
     def _listing(self) -> Listing[V]:
         cache = self.cache
         deletions = dict(cache._deletions)
-        return Listing(self, self._name_of, version=cache.version, held=cache._objects, deletions=deletions)
+        return Listing(self, self._name_of, version=cache.version, cached=cache._objects, deletions=deletions)
 
     def _is_newer_than_known(self, unreadable: UnreadableObject) -> bool:
-        held = self.cache._held(unreadable.namespace, unreadable.name)
-        if held is not None:
-            return unreadable.version >= self._version_of(held)
+        cached = self.cache._cached(unreadable.namespace, unreadable.name)
+        if cached is not None:
+            return unreadable.version >= self._version_of(cached)
         known = self.cache._unreadable.found.get((unreadable.namespace, unreadable.name))
         return unreadable.version >= known.version if known is not None else unreadable.version > self.cache.version
 
@@ -246,10 +246,10 @@ class CacheWriter(Generic[V]):
         known = self.cache._unreadable.found.get((namespace, name))
         if known is not None and version >= known.version:
             self._drop_unreadable((namespace, name))
-        held = self.cache._held(namespace, name)
-        if held is None or version < self._version_of(held):
+        cached = self.cache._cached(namespace, name)
+        if cached is None or version < self._version_of(cached):
             return None
-        return self._carry_out(Change(namespace, name, held, None))
+        return self._carry_out(Change(namespace, name, cached, None))
 
     def _put_unreadable(self, unreadable: UnreadableObject) -> None:
         self.cache._unreadable.put(unreadable)
@@ -265,13 +265,13 @@ class CacheWriter(Generic[V]):
 
     def swap(self, listing: Listing[V], version: int) -> list[Change[V]]:
         cache = self.cache
-        held, listed = cache._objects, listing.objects
+        cached, listed = cache._objects, listing.objects
         self._comparison = None
         self._forget(listing.deletions)
         cache._objects, cache._count = listed, sum(map(len, listed.values()))
         cache._freshness.restart(version)
         cache.is_synced = True
-        changes = [self._changed(each) for each in differences(held, listed)]
+        changes = [self._changed(each) for each in differences(cached, listed)]
         self._hold_unreadable(cache._unreadable.found.keys() - listing.unreadable.keys(), listing.unreadable.values())
         return changes
 
@@ -307,7 +307,7 @@ class CacheWriter(Generic[V]):
         name = (unreadable.namespace, unreadable.name)
         known = self.cache._unreadable.found.get(name)
         is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
-        return not is_newer and self.cache._held(*name) is None
+        return not is_newer and self.cache._cached(*name) is None
 
     def _is_newer(self, change: Change[V], version: int, removals: Mapping[Name, int]) -> bool:
         """Whether an event after the version of the list set or removed the object."""

@@ -41,9 +41,9 @@ class Listing(Generic[V]):
     """A list that arrives page by page, or as the initial events of a watch."""
 
     def __init__(
-        self, end: End[V], name_of: Callable[[V], Name], *, version: int, held: Objects[V], deletions: Deletions
+        self, end: End[V], name_of: Callable[[V], Name], *, version: int, cached: Objects[V], deletions: Deletions
     ) -> None:
-        self._end, self._name_of, self._held = end, name_of, held
+        self._end, self._name_of, self._cached = end, name_of, cached
         self.began = version
         """The newest version that the cache had seen before."""
         self.deletions = deletions
@@ -55,8 +55,8 @@ class Listing(Generic[V]):
 
     def put(self, obj: V) -> None:
         namespace, name = self._name_of(obj)
-        held = self._held.get(namespace)
-        found = None if held is None else held.get(name)
+        cached = self._cached.get(namespace)
+        found = None if cached is None else cached.get(name)
         self.objects.setdefault(namespace, {})[name] = found if found is not None and found == obj else obj
         if self.unreadable:
             self.unreadable.pop((namespace, name), None)

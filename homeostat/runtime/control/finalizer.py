@@ -16,18 +16,18 @@ from homeostat.runtime.control.status import Snapshot
 
 def plan_addition(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
     """None if the object has it, or is terminating: servers refuse new finalizers then."""
-    held = snapshot.metadata.finalizers
-    if finalizer in held or snapshot.metadata.deletion_timestamp is not None:
+    current = snapshot.metadata.finalizers
+    if finalizer in current or snapshot.metadata.deletion_timestamp is not None:
         return None
-    return _patch(snapshot, [*held, finalizer])
+    return _patch(snapshot, [*current, finalizer])
 
 
 def plan_removal(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
     """None if the object does not have it."""
-    held = snapshot.metadata.finalizers
-    if finalizer not in held:
+    current = snapshot.metadata.finalizers
+    if finalizer not in current:
         return None
-    return _patch(snapshot, [each for each in held if each != finalizer])
+    return _patch(snapshot, [each for each in current if each != finalizer])
 
 
 async def add_finalizer(

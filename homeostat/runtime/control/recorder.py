@@ -83,7 +83,7 @@ class _Series:
 
     name: str
     count: int
-    said_at: float
+    recorded_at: float
 
 
 class Recorder:
@@ -162,12 +162,12 @@ class Recorder:
     async def _write(self, saying: _Saying, waiting: _Waiting) -> None:
         now = self._loop.time()
         series = self._series.get(saying)
-        if series is not None and now - series.said_at > self._same_within_s:
+        if series is not None and now - series.recorded_at > self._same_within_s:
             del self._series[saying]
             series = None
         if series is not None:
             series.count += waiting.count
-            series.said_at = now
+            series.recorded_at = now
         if self._ration.admit(saying.about, now) > 0:
             self.dropped += series is None
         elif series is None or not await self._repeat(saying, series, waiting):

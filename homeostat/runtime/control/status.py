@@ -78,15 +78,15 @@ def plan_status(
     `observedGeneration`.
     """
     conditions, fields = tuple(conditions), fields or {}
-    held = snapshot.status or {}
-    is_resumed = not conditions and any(_type(each) == PAUSED for each in held.get("conditions") or ())
+    current = snapshot.status or {}
+    is_resumed = not conditions and any(_type(each) == PAUSED for each in current.get("conditions") or ())
     if not conditions and not fields and not is_resumed:
         return None
     if taken := _OURS & fields.keys():
         raise ValueError(f"status fields {sorted(taken)} are the runtime's own; give conditions as conditions")
     wanted = dict(fields)
     if conditions or is_resumed:
-        wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now, _PASSING.union(absent))
+        wanted["conditions"] = _conditions(current.get("conditions") or (), conditions, now, _PASSING.union(absent))
     if snapshot.metadata.generation and is_observed:
         wanted["observedGeneration"] = snapshot.metadata.generation
     return _patch(snapshot, wanted)
@@ -131,21 +131,23 @@ async def write_receipt(
     return await write_status(objects, snapshot, plan_receipt(snapshot, receipt), writing=writing)
 
 
-def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime, absent: frozenset[str]) -> list[Json]:
+def _conditions(
+    current: Iterable[Json], new: tuple[Condition, ...], now: datetime, absent: frozenset[str]
+) -> list[Json]:
     """The list as JSON, so that conditions of others keep fields that we do not know."""
     gone = absent - {each.type for each in new}
-    result = [each for each in held if _type(each) not in gone]
+    result = [each for each in current if _type(each) not in gone]
     for condition in new:
         result = _with_condition(result, condition, now)
     return result
 
 
-def _with_condition(held: list[Json], new: Condition, now: datetime) -> list[Json]:
-    at = next((at for at, each in enumerate(held) if _type(each) == new.type), len(held))
-    before = _read(held[at]) if at < len(held) else None
+def _with_condition(current: list[Json], new: Condition, now: datetime) -> list[Json]:
+    at = next((at for at, each in enumerate(current) if _type(each) == new.type), len(current))
+    before = _read(current[at]) if at < len(current) else None
     (after,) = set_condition(() if before is None else (before,), new, now=now)
-    item = held[at] if after == before else msgspec.to_builtins(after)
-    return [*held[:at], item, *(each for each in held[at + 1 :] if _type(each) != new.type)]
+    item = current[at] if after == before else msgspec.to_builtins(after)
+    return [*current[:at], item, *(each for each in current[at + 1 :] if _type(each) != new.type)]
 
 
 def _type(condition: Json) -> Json:
@@ -169,13 +171,13 @@ def _patch(snapshot: Snapshot, wanted: Mapping[str, Json]) -> JsonObject | None:
     return patch
 
 
-def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObject:
+def _difference(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObject:
     """The merge patch that sets the fields of `wanted`."""
     patch: JsonObject = {}
     for name, value in wanted.items():
-        before = held.get(name)
+        before = current.get(name)
         if value is None:
-            if name in held:
+            if name in current:
                 patch[name] = None
         elif isinstance(before, dict) and isinstance(value, Mapping):
             removed = dict.fromkeys(before.keys() - value.keys())

@@ -41,8 +41,8 @@ class _Grants:
 
     def lacking(self, rule: Rule) -> Iterator[Rule]:
         """The permissions of a rule that are not granted, each one verb on one resource."""
-        verbs = _classes(rule.verbs, lambda verb: _held(self._verbs, verb))
-        groups = _classes(rule.groups, lambda group: _held(self._groups, group))
+        verbs = _classes(rule.verbs, lambda verb: _granted(self._verbs, verb))
+        groups = _classes(rule.groups, lambda group: _granted(self._groups, group))
         resources = _classes(rule.resources, self._resource)
         names = _classes(rule.names, self._name) if rule.names else {self._unnamed: [(0, "")]}
         for group, resource, verb, name in _uncovered(groups, resources, verbs, names):
@@ -53,7 +53,7 @@ class _Grants:
     def _resource(self, full_name: str) -> _Mask:
         _, slash, subresource = full_name.partition("/")
         of_any = self._resources.get(f"*/{subresource}", 0) if slash and subresource else 0
-        return _held(self._resources, full_name) | of_any
+        return _granted(self._resources, full_name) | of_any
 
     def _name(self, name: str) -> _Mask:
         return self._unnamed | self._names.get(name, 0)
@@ -74,7 +74,7 @@ def _index(values: Sequence[tuple[str, ...]]) -> dict[str, _Mask]:
     return found
 
 
-def _held(index: dict[str, _Mask], value: str) -> _Mask:
+def _granted(index: dict[str, _Mask], value: str) -> _Mask:
     return index.get(value, 0) | index.get("*", 0)
 
 

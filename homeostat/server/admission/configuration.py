@@ -74,8 +74,8 @@ def _check_reference(reference: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     name, selector = text(reference, "name"), reference.get("selector")
     if name and selector is not None:
-        said = "name and selector are mutually exclusive"
-        causes += [forbidden(f"{path}.{each}", said) for each in ("name", "selector")]
+        message = "name and selector are mutually exclusive"
+        causes += [forbidden(f"{path}.{each}", message) for each in ("name", "selector")]
     elif not name and selector is None:
         causes.append(required(path, "one of name or selector must be specified"))
     causes += check_selector(selector, f"{path}.selector")

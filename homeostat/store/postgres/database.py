@@ -136,7 +136,7 @@ class Database:
 
 
 def _parse(url: str) -> re.Match[str]:
-    """Raises `StoreError`, without secrets, for a URL whose password cannot be told apart."""
+    """Raises `StoreError`, without secrets, for a URL whose password cannot be recognised."""
     found = _URL.fullmatch(url)
     # An @ after the hosts and none before them: the password has an unescaped character that ends the host part.
     if found is None or (not found["user"] and "@" in (found["query"] or "")):

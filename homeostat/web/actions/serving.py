@@ -20,8 +20,8 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.heartbeat import beating
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.index.numbering import number_objects
+from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.plugins import Plugins
-from homeostat.web.actions.rights import kinds_of_types
 from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.identity.identity import open_identity

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from homeostat.edge.request import Request
 from homeostat.web.identity.credentials.token import Claims, TokenError, Tokens
+from homeostat.web.identity.permissions import allows
 from homeostat.web.identity.records import Registers, Role, User
-from homeostat.web.identity.rights import allows
 from homeostat.web.kit.gate import Caller, Gate, Operation, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import unauthorized
 

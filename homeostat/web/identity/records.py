@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from homeostat.client.base import Client
 from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.api import REST_ROLE, REST_USER, Permission, RestRoleSpec, RestUserSpec, RestUserStatus
-from homeostat.web.identity.rights import numbered
+from homeostat.web.identity.permissions import numbered
 from homeostat.web.kit.records.register import Record, Register
 
 

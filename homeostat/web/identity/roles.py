@@ -18,8 +18,8 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.web.identity.api import Permission, RestRoleSpec, RestUserSpec, SystemPermission
 from homeostat.web.identity.bodies import permission_body, role_body
 from homeostat.web.identity.forms import NewPermission, NewRole, PermissionChange, RoleChange
+from homeostat.web.identity.permissions import numbered
 from homeostat.web.identity.records import Registers, Role
-from homeostat.web.identity.rights import numbered
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Gate

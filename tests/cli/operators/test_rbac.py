@@ -25,7 +25,7 @@ from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.cli.applying import apply
-from tests.cli.rights import Noting, Used, acting_as, granted_by
+from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 from tests.external.servers import serving

@@ -31,7 +31,7 @@ from homeostat.web.identity.api import REST_ROLE, REST_USER
 from homeostat.web.identity.identity import open_identity
 from tests.cli.applying import apply
 from tests.cli.operators.test_rbac import is_undefined
-from tests.cli.rights import Noting, Used, acting_as, granted_by
+from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 from tests.web.actions.shelf import ShelfPlugin, World

@@ -6,8 +6,7 @@ import pytest
 
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.policy.deploy import OPERATOR, access_documents, lone_access_documents
-from homeostat.client.base import Client
-from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import DEPLOYMENT, EVENT, LEASE, NAMESPACE, POD
 from homeostat.operators import policy
 from homeostat.operators.policy.access import operator_rules
@@ -15,9 +14,10 @@ from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY,
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
+from tests.absence import is_gone
 from tests.cli.applying import apply
+from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cli.policy_files import BARE, deployment, pod
-from tests.cli.rights import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
 
 UNSEEN = {
@@ -52,14 +52,6 @@ async def declare(api: Api) -> None:
     for kind, namespace, given in ((DEVOPS_POLICY.kind, space, own), (CLUSTER_DEVOPS_POLICY.kind, "", wide)):
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": space}, "spec": given}
         await admin.create(kind.path(namespace), body)
-
-
-async def is_gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFoundError:
-        return True
-    return False
 
 
 async def check_effects(api: Api, *, can_enforce: bool) -> None:

@@ -106,11 +106,11 @@ async def test_what_is_told_of_a_server_is_without_its_password() -> None:
     ("tls_name", "shown"), [("localhost", "localhost"), ("", None)], ids=["by a name", "an address has none"]
 )
 async def test_the_server_is_told_by_which_name_it_is_called(
-    endpoint: Endpoint, first_start: Path, tls_name: str, shown: str | None
+    endpoint: Endpoint, started_once: Path, tls_name: str, shown: str | None
 ) -> None:
     called: list[str | None] = []
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(first_start / "pki" / "server.crt", first_start / "pki" / "server.key")
+    context.load_cert_chain(started_once / "pki" / "server.crt", started_once / "pki" / "server.key")
     context.sni_callback = lambda _socket, name, _context: called.append(name)
 
     async def say_no(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

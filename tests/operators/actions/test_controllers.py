@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.testing.status import check_status, condition_of
+from tests.absence import is_gone
 
 TYPES = "/apis/homeostat.dev/v1alpha1/resourcetypes"
 NOTES = "/apis/resources.homeostat.dev/v1/namespaces/default/notes"
@@ -80,14 +80,6 @@ def open_plane(tmp_path: Path, *, has_guards: bool = True, **settings: str) -> A
     return open_test_plane(
         tmp_path / "data", actions, has_housekeeping=True, has_guards=has_guards, environment=environment
     )
-
-
-async def is_gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFoundError:
-        return True
-    return False
 
 
 async def test_a_type_becomes_a_kind_and_its_resources_become_so(tmp_path: Path) -> None:

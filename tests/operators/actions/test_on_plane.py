@@ -15,7 +15,7 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import SecretError
-from homeostat.objects.errors import InvalidError, NotFoundError
+from homeostat.objects.errors import InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
@@ -25,6 +25,7 @@ from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
+from tests.absence import is_gone
 from tests.needs import needs_terraform
 from tests.operators.actions.things import ShelfPlugin, Things, managed
 
@@ -48,14 +49,6 @@ async def ready(client: Client, things: Things, name: str) -> JsonObject:
 async def history(client: Client) -> list[Any]:
     items, _ = await client.list(RECONCILIATION.kind.path("default"))
     return sorted((each["spec"] for each in items), key=lambda each: (each["finished"], each["generation"]))
-
-
-async def is_gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFoundError:
-        return True
-    return False
 
 
 async def test_a_resource_is_brought_to_what_is_declared_and_recorded(client: Client, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from homeostat.runtime.faces.listeners import arrange
 from homeostat.testing.eventually import eventually
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
-FILE = str(Path(__file__).with_name("greetingface.py"))
+FILE = str(Path(__file__).with_name("greeting.py"))
 _GREETING = Path(FILE).read_text()
 HERE = "127.0.0.1"
 TWO = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
@@ -15,21 +14,7 @@ from homeostat.store.log import events_of, plan
 from homeostat.store.postgres.database import Database
 from homeostat.store.postgres.statements import BEGINNING, BatchWriter, Planned
 from homeostat.store.seal import Seal
-from tests.postgres import Postgres
 from tests.store.contract import PostgresFactory, draft, pod, put, remove
-
-
-@pytest.fixture
-def factory(postgres: Postgres) -> PostgresFactory:
-    return PostgresFactory(postgres.url)
-
-
-@pytest.fixture
-async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
-    """A connection of the test's own to the store's tables."""
-    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
-    yield connection
-    await connection.close()
 
 
 @pytest.mark.parametrize(

@@ -30,17 +30,17 @@ ROLES = "/apis/rbac.authorization.k8s.io/v1"
 
 
 class Limited:
-    """`rights` are operations by type and version, with `*` for any."""
+    """`permissions` are operations by type and version, with `*` for any."""
 
     id = 7
     is_admin = False
 
-    def __init__(self, username: str, rights: dict[tuple[str, str], str]) -> None:
-        self.username, self._rights = username, rights
+    def __init__(self, username: str, permissions: dict[tuple[str, str], str]) -> None:
+        self.username, self._permissions = username, permissions
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         places = [(name, version) for name in (type_name, "*") for version in (type_version, "*")]
-        return any(operation in self._rights.get(each, "") for each in places)
+        return any(operation in self._permissions.get(each, "") for each in places)
 
     async def has(self, permission: SystemPermission) -> bool:
         return False

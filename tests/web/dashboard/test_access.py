@@ -1,4 +1,4 @@
-"""Who may look: a login for a cookie, and rights as those of the REST API."""
+"""Access to the dashboard: a login for a cookie, and the permissions of the REST API."""
 
 from __future__ import annotations
 

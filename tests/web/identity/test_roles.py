@@ -12,7 +12,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.api import OPERATIONS, REST_ROLE, Permission
-from homeostat.web.identity.rights import allows, numbered
+from homeostat.web.identity.permissions import allows, numbered
 from tests.web.faces import Caller, Face
 from tests.web.identity.test_users import ANNA
 

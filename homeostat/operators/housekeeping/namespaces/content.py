@@ -44,10 +44,10 @@ class RemainingContent:
         return not self.objects and not self.errors
 
 
-def merge_conditions(current: Sequence[JsonObject], remains: RemainingContent, *, now: str) -> list[JsonObject]:
+def merge_conditions(current: Sequence[JsonObject], remaining: RemainingContent, *, now: str) -> list[JsonObject]:
     """The conditions of the namespace with ours updated; equal to `current` if nothing has changed."""
     merged = {each["type"]: each for each in current}
-    failing = _failing(remains)
+    failing = _failing(remaining)
     for kind, (fine_reason, fine_message) in _FINE.items():
         reason, message = failing.get(kind, (fine_reason, fine_message))
         status = "True" if kind in failing else "False"
@@ -63,19 +63,19 @@ def merge_conditions(current: Sequence[JsonObject], remains: RemainingContent, *
     return list(merged.values())
 
 
-def _failing(remains: RemainingContent) -> dict[str, tuple[str, str]]:
+def _failing(remaining: RemainingContent) -> dict[str, tuple[str, str]]:
     failing = {}
-    if remains.errors:
-        messages = ", ".join(sorted(error.message for error in remains.errors))
+    if remaining.errors:
+        messages = ", ".join(sorted(error.message for error in remaining.errors))
         failing["NamespaceDeletionContentFailure"] = (
             "ContentDeletionFailed",
-            f"Failed to delete all resource types, {len(remains.errors)} remaining: {messages}",
+            f"Failed to delete all resource types, {len(remaining.errors)} remaining: {messages}",
         )
-    if remains.objects:
-        counts = _counted(remains.objects, "has {} resource instances")
+    if remaining.objects:
+        counts = _counted(remaining.objects, "has {} resource instances")
         failing["NamespaceContentRemaining"] = ("SomeResourcesRemain", f"Some resources are remaining: {counts}")
-    if remains.finalizers:
-        counts = _counted(remains.finalizers, "in {} resource instances")
+    if remaining.finalizers:
+        counts = _counted(remaining.finalizers, "in {} resource instances")
         failing["NamespaceFinalizersRemaining"] = (
             "SomeFinalizersRemain",
             f"Some content in the namespace has finalizers remaining: {counts}",

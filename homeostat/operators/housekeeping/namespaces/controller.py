@@ -70,11 +70,11 @@ class Namespaces:
         if "deletionTimestamp" not in namespace["metadata"] or _FINALIZER not in finalizers:
             return
         self._waiting.add(name)
-        remains = await self._empty(name)
-        namespace = await self._report(path, namespace, remains)
-        if remains.errors:
-            raise remains.errors[0]
-        if not remains.is_empty:
+        remaining = await self._empty(name)
+        namespace = await self._report(path, namespace, remaining)
+        if remaining.errors:
+            raise remaining.errors[0]
+        if not remaining.is_empty:
             self._queue.add(name, after_s=_AGAIN_S)
             return
         self._waiting.discard(name)
@@ -96,26 +96,26 @@ class Namespaces:
 
     async def _empty(self, name: str) -> RemainingContent:
         contents = await self._contents()
-        remains = RemainingContent()
-        await self._sweep(name, (each for each in contents if key_of(each) == POD_KEY), remains)
-        if remains.is_empty:
-            await self._sweep(name, (each for each in contents if key_of(each) != POD_KEY), remains)
-        return remains
+        remaining = RemainingContent()
+        await self._sweep(name, (each for each in contents if key_of(each) == POD_KEY), remaining)
+        if remaining.is_empty:
+            await self._sweep(name, (each for each in contents if key_of(each) != POD_KEY), remaining)
+        return remaining
 
-    async def _sweep(self, name: str, kinds: Iterable[Kind], remains: RemainingContent) -> None:
+    async def _sweep(self, name: str, kinds: Iterable[Kind], remaining: RemainingContent) -> None:
         for kind in kinds:
             try:
                 if await self._metadata.list(kind, name):
                     await self._metadata.delete_all(kind, name)
-                    remains.count(kind, await self._metadata.list(kind, name))
+                    remaining.count(kind, await self._metadata.list(kind, name))
             except ApiError as error:
-                remains.errors.append(error)
+                remaining.errors.append(error)
 
-    async def _report(self, path: str, namespace: JsonObject, remains: RemainingContent) -> JsonObject:
+    async def _report(self, path: str, namespace: JsonObject, remaining: RemainingContent) -> JsonObject:
         """Report the remaining content in the conditions; returns the updated namespace."""
         current = namespace.get("status", {}).get("conditions") or []
-        conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))
-        if conditions == current or (remains.is_empty and not current):
+        conditions = merge_conditions(current, remaining, now=format_time(datetime.now(UTC)))
+        if conditions == current or (remaining.is_empty and not current):
             return namespace  # An empty namespace needs no report.
         status = {"status": {"phase": "Terminating", "conditions": conditions}}
         return await self._client.merge(f"{path}/status", status)

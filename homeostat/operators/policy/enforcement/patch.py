@@ -159,6 +159,6 @@ def _patched(container: Container, parts: frozenset[Part], spec: PolicySpec) -> 
     return patch
 
 
-def _merged(held: dict[str, list[Part]], more: dict[str, list[Part]]) -> dict[str, list[Part]]:
-    names = sorted({*held, *more})
-    return {name: sorted({*held.get(name, ()), *more.get(name, ())}) for name in names}
+def _merged(first: dict[str, list[Part]], more: dict[str, list[Part]]) -> dict[str, list[Part]]:
+    names = sorted({*first, *more})
+    return {name: sorted({*first.get(name, ()), *more.get(name, ())}) for name in names}

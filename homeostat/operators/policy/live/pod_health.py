@@ -61,8 +61,8 @@ class PodHealth:
     @property
     def cluster_score(self) -> int:
         """The mean of all namespaces, not weighted by Pods."""
-        held = self._namespaces.values()
-        return sum(each.score for each in held) // len(held) if held else 100
+        healths = self._namespaces.values()
+        return sum(each.score for each in healths) // len(healths) if healths else 100
 
     def score(self, namespace: str) -> int | None:
         sums = self._namespaces.get(namespace)

@@ -65,8 +65,8 @@ def _check_requirement(requirement: JsonObject, path: str) -> list[Cause]:
             causes.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            said = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            causes.append(forbidden(f"{path}.values", said))
+            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            causes.append(forbidden(f"{path}.values", message))
     else:
         causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = text(requirement, "key")

@@ -70,9 +70,9 @@ class Follower:
         self._request, self._caller, self._since = request, caller, since
         self._keep_alive_s = keep_alive_s
         self._claims = claims
-        self._rights: dict[tuple[str, str], bool] = {}
+        self._permissions: dict[tuple[str, str], bool] = {}
         self._waiting: deque[Step] = deque()
-        self._held: dict[str, deque[Step]] = {}
+        self._during_replay: dict[str, deque[Step]] = {}
         """Steps of the feed that wait until the history of their kind is sent."""
         self._sent: dict[str, int] = {}
         self._floor = since.floor if since is not None else 0
@@ -88,7 +88,7 @@ class Follower:
         self._reached = dict(self._feed.reached)
         # Before the first step of the feed, which would advance the position.
         self._behind = self._missed()
-        self._held = {kind: deque() for kind in self._behind}
+        self._during_replay = {kind: deque() for kind in self._behind}
 
     async def run(self) -> None:
         """Until the stream is closed."""
@@ -105,8 +105,8 @@ class Follower:
         wanted = self._wanted
         if wanted.kind and step.kind != wanted.kind:
             return
-        (self._held.get(step.kind, self._waiting)).append(step)
-        if len(self._waiting) + sum(map(len, self._held.values())) > _MOST_WAITING:
+        (self._during_replay.get(step.kind, self._waiting)).append(step)
+        if len(self._waiting) + sum(map(len, self._during_replay.values())) > _MOST_WAITING:
             self._stream.abort()
         self._wake.set()
 
@@ -136,7 +136,7 @@ class Follower:
             self._lost.set()
             self._wake.set()
             return
-        self._waiting += [*self._held.pop(kind.kind), Step(kind.kind, 0)]
+        self._waiting += [*self._during_replay.pop(kind.kind), Step(kind.kind, 0)]
         self._wake.set()
 
     async def _put(self, step: Step) -> None:
@@ -180,12 +180,12 @@ class Follower:
                 self._stream.close()
             # Permissions cannot be checked now; the last answer counts until they can.
             return
-        self._rights.clear()
+        self._permissions.clear()
 
     async def _may_see(self, key: tuple[str, str]) -> bool:
-        if key not in self._rights:
-            self._rights[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
-        return self._rights[key]
+        if key not in self._permissions:
+            self._permissions[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
+        return self._permissions[key]
 
     async def _deliver(self, step: Step) -> None:
         if not step.revision:
@@ -225,7 +225,7 @@ class Follower:
         for resource_type in index.types():
             await self._may_see((resource_type.spec.name, resource_type.spec.version))
         self._waiting.clear()
-        self._held.clear()
+        self._during_replay.clear()
         self._behind.clear()
         self._feed.flush()
         self._waiting.clear()
@@ -252,4 +252,4 @@ class Follower:
         if resource_type is None or self._wanted.kind not in ("", indexed.kind.kind):
             return None
         frame = EventFrame("MODIFIED", indexed, resource_type)
-        return frame if self._wanted.takes(frame) and self._rights.get(frame.type_key) else None
+        return frame if self._wanted.takes(frame) and self._permissions.get(frame.type_key) else None

@@ -64,7 +64,7 @@ class EventFrame:
         }
 
 
-def resync_lines(told_at: str) -> bytes:
+def resync_lines(timestamp: str) -> bytes:
     body: JsonObject = {
         "event_type": RESYNC,
         "resource_id": 0,
@@ -72,7 +72,7 @@ def resync_lines(told_at: str) -> bytes:
         "resource_type_name": "",
         "resource_type_version": "",
         "resource_data": None,
-        "timestamp": told_at,
+        "timestamp": timestamp,
     }
     return b"event: %b\ndata: %b\n" % (RESYNC.encode(), encode(body))
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError, ConflictError, InvalidError, NotFoundError
+from homeostat.objects.errors import ApiError, ConflictError, InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.testing.status import condition_of
+from tests.absence import is_gone
 
 TYPES = "/apis/homeostat.dev/v1alpha1/resourcetypes"
 SHELVES = "/apis/resources.homeostat.dev/v1/namespaces/default/shelves"
@@ -43,14 +44,6 @@ async def fill(client: Client, *sizes: int, path: str = SHELVES) -> None:
     for size in sizes:
         body = {"apiVersion": "resources.homeostat.dev/v1", "kind": "Shelf", "metadata": {"name": f"s{size}"}}
         await client.create(path, {**body, "spec": {"size": size}})
-
-
-async def is_gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFoundError:
-        return True
-    return False
 
 
 async def test_a_type_in_use_is_not_deleted_and_its_resources_are_named(client: Client) -> None:

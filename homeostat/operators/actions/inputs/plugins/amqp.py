@@ -64,7 +64,7 @@ class AmqpInput:
             # The library cancels pending calls when the connection is lost.
             raise InputError("Disconnected", "the connection to the broker was lost") from None
         except (aiormq.AMQPError, OSError) as error:
-            raise InputError("Disconnected", f"{type(error).__name__}: {_told(error)}") from error
+            raise InputError("Disconnected", f"{type(error).__name__}: {_text_of(error)}") from error
 
     async def _consume(self, channel: AbstractChannel, job: InputJob[AmqpConfig], desk: Desk) -> None:
         queue = job.config.queue
@@ -138,5 +138,5 @@ async def _address(job: InputJob[AmqpConfig]) -> str:
     return f"{parts.scheme}://{who}@{parts.netloc}{parts.path or '/'}?heartbeat={config.heartbeat_seconds}"
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     return " ".join(str(each) for each in error.args if each is not None)[:300]

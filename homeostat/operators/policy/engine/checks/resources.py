@@ -26,13 +26,13 @@ def missing_resources(spec: PolicySpec) -> Test | None:
     def fault(_: Pod, container: Container) -> str:
         resources = container.resources or _NOTHING
         requests, limits = resources.requests or _NONE, resources.limits or _NONE
-        held = {
+        present = {
             # Kubernetes uses the limit as the request if there is no request.
             "cpuRequest": requests.cpu is not None or limits.cpu is not None,
             "memoryRequest": requests.memory is not None or limits.memory is not None,
             "cpuLimit": limits.cpu is not None,
             "memoryLimit": limits.memory is not None,
         }
-        return ", ".join(_WORDS[each] for each in wanted if not held[each])
+        return ", ".join(_WORDS[each] for each in wanted if not present[each])
 
     return each_container(MISSING_RESOURCES.for_policy(spec), fault)

@@ -54,8 +54,8 @@ def _check_webhook(webhook: JsonObject, path: str) -> list[Cause]:
     causes += check_choice(webhook, "sideEffects", path, _SIDE_EFFECTS)
     timeout = webhook.get("timeoutSeconds")
     if is_integer(timeout) and not 1 <= webhook["timeoutSeconds"] <= 30:
-        said = "the timeout value must be between 1 and 30 seconds"
-        causes.append(invalid(f"{path}.timeoutSeconds", timeout, said))
+        message = "the timeout value must be between 1 and 30 seconds"
+        causes.append(invalid(f"{path}.timeoutSeconds", timeout, message))
     for name in ("namespaceSelector", "objectSelector"):
         causes += check_selector(webhook.get(name), f"{path}.{name}")
     causes += _check_client(struct(webhook, "clientConfig"), f"{path}.clientConfig")
@@ -73,12 +73,12 @@ def _fully_qualified(name: str) -> list[str]:
 def _check_rule(rule: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     operations = strings(rule, "operations")
-    for name, said in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
+    for name, message in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = items(rule, name)
         if not values:
             causes.append(required(f"{path}.{name}"))
         elif len(values) > 1 and "*" in values:
-            causes.append(invalid(f"{path}.{name}", values, f"if '*' is present, must not specify other {said}"))
+            causes.append(invalid(f"{path}.{name}", values, f"if '*' is present, must not specify other {message}"))
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             causes.append(unsupported(f"{path}.operations[{index}]", operation, _OPERATIONS))
@@ -97,8 +97,8 @@ def _check_resources(resources: list[object], path: str) -> list[Cause]:
         causes.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
     plain = [each for each in resources if isinstance(each, str) and "/" not in each and each != "*"]
     if "*" in resources and plain:
-        said = "if '*' is present, must not specify other resources without subresources"
-        causes.append(invalid(path, resources, said))
+        message = "if '*' is present, must not specify other resources without subresources"
+        causes.append(invalid(path, resources, message))
     return causes
 
 
@@ -113,8 +113,8 @@ def _check_client(client: JsonObject, path: str) -> list[Cause]:
         at = f"{path}.service"
         causes += [required(f"{at}.{name}") for name in ("name", "namespace") if not text(service, name)]
         if service.get("port") is not None:
-            said = "port is not valid: must be between 1 and 65535, inclusive"
-            causes += [invalid(f"{at}.port", service["port"], said) for _ in check_port(service["port"], at)]
+            message = "port is not valid: must be between 1 and 65535, inclusive"
+            causes += [invalid(f"{at}.port", service["port"], message) for _ in check_port(service["port"], at)]
         route = text(service, "path")
         if route and not route.startswith("/"):
             causes.append(invalid(f"{at}.path", route, "must start with a '/'"))
@@ -145,8 +145,8 @@ def _check_match_conditions(holder: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     names: set[str] = set()
     if (total := len(items(holder, "matchConditions"))) > _MAX_CONDITIONS:
-        said = f"Too many: {total}: must have at most {_MAX_CONDITIONS} items"
-        causes.append(Cause("FieldValueTooMany", said, f"{path}.matchConditions"))
+        message = f"Too many: {total}: must have at most {_MAX_CONDITIONS} items"
+        causes.append(Cause("FieldValueTooMany", message, f"{path}.matchConditions"))
     for at, condition in numbered(holder, "matchConditions", path):
         if not text(condition, "expression").strip():
             causes.append(required(f"{at}.expression"))
@@ -185,8 +185,8 @@ def _check_policy(obj: JsonObject) -> list[Cause]:
             causes.append(required("spec.matchConstraints.resourceRules"))
         causes += _check_match(constraints, "spec.matchConstraints")
     if not items(spec, "validations") and not items(spec, "auditAnnotations"):
-        said = "validations or auditAnnotations must be set"
-        causes += [required(f"spec.{each}", said) for each in ("validations", "auditAnnotations")]
+        message = "validations or auditAnnotations must be set"
+        causes += [required(f"spec.{each}", message) for each in ("validations", "auditAnnotations")]
     for at, validation in numbered(spec, "validations", "spec"):
         if not text(validation, "expression").strip():
             causes.append(required(f"{at}.expression", "expression is not specified"))
@@ -230,8 +230,8 @@ def _check_policy_binding(obj: JsonObject) -> list[Cause]:
         elif action in actions[:index]:
             causes.append(duplicate(f"spec.validationActions[{index}]", action))
     if "Deny" in actions and "Warn" in actions:
-        said = "must not contain both Deny and Warn (repeating the same validation failure information in the API "
-        causes.append(invalid("spec.validationActions", actions, f"{said}response and headers serves no purpose)"))
+        message = "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+        causes.append(invalid("spec.validationActions", actions, f"{message}response and headers serves no purpose)"))
     return causes
 
 

@@ -53,8 +53,8 @@ def _check_metric(metric: JsonObject, path: str) -> list[Cause]:
     if wanted not in given:
         causes.append(required(f"{path}.{wanted}", "must populate information for the given metric source"))
     elif not any(struct(metric, wanted, "target").get(each) is not None for each in _TARGETS):
-        said = "must set either a target raw value or a target utilization"
-        causes.append(required(f"{path}.{wanted}.target.averageUtilization", said))
+        message = "must set either a target raw value or a target utilization"
+        causes.append(required(f"{path}.{wanted}.target.averageUtilization", message))
     return causes
 
 

@@ -148,8 +148,8 @@ def check_resources(resources: JsonObject, path: str) -> list[Cause]:
             continue
         if name in _OVERCOMMITTED:
             if wanted > limit:
-                said = f"must be less than or equal to {name} limit of {limit}"
-                causes.append(invalid(f"{path}.requests", str(wanted), said))
+                message = f"must be less than or equal to {name} limit of {limit}"
+                causes.append(invalid(f"{path}.requests", str(wanted), message))
         elif wanted != limit:
             causes.append(invalid(f"{path}.requests", str(wanted), f"must be equal to {name} limit of {limit}"))
     return causes

@@ -34,8 +34,8 @@ def _check_namespace(obj: JsonObject) -> list[Cause]:
     for each in strings(struct(obj, "spec"), "finalizers"):
         causes += check_text(each, "spec.finalizers", qualified_name)
         if "/" not in each and each not in _NAMESPACE_FINALIZERS:
-            said = "name is neither a standard finalizer name nor is it fully qualified"
-            causes.append(invalid("spec.finalizers", each, said))
+            message = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid("spec.finalizers", each, message))
         if are_enough(causes):
             break
     return causes
@@ -116,8 +116,8 @@ def _check_limit_order(limit: JsonObject, path: str) -> list[Cause]:
             for name, value in struct(limit, low).items():
                 small, large = quantity_of(value), quantity_of(struct(limit, high).get(name))
                 if small is not None and large is not None and small > large:
-                    said = f"{_WORDS[low]} value {small} is greater than {_WORDS[high]} value {large}"
-                    causes.append(invalid(f"{path}.{low}[{name}]", str(small), said))
+                    message = f"{_WORDS[low]} value {small} is greater than {_WORDS[high]} value {large}"
+                    causes.append(invalid(f"{path}.{low}[{name}]", str(small), message))
     return causes
 
 
@@ -169,8 +169,8 @@ def _check_priority_class(obj: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
     is_system = text(struct(obj, "metadata"), "name").startswith("system-")
     if integer(obj, "value") > _MAX_PRIORITY and not is_system:
-        said = f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
-        causes.append(forbidden("value", said))
+        message = f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
+        causes.append(forbidden("value", message))
     policy = text(obj, "preemptionPolicy")
     if policy and policy not in ("Never", "PreemptLowerPriority"):
         causes.append(unsupported("preemptionPolicy", policy, ("Never", "PreemptLowerPriority")))

@@ -28,8 +28,8 @@ def _check_ingress(obj: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
     backend = spec.get("defaultBackend")
     if not items(spec, "rules") and backend is None:
-        said = "either `defaultBackend` or `rules` must be specified"
-        causes.append(invalid("spec", items(spec, "rules"), said))
+        message = "either `defaultBackend` or `rules` must be specified"
+        causes.append(invalid("spec", items(spec, "rules"), message))
     if isinstance(backend, dict):
         causes += _check_backend(backend, "spec.defaultBackend")
     for at, rule in numbered(spec, "rules", "spec"):
@@ -114,18 +114,18 @@ def _check_ingress_class(obj: JsonObject) -> list[Cause]:
     elif len(controller) > 250:
         causes.append(Cause("FieldValueTooLong", "Too long: may not be more than 250 bytes", "spec.controller"))
     elif not all(controller.partition("/")):
-        said = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        causes.append(invalid("spec.controller", controller, said))
+        message = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        causes.append(invalid("spec.controller", controller, message))
     if isinstance(parameters := spec.get("parameters"), dict):
         causes += check_required(parameters, "kind", "spec.parameters")
         causes += check_required(parameters, "name", "spec.parameters")
         scope, namespace = text(parameters, "scope"), text(parameters, "namespace")
         if scope == "Namespace" and not namespace:
-            said = "`parameters.scope` is set to 'Namespace'"
-            causes.append(required("spec.parameters.namespace", said))
+            message = "`parameters.scope` is set to 'Namespace'"
+            causes.append(required("spec.parameters.namespace", message))
         elif scope == "Cluster" and namespace:
-            said = "`parameters.scope` is set to 'Cluster'"
-            causes.append(forbidden("spec.parameters.namespace", said))
+            message = "`parameters.scope` is set to 'Cluster'"
+            causes.append(forbidden("spec.parameters.namespace", message))
         elif scope not in ("Namespace", "Cluster"):
             causes.append(unsupported("spec.parameters.scope", scope, ("Cluster", "Namespace")))
     return causes

@@ -93,8 +93,8 @@ def _check_affinity(spec: JsonObject) -> list[Cause]:
     seconds = integer(struct(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds", 1)
     if 0 < seconds <= _MAX_AFFINITY_SECONDS:
         return []
-    said = f"must be greater than 0 and less than {_MAX_AFFINITY_SECONDS}"
-    return [invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, said)]
+    message = f"must be greater than 0 and less than {_MAX_AFFINITY_SECONDS}"
+    return [invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, message)]
 
 
 def _check_endpoints(obj: JsonObject) -> list[Cause]:
@@ -121,15 +121,15 @@ def _check_endpoint_slice(obj: JsonObject) -> list[Cause]:
     elif kind not in _ADDRESS_TYPES:
         causes.append(unsupported("addressType", kind, _ADDRESS_TYPES))
     if (total := len(items(obj, "endpoints"))) > _MAX_ENDPOINTS:
-        said = f"Too many: {total}: must have at most {_MAX_ENDPOINTS} items"
-        causes.append(Cause("FieldValueTooMany", said, "endpoints"))
+        message = f"Too many: {total}: must have at most {_MAX_ENDPOINTS} items"
+        causes.append(Cause("FieldValueTooMany", message, "endpoints"))
     for at, endpoint in numbered(obj, "endpoints", ""):
         addresses = strings(endpoint, "addresses")
         if not addresses:
             causes.append(required(f"{at}.addresses", "must contain at least 1 address"))
         elif len(addresses) > _MAX_ADDRESSES:
-            said = f"Too many: {len(addresses)}: must have at most {_MAX_ADDRESSES} items"
-            causes.append(Cause("FieldValueTooMany", said, f"{at}.addresses"))
+            message = f"Too many: {len(addresses)}: must have at most {_MAX_ADDRESSES} items"
+            causes.append(Cause("FieldValueTooMany", message, f"{at}.addresses"))
         for index, address in enumerate(addresses):
             path = f"{at}.addresses[{index}]"
             is_name = kind == "FQDN"

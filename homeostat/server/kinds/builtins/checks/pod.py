@@ -53,8 +53,8 @@ def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozens
 def _check_deadline(spec: JsonObject, path: str) -> list[Cause]:
     deadline = spec.get("activeDeadlineSeconds")
     if is_integer(deadline) and not 1 <= spec["activeDeadlineSeconds"] <= _MAX_DEADLINE:
-        said = f"must be between 1 and {_MAX_DEADLINE}, inclusive"
-        return [invalid(f"{path}.activeDeadlineSeconds", deadline, said)]
+        message = f"must be between 1 and {_MAX_DEADLINE}, inclusive"
+        return [invalid(f"{path}.activeDeadlineSeconds", deadline, message)]
     return []
 
 
@@ -80,14 +80,14 @@ def _check_tolerations(spec: JsonObject, path: str) -> list[Cause]:
         causes += check_choice(toleration, "operator", at, ("", "Equal", "Exists", "Gt", "Lt"))
         causes += check_choice(toleration, "effect", at, ("", *_EFFECTS))
         if not key and operator != "Exists":
-            said = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            causes.append(invalid(f"{at}.operator", operator, said))
+            message = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            causes.append(invalid(f"{at}.operator", operator, message))
         if operator == "Exists" and text(toleration, "value"):
-            said = "value must be empty when `operator` is 'Exists'"
-            causes.append(invalid(f"{at}.operator", toleration, said))
+            message = "value must be empty when `operator` is 'Exists'"
+            causes.append(invalid(f"{at}.operator", toleration, message))
         if toleration.get("tolerationSeconds") is not None and text(toleration, "effect") != "NoExecute":
-            said = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            causes.append(invalid(f"{at}.effect", text(toleration, "effect"), said))
+            message = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            causes.append(invalid(f"{at}.effect", text(toleration, "effect"), message))
     return causes
 
 

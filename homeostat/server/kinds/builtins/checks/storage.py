@@ -16,10 +16,10 @@ _MODES = ("Block", "Filesystem")
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 
 
-def _check_access_modes(spec: JsonObject, path: str, said: str = "") -> list[Cause]:
+def _check_access_modes(spec: JsonObject, path: str, message: str = "") -> list[Cause]:
     modes = strings(spec, "accessModes")
     if not modes:
-        return [required(f"{path}.accessModes", said)]
+        return [required(f"{path}.accessModes", message)]
     causes = [unsupported(f"{path}.accessModes", each, _ACCESS_MODES) for each in modes if each not in _ACCESS_MODES]
     if "ReadWriteOncePod" in modes and len(modes) > 1:
         causes.append(forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes"))

@@ -31,8 +31,8 @@ def _check_selected_template(spec: JsonObject, kind: str, claims: frozenset[str]
     else:
         causes += check_selector(selector, "spec.selector")
         if is_empty(selector):
-            said = f"empty selector is invalid for {kind.lower()}"
-            causes.append(invalid("spec.selector", selector, said))
+            message = f"empty selector is invalid for {kind.lower()}"
+            causes.append(invalid("spec.selector", selector, message))
     labels = struct(template, "metadata", "labels")
     if isinstance(selector, dict) and not is_empty(selector) and not matches(selector, labels):
         causes.append(invalid("spec.template.metadata.labels", labels, _NO_MATCH))
@@ -45,8 +45,8 @@ def _check_keeps_running(pod: JsonObject, kind: str) -> list[Cause]:
     if text(pod, "restartPolicy") not in ("", "Always"):
         causes.append(unsupported("spec.template.spec.restartPolicy", pod["restartPolicy"], ["Always"]))
     if pod.get("activeDeadlineSeconds") is not None:
-        said = f"activeDeadlineSeconds in {kind} is not Supported"
-        causes.append(forbidden("spec.template.spec.activeDeadlineSeconds", said))
+        message = f"activeDeadlineSeconds in {kind} is not Supported"
+        causes.append(forbidden("spec.template.spec.activeDeadlineSeconds", message))
     return causes
 
 
@@ -58,8 +58,8 @@ def _check_deployment(obj: JsonObject) -> list[Cause]:
     causes += check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
     if is_integer(deadline) and integer(spec, "progressDeadlineSeconds") <= integer(spec, "minReadySeconds"):
-        said = "must be greater than minReadySeconds"
-        causes.append(invalid("spec.progressDeadlineSeconds", deadline, said))
+        message = "must be greater than minReadySeconds"
+        causes.append(invalid("spec.progressDeadlineSeconds", deadline, message))
     return causes
 
 
@@ -68,8 +68,8 @@ def _check_strategy(strategy: JsonObject, path: str, other: str) -> list[Cause]:
     kind, rolling = text(strategy, "type"), strategy.get("rollingUpdate")
     if kind == other:
         if isinstance(rolling, dict):
-            said = f"may not be specified when strategy `type` is '{other}'"
-            return [forbidden(f"{path}.rollingUpdate", said)]
+            message = f"may not be specified when strategy `type` is '{other}'"
+            return [forbidden(f"{path}.rollingUpdate", message)]
         return []
     if kind not in ("", "RollingUpdate"):
         return [unsupported(f"{path}.type", kind, [other, "RollingUpdate"])]
@@ -109,8 +109,8 @@ def _check_stateful_set(obj: JsonObject) -> list[Cause]:
     causes = _check_policy(spec, "podManagementPolicy", ("OrderedReady", "Parallel"))
     strategy = struct(spec, "updateStrategy")
     if text(strategy, "type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
-        said = "only allowed for updateStrategy 'RollingUpdate'"
-        causes.append(invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], said))
+        message = "only allowed for updateStrategy 'RollingUpdate'"
+        causes.append(invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], message))
     elif text(strategy, "type") not in ("", "OnDelete", "RollingUpdate"):
         causes.append(invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'"))
     causes += check_counts(struct(strategy, "rollingUpdate"), "spec.updateStrategy.rollingUpdate", "partition")
@@ -164,8 +164,8 @@ def _check_job_spec(spec: JsonObject, path: str) -> list[Cause]:
     causes += check_template(spec.get("template"), f"{path}.template")
     policy = text(struct(spec, "template", "spec"), "restartPolicy")
     if policy == "Always":
-        said = 'Required value: valid values: "OnFailure", "Never"'
-        causes.append(Cause("FieldValueRequired", said, f"{path}.template.spec.restartPolicy"))
+        message = 'Required value: valid values: "OnFailure", "Never"'
+        causes.append(Cause("FieldValueRequired", message, f"{path}.template.spec.restartPolicy"))
     return causes
 
 
@@ -179,8 +179,8 @@ def _check_cron_job(obj: JsonObject) -> list[Cause]:
     job = struct(spec, "jobTemplate", "spec")
     causes += _check_job_spec(job, "spec.jobTemplate.spec")
     if job.get("selector") is not None:
-        said = "`selector` will be auto-generated"
-        causes.append(invalid("spec.jobTemplate.spec.selector", job["selector"], said))
+        message = "`selector` will be auto-generated"
+        causes.append(invalid("spec.jobTemplate.spec.selector", job["selector"], message))
     if job.get("manualSelector") is True:
         causes.append(unsupported("spec.jobTemplate.spec.manualSelector", True, ["nil", "false"]))
     return causes
@@ -192,16 +192,16 @@ def _check_cron_schedule(spec: JsonObject) -> list[Cause]:
     if not schedule:
         causes.append(required("spec.schedule"))
     elif "TZ" in schedule:
-        said = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        causes.append(invalid("spec.schedule", schedule, said))
+        message = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        causes.append(invalid("spec.schedule", schedule, message))
     else:
         try:
             check_schedule(schedule)
         except ScheduleError as error:
             causes.append(invalid("spec.schedule", schedule, str(error)))
     if isinstance(zone, str) and (zone.lower() == "local" or not _time_zone(zone)):
-        said = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        causes.append(invalid("spec.timeZone", zone, said if zone else "timeZone must be nil or non-empty string"))
+        message = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        causes.append(invalid("spec.timeZone", zone, message if zone else "timeZone must be nil or non-empty string"))
     return causes
 
 

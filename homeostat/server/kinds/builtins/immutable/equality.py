@@ -34,8 +34,8 @@ def immutable(new: JsonObject, old: JsonObject, *names: str, path: str = "spec")
     ]
 
 
-def only(new: JsonObject, old: JsonObject, names: frozenset[str], said: str) -> list[Cause]:
+def only(new: JsonObject, old: JsonObject, names: frozenset[str], message: str) -> list[Cause]:
     """`spec` may change in the named members and in no other."""
     before = {name: value for name, value in struct(old, "spec").items() if name not in names}
     after = {name: value for name, value in struct(new, "spec").items() if name not in names}
-    return [] if is_same(after, before) else [forbidden("spec", said)]
+    return [] if is_same(after, before) else [forbidden("spec", message)]

@@ -106,8 +106,8 @@ def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
     had = quantity_of(struct(before, "resources", "requests").get("storage"))
     capacity = quantity_of(struct(old, "status", "capacity").get("storage"))
     if is_bound and wanted is not None and had is not None and wanted < had and (capacity is None or wanted < capacity):
-        said = "field can not be less than status.capacity"
-        causes.append(forbidden("spec.resources.requests.storage", said))
+        message = "field can not be less than status.capacity"
+        causes.append(forbidden("spec.resources.requests.storage", message))
     return causes
 
 
@@ -132,8 +132,8 @@ def volume(new: JsonObject, old: JsonObject) -> list[Cause]:
     after = {name: value for name, value in struct(new, "spec").items() if name not in VOLUME_FIELDS}
     causes = immutable(new, old, "volumeMode")
     if not is_same(after, before):
-        said = "spec.persistentvolumesource is immutable after creation"
-        causes.append(forbidden("spec.persistentvolumesource", said))
+        message = "spec.persistentvolumesource is immutable after creation"
+        causes.append(forbidden("spec.persistentvolumesource", message))
     return causes
 
 

@@ -65,8 +65,8 @@ def _check_tolerations(after: JsonObject, before: JsonObject) -> list[Cause]:
     kept = [_untimed(each) for each in items(after, "tolerations")]
     if all(_untimed(each) in kept for each in items(before, "tolerations")):
         return []
-    said = "existing toleration can not be modified except its tolerationSeconds"
-    return [forbidden("spec.tolerations", said)]
+    message = "existing toleration can not be modified except its tolerationSeconds"
+    return [forbidden("spec.tolerations", message)]
 
 
 def _untimed(toleration: Json) -> Json:
