@@ -110,8 +110,8 @@ async def _lock(
 
 def _held(root: str) -> Lock | None:
     """None for an unreadable lock, too: it is written anew."""
-    data = read_lock_file(root)
     try:
+        data = read_lock_file(root)
         return None if data is None else read_lock(data)
     except UnreadableLockError:
         return None

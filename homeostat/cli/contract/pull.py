@@ -13,6 +13,8 @@ from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import Settings, current_settings
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.files import Files
+from homeostat.operators.contracts.engine.reference import is_oci
+from homeostat.operators.contracts.sources.errors import InvalidRefError
 
 
 @click.command(short_help="Fetch a bundle from a registry.")
@@ -42,6 +44,8 @@ def command(ref: str, output: str | None) -> None:
 
 
 async def _pull(chosen: Settings, ref: str) -> tuple[str, Bundle]:
+    if not is_oci(ref) and "/" not in ref:
+        raise InvalidRefError(f'pull requires an OCI reference (oci://...): got "{ref}"')
     async with Session(chosen) as session:
         pulled = await session.pull(ref)
         return pulled.ref, pulled.bundle()

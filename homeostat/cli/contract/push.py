@@ -12,6 +12,7 @@ from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import Settings, current_settings
 from homeostat.operators.contracts.engine.bundle.artifact import check_target, publish_reference
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
+from homeostat.operators.contracts.engine.reference import location
 from homeostat.operators.contracts.engine.validate import Overrides, check_contract
 
 
@@ -44,8 +45,10 @@ async def _push(
     chosen: Settings, ref: str, path: str, overrides: Overrides, *, is_forced: bool
 ) -> dict[str, str] | None:
     from homeostat.operators.contracts.sources.push import is_published, push_bundle
+    from homeostat.operators.contracts.sources.registry import check_reference
 
     check_target(ref)
+    check_reference(location(ref))
     loaded = load_local(require_directory(path, "push"), overrides)
     contract = loaded.parsed.contract
     async with Session(chosen) as session:

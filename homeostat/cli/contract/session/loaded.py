@@ -10,6 +10,7 @@ import msgspec
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.document.parse import Parsed
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, LOCK_FILE, Files
+from homeostat.operators.contracts.engine.lock.lock import UnreadableLockError
 from homeostat.operators.contracts.engine.reference import is_oci, location
 from homeostat.operators.contracts.engine.validate import Overrides, load
 from homeostat.operators.contracts.sources.directory import Directory
@@ -66,9 +67,14 @@ def lock_path(root: str) -> Path:
 
 
 def read_lock_file(root: str) -> bytes | None:
-    """None if there is none. The lock counts even if `.pactoignore` names it."""
+    """None if there is none. The lock counts even if `.pactoignore` names it. Raises `UnreadableLockError`."""
     try:
         with lock_path(root).open("rb") as file:
-            return file.read(_LARGEST_LOCK)
+            data = file.read(_LARGEST_LOCK + 1)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise UnreadableLockError(f"cannot read {lock_path(root)}: {error.strerror}") from error
+    if len(data) > _LARGEST_LOCK:
+        raise UnreadableLockError(f"{lock_path(root)} has more than {_LARGEST_LOCK} bytes")
+    return data

@@ -13,21 +13,36 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.oci.bundle import BundleLimits
+import msgspec
+
 from homeostat.operators.contracts.engine.bundle.ignore import read_ignore
-from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE, is_path
+from homeostat.operators.contracts.engine.files import (
+    CONTRACT_FILE,
+    IGNORE_FILE,
+    MAX_ENTRIES,
+    MAX_FILE_BYTES,
+    MAX_TOTAL_BYTES,
+    is_path,
+)
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _ABSENT: Final = (FileNotFoundError, NotADirectoryError)
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    file_bytes: int = MAX_FILE_BYTES
+    total_bytes: int = MAX_TOTAL_BYTES
+    entries: int = MAX_ENTRIES
+    path_length: int = 1024
+
+
 class Directory(Mapping[str, bytes]):
     """Raises `NotFoundError` unless the path is a directory. What cannot be read is an `InvalidBundleError`."""
 
-    def __init__(self, root: str | Path, limits: BundleLimits | None = None) -> None:
+    def __init__(self, root: str | Path, limits: Limits | None = None) -> None:
         self.root = str(root)
-        self._limits = limits or BundleLimits()
+        self._limits = limits or Limits()
         if not os.path.isdir(self.root):
             problem = "is a file; name the directory that holds it" if os.path.exists(self.root) else "does not exist"
             raise NotFoundError(f'cannot read the bundle: "{self.root}" {problem}')

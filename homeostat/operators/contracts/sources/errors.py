@@ -1,16 +1,6 @@
-"""Why a bundle could not be read or pushed. Each type has the `reason` for a condition; the text is for people.
-
-The errors of `external/oci` become these here, and nowhere else.
-"""
+"""Why a bundle could not be read or pushed. Each type has the `reason` for a condition; the text is for people."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
-
-from homeostat.external.oci import errors as oci
-from homeostat.external.secrets.credentials import CredentialError
 
 
 class SourceError(Exception):
@@ -57,26 +47,3 @@ class UntrustedError(SourceError):
     """No signature of the bundle matches the key."""
 
     reason = "SignatureInvalid"
-
-
-_MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], type[SourceError]], ...]] = (
-    ((oci.UnauthorizedError, oci.DeniedError, CredentialError), AuthenticationError),
-    ((oci.NotFoundError,), NotFoundError),
-    ((oci.InvalidReferenceError,), InvalidRefError),
-    (
-        (oci.InvalidBundleError, oci.InvalidManifestError, oci.DigestMismatchError, oci.TooLargeError),
-        InvalidBundleError,
-    ),
-)
-
-
-@contextmanager
-def mapped(name: str) -> Iterator[None]:
-    """Turn errors of a registry or of credentials into those of a source; `name` is what was to be read."""
-    try:
-        yield
-    except oci.NotFoundError as error:
-        raise NotFoundError(f"artifact not found: {name}") from error
-    except (oci.OciError, CredentialError) as error:
-        meaning = next((each for known, each in _MEANINGS if isinstance(error, known)), UnreachableError)
-        raise meaning(f"{name}: {error}") from error

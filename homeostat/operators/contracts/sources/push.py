@@ -15,7 +15,7 @@ from homeostat.operators.contracts.engine.bundle.artifact import (
     image_config,
 )
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
-from homeostat.operators.contracts.sources.errors import mapped
+from homeostat.operators.contracts.sources.mapping import mapped
 
 
 async def is_published(registry: Registry, target: str) -> bool:

@@ -23,19 +23,34 @@ from homeostat.objects.views.image import Image
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, best_tag
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, MAX_TOTAL_BYTES, Files
-from homeostat.operators.contracts.engine.reference import has_tag_or_digest, registry_reference
+from homeostat.operators.contracts.engine.reference import (
+    InvalidReferenceError,
+    has_tag_or_digest,
+    parse_oci,
+    registry_reference,
+)
 from homeostat.operators.contracts.engine.validate import load
 from homeostat.operators.contracts.sources.cache import BlobCache
 from homeostat.operators.contracts.sources.errors import (
     InvalidBundleError,
     InvalidRefError,
     NoMatchingVersionError,
-    mapped,
 )
+from homeostat.operators.contracts.sources.mapping import mapped
 
 LIMITS: Final = RegistryLimits(memory_bytes=MAX_TOTAL_BYTES + (16 << 20), timeout_s=30.0, blob_timeout_s=120.0)
 """For the `Registry` of a source. A layer may be stored without compression, and each entry has a header."""
 _COMMON: Final = Platform("amd64", "linux")
+
+
+def check_reference(text: str) -> None:
+    """Raises `InvalidRefError` before anything is sent. `nginx` alone names no registry."""
+    try:
+        parse_oci(text)
+    except InvalidReferenceError as error:
+        raise InvalidRefError(str(error)) from error
+    with mapped(text):
+        parse_reference(text)
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -91,8 +106,7 @@ class RegistrySource:
     async def resolve(self, ref: str, constraint: str = "") -> Resolved:
         """Find the digest. Without tag and digest, the highest version that the constraint allows."""
         text = registry_reference(ref)
-        with mapped(text):
-            parse_reference(text)
+        check_reference(text)
         if not has_tag_or_digest(text):
             text = f"{text}:{await self._best_tag(text, constraint)}"
         with mapped(text):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.oci.bundle import BundleLimits
-from homeostat.operators.contracts.sources.directory import Directory
+from homeostat.operators.contracts.sources.directory import Directory, Limits
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
 
 
@@ -72,14 +71,14 @@ def test_a_pipe_is_refused_and_does_not_block(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (BundleLimits(entries=4), "more than 4 entries"),
-        (BundleLimits(file_bytes=5), "more than 5 bytes"),
-        (BundleLimits(total_bytes=12), "more than 12 bytes"),
-        (BundleLimits(path_length=6), "not a path"),
+        (Limits(entries=4), "more than 4 entries"),
+        (Limits(file_bytes=5), "more than 5 bytes"),
+        (Limits(total_bytes=12), "more than 12 bytes"),
+        (Limits(path_length=6), "not a path"),
     ],
     ids=["entries", "file", "total", "path"],
 )
-def test_a_bundle_beyond_its_limits_is_refused(folder: Path, limits: BundleLimits, problem: str) -> None:
+def test_a_bundle_beyond_its_limits_is_refused(folder: Path, limits: Limits, problem: str) -> None:
     with pytest.raises(InvalidBundleError, match=problem):
         Directory(folder, limits).snapshot()
 

@@ -1,0 +1,40 @@
+"""Turns errors of `external/oci` and of credentials into those of a source, here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from homeostat.external.oci import errors as oci
+from homeostat.external.secrets.credentials import CredentialError
+from homeostat.operators.contracts.sources.errors import (
+    AuthenticationError,
+    InvalidBundleError,
+    InvalidRefError,
+    NotFoundError,
+    SourceError,
+    UnreachableError,
+)
+
+_MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], type[SourceError]], ...]] = (
+    ((oci.UnauthorizedError, oci.DeniedError, CredentialError), AuthenticationError),
+    ((oci.NotFoundError,), NotFoundError),
+    ((oci.InvalidReferenceError,), InvalidRefError),
+    (
+        (oci.InvalidBundleError, oci.InvalidManifestError, oci.DigestMismatchError, oci.TooLargeError),
+        InvalidBundleError,
+    ),
+)
+
+
+@contextmanager
+def mapped(name: str) -> Iterator[None]:
+    """`name` is what was to be read or pushed."""
+    try:
+        yield
+    except oci.NotFoundError as error:
+        raise NotFoundError(f"artifact not found: {name}") from error
+    except (oci.OciError, CredentialError) as error:
+        meaning = next((each for known, each in _MEANINGS if isinstance(error, known)), UnreachableError)
+        raise meaning(f"{name}: {error}") from error

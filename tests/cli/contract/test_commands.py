@@ -1,0 +1,322 @@
+"""What the recordings leave open: options in every place, many bundles, credentials, caches, and reports on stderr."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.contract.workspace import Workspace
+from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
+
+MILL = 'pactoVersion: "1.0"\nservice: {name: mill, version: 1.1.0}\n'
+WARNED = MILL + "interfaces: [{name: e, type: event, port: 80, contract: e.yaml}]\n"
+
+
+@pytest.fixture
+def mill(space: Workspace) -> Workspace:
+    space.write({"mill/pacto.yaml": MILL, "mill/docs/guide.md": "# guide\n"})
+    return space
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate", "mill", "--output-format", "json"),
+        ("--output-format", "json", "validate", "mill"),
+        ("--output-format=json", "validate", "mill"),
+        ("-o", "json", "validate", "mill"),
+        ("validate", "mill", "-o", "json"),
+        ("-v", "validate", "-o", "json", "--no-cache", "--no-anim", "mill"),
+        ("--output-format", "text", "validate", "mill", "-o", "json"),
+    ],
+    ids=" ".join,
+)
+def test_global_options_stand_before_and_after_the_command(mill: Workspace, arguments: tuple[str, ...]) -> None:
+    expected = {"Path": "mill", "Valid": True, "Errors": None, "Warnings": None}
+    assert mill.run(*arguments).json == expected
+
+
+def test_options_come_from_the_environment_and_from_a_file(mill: Workspace) -> None:
+    assert mill.run("validate", "mill", PACTO_OUTPUT_FORMAT="json").json["Valid"]
+    assert mill.run("validate", "mill", "-o", "text", PACTO_OUTPUT_FORMAT="json").out == "mill is valid\n"
+    mill.write({"own.yaml": "output-format: json\n"})
+    assert mill.run("--config", "own.yaml", "validate", "mill").json["Valid"]
+    (mill.home / ".config/pacto").mkdir(parents=True)
+    (mill.home / ".config/pacto/pacto.yaml").write_text("output-format: json\n")
+    assert mill.run("validate", "mill").json["Valid"]
+    assert mill.run("validate", "mill", PACTO_OUTPUT_FORMAT="text").out == "mill is valid\n"
+
+
+def test_findings_are_on_stderr_and_the_verdict_on_stdout(bare: Workspace) -> None:
+    bare.write({"a/pacto.yaml": WARNED, "a/e.yaml": "x: 1\n", "b/pacto.yaml": WARNED, "c/pacto.yaml": "a: [\n"})
+    warned = bare.run("validate", "a")
+    assert (warned.code, warned.out) == (0, "a is valid\n")
+    assert warned.err.startswith("  WARN  [PORT_IGNORED] interfaces[0].port: ")
+    broken = bare.run("validate", "b")
+    assert (broken.code, broken.out) == (1, "b is invalid\n")
+    lines = broken.err.splitlines()
+    assert lines[0].startswith("  ERROR [FILE_NOT_FOUND] interfaces[0].contract: ")
+    assert lines[-1] == "validation failed with 1 error(s)"
+    unparsed = bare.run("validate", "c")
+    assert unparsed.err.startswith("  ERROR [PARSE_ERROR] : ")
+
+
+def test_without_a_bundle_it_is_the_working_directory(bare: Workspace) -> None:
+    bare.write({"pacto.yaml": MILL})
+    assert bare.run("validate").out == ". is valid\n"
+    assert bare.run("graph").out == "mill@1.1.0\n"
+    assert bare.run("explain").out.startswith("Service: mill@1.1.0\n")
+    assert bare.run("lock").out == "wrote pacto.lock (0 dependencies, 0 references)\n"
+    assert bare.run("pack").out == "Packed mill@1.1.0 -> mill-1.1.0.tar.gz\n"
+
+
+def test_a_bundle_is_a_directory_and_never_a_file(mill: Workspace) -> None:
+    found = mill.run("validate", "mill/pacto.yaml", "-o", "json").json
+    assert [each["Code"] for each in found["Errors"]] == ["PARSE_ERROR"]
+    assert mill.run("validate", "file://mill").out == "file://mill is valid\n"
+
+
+def test_many_bundles_are_validated_in_one_call(mill: Workspace) -> None:
+    mill.write({"b/pacto.yaml": WARNED, "c/pacto.yaml": MILL})
+    found = mill.run("validate", "mill", "b", "c", "-o", "json")
+    assert [(each["Path"], each["Valid"]) for each in found.json] == [("mill", True), ("b", False), ("c", True)]
+    assert found.code == 1
+    text = mill.run("validate", "mill", "b", "c")
+    assert text.out == "mill is valid\nb is invalid\nc is valid\n"
+    assert text.err.splitlines()[0] == "b:"
+    assert text.err.splitlines()[-1] == "validation failed with 1 error(s) in 1 of 3 bundles"
+    assert mill.run("validate", "mill", "c").code == 0
+
+
+def test_bundles_of_directories_and_registries_are_validated_together(mill: Workspace) -> None:
+    mill.push("a:1.0.0", {"pacto.yaml": MILL})
+    ref = f"oci://{mill.registry}/a"
+    found = mill.run("validate", "mill", ref, f"{ref}:2", "-o", "json").json
+    assert [each["Valid"] for each in found] == [True, True, False]
+    assert found[2]["Errors"][0]["Code"] == "PARSE_ERROR"
+    assert "artifact not found" in found[2]["Errors"][0]["Message"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("nothing",),
+        ("validate", "--nothing"),
+        ("--nothing", "validate"),
+        ("validate", "-o", "yaml"),
+        ("diff", "mill"),
+        ("push",),
+        ("pull", "mill"),
+        ("init",),
+        ("lock", "a", "b"),
+        ("--config", "none.yaml", "validate", "mill"),
+        ("validate", "mill", "--set", "x"),
+        ("explain", "mill", "-f", "none.yaml"),
+    ],
+    ids=lambda words: " ".join(words) or "nothing",
+)
+def test_every_failure_is_exit_code_1_with_a_message(mill: Workspace, arguments: tuple[str, ...]) -> None:
+    found = mill.run(*arguments)
+    if arguments:
+        assert (found.code, bool(found.err)) == (1, True)
+
+
+def test_the_help_of_every_command_has_an_example(bare: Workspace) -> None:
+    from homeostat.cli.contract import COMMANDS
+
+    for name in (name for members in COMMANDS.values() for name in members):
+        text = bare.run(name, "--help").out
+        assert "homeostat contract" in text.partition("Example")[2], name
+        assert "--output-format" in text
+
+
+def test_a_values_file_and_settings_change_what_is_packed(mill: Workspace) -> None:
+    mill.write({"v.yaml": "metadata: {tier: gold, since: '2026-01-01', on: 'yes'}\nservice: {version: 2.0.0}\n"})
+    assert mill.run("pack", "mill", "-f", "v.yaml", "--set", "service.version=3.0.0").out == (
+        "Packed mill@3.0.0 -> mill-3.0.0.tar.gz\n"
+    )
+    Path("got").mkdir()
+    with tarfile.open("mill-3.0.0.tar.gz") as tar:
+        tar.extractall("got", filter="data")
+    fields = json.loads(mill.run("explain", "got", "-o", "json").out)
+    assert fields["version"] == "3.0.0"
+    assert fields["metadata"] == {"tier": "gold", "since": "2026-01-01", "on": "yes"}
+
+
+def test_packing_twice_gives_the_same_bytes_and_not_the_first_archive(mill: Workspace) -> None:
+    assert mill.run("pack", "mill", "-o", "mill/out.tgz").code == 0
+    first = Path("mill/out.tgz").read_bytes()
+    Path("mill/docs/guide.md").touch()
+    assert mill.run("pack", "mill", "-o", "mill/out.tgz").code == 0
+    assert Path("mill/out.tgz").read_bytes() == first
+
+
+def test_an_ignored_file_that_the_contract_names_is_missing(bare: Workspace) -> None:
+    bare.write({"mill/pacto.yaml": WARNED, "mill/e.yaml": "x: 1\n", "mill/.pactoignore": "*.yaml\n"})
+    found = bare.run("pack", "mill")
+    assert found.code == 1
+    assert "FILE_NOT_FOUND" in found.err
+    assert not list(Path().glob("*.tar.gz"))
+
+
+def test_a_link_is_not_published(mill: Workspace) -> None:
+    Path("mill/docs/key").symlink_to("/etc/hostname")
+    for command in (("pack", "mill"), ("push", f"oci://{mill.registry}/x", "-p", "mill")):
+        found = mill.run(*command)
+        assert (found.code, "docs/key" in found.err) == (1, True)
+    assert mill.run("validate", "mill").code == 0
+
+
+def test_a_pushed_bundle_is_pulled_validated_compared_and_explained(mill: Workspace) -> None:
+    ref = f"oci://{mill.registry}/pub/mill"
+    pushed = mill.run("push", ref, "-p", "mill", "-o", "json").json
+    assert pushed == {**pushed, "Ref": f"{mill.registry}/pub/mill:1.1.0", "Name": "mill", "Version": "1.1.0"}
+    assert mill.run("validate", ref).out == f"{ref} is valid\n"
+    assert mill.run("explain", f"{ref}@{pushed['Digest']}").out.startswith("Service: mill@1.1.0")
+    assert mill.run("diff", ref, "mill").out == "Classification: NON_BREAKING\nNo changes detected.\n"
+    got = mill.run("pull", f"{ref}@{pushed['Digest']}", "-o", "a/b", "--output-format", "json").json
+    assert got == {
+        "Ref": f"{mill.registry}/pub/mill@{pushed['Digest']}",
+        "Output": "a/b",
+        "Name": "mill",
+        "Version": "1.1.0",
+    }
+    assert Path("a/b/docs/guide.md").read_text() == "# guide\n"
+
+
+def test_a_second_push_of_equal_files_has_the_same_digest(mill: Workspace) -> None:
+    ref = f"oci://{mill.registry}/twice"
+    digests = [mill.run("push", ref, "-p", "mill", "-f", "-o", "json").json["Digest"] for _ in range(2)]
+    assert digests[0] == digests[1]
+
+
+def test_push_enforces_policies_of_other_bundles_and_pack_warns(mill: Workspace) -> None:
+    rules = {"pacto.yaml": MILL.replace("mill", "rules"), "policy/schema.json": '{"required": ["metadata"]}'}
+    mill.push("rules:1.0.0", rules)
+    policies = f"policies: [{{name: house, ref: 'oci://{mill.registry}/rules'}}]\n"
+    mill.write({"mill/pacto.yaml": MILL + policies})
+    found = mill.run("push", f"oci://{mill.registry}/m", "-p", "mill")
+    assert (found.code, "POLICY_VIOLATION" in found.err) == (1, True)
+    packed = mill.run("pack", "mill")
+    assert (packed.code, "POLICY_REF_NOT_ENFORCED" in packed.err) == (0, True)
+    assert mill.run("push", f"oci://{mill.registry}/m", "-p", "mill", "--set", "metadata.a=b").code == 0
+
+
+def test_push_verifies_the_lock(mill: Workspace) -> None:
+    mill.push("weir:1.0.0", {"pacto.yaml": MILL.replace("mill", "weir")})
+    needs = f"dependencies: [{{name: weir, ref: 'oci://{mill.registry}/weir', compatibility: '*'}}]\n"
+    mill.write({"mill/pacto.yaml": MILL + needs})
+    assert mill.run("lock", "mill").code == 0
+    mill.push("weir:1.1.0", {"pacto.yaml": MILL.replace("mill", "weir").replace("1.1.0", "1.2.0")})
+    found = mill.run("push", f"oci://{mill.registry}/m", "-p", "mill")
+    assert (found.code, found.err.partition(":")[0]) == (1, "LOCK_DIGEST_MISMATCH")
+    locked = mill.run("lock", "mill", "--update", "-o", "json").json
+    assert locked == {**locked, "path": "mill/pacto.lock", "written": True, "dependencies": 1, "references": 0}
+    assert "upToDate" not in locked
+    assert mill.run("lock", "mill", "--check", "-o", "json").json["upToDate"] is True
+    assert mill.run("push", f"oci://{mill.registry}/m", "-p", "mill").code == 0
+    Path("empty").mkdir()
+    assert mill.run("validate", f"oci://{mill.registry}/m").code == 0
+
+
+def test_only_local_directories_are_locked_and_packed(bare: Workspace) -> None:
+    for command in ("lock", "pack"):
+        found = bare.run(command, "oci://127.0.0.1:1/a")
+        assert (found.code, "local directory" in found.err) == (1, True)
+
+
+def test_an_unreadable_lock_is_an_error_of_validation(bare: Workspace) -> None:
+    bare.write({"mill/pacto.yaml": MILL, "mill/pacto.lock/x": ""})
+    (error,) = bare.run("validate", "mill", "-o", "json").json["Errors"]
+    assert error["Code"] == "LOCK_ERROR"
+    assert bare.run("lock", "mill", "--check").err.startswith("LOCK_MISSING")
+
+
+def test_references_are_shown_on_request(bare: Workspace) -> None:
+    more = "dependencies: [{name: w, ref: ../weir, compatibility: '*'}]\nconfigurations: [{name: c, ref: 'oci://r.test/c:1'}]\n"
+    bare.write({"mill/pacto.yaml": MILL + more, "weir/pacto.yaml": MILL.replace("mill", "weir")})
+    assert bare.run("graph", "mill", "--with-references").out == "mill@1.1.0\n├─ weir@1.1.0 [local]\n└─ c:1 [ref]\n"
+    assert bare.run("graph", "mill", "--only-references").out == "mill@1.1.0\n└─ c:1 [ref]\n"
+
+
+def test_the_cache_serves_a_digest_when_the_registry_is_gone(bare: Workspace, tmp_path: Path) -> None:
+    with running_registry(tmp_path / "registry") as host:
+        bare.registry = host
+        digest = bare.push("a:1.0.0", {"pacto.yaml": MILL})
+        ref = f"oci://{host}/a@{digest}"
+        assert bare.run("validate", ref, XDG_CACHE_HOME=str(tmp_path / "cache")).code == 0
+    assert bare.run("validate", ref, XDG_CACHE_HOME=str(tmp_path / "cache")).code == 0
+    for careful in ({"PACTO_NO_CACHE": "1"}, {"XDG_CACHE_HOME": str(tmp_path / "other")}):
+        found = bare.run("validate", ref, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), **careful})
+        assert found.code == 1
+
+
+def test_login_stores_credentials_and_logout_removes_them(bare: Workspace, tmp_path: Path) -> None:
+    bare.write({"mill/pacto.yaml": MILL})
+    folder = tmp_path / "private"
+    with running_registry(folder, with_passwords(folder)) as host:
+        push = ("push", f"oci://{host}/a", "-p", "mill")
+        refused = bare.run(*push)
+        assert (refused.code, "credentials" in refused.err) == (1, True)
+        assert bare.run("login", host, "-u", USER, "-p", PASSWORD).out == f"Login succeeded for {host}\n"
+        config = bare.home / ".config/pacto/config.json"
+        assert stat.S_IMODE(config.stat().st_mode) == 0o600
+        assert PASSWORD not in config.read_text()
+        assert bare.run(*push).code == 0
+        assert bare.run("pull", f"oci://{host}/a", "-o", "got").code == 0
+        assert bare.run("logout", host).out == f"Logout succeeded for {host}\n"
+        assert bare.run("logout", host).out == f"No stored credentials for {host}\n"
+        assert bare.run("pull", f"oci://{host}/a", "-o", "got").code == 1
+        basic = {"PACTO_REGISTRY_USERNAME": USER, "PACTO_REGISTRY_PASSWORD": PASSWORD}
+        assert bare.run("pull", f"oci://{host}/a", "-o", "got", **basic).code == 0
+
+
+def test_login_reads_a_password_and_keeps_other_entries(bare: Workspace) -> None:
+    config = bare.home / "xdg/pacto/config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"auths": {"other.test": {"auth": "eA=="}}, "more": 1}')
+    own = {"XDG_CONFIG_HOME": str(bare.home / "xdg")}
+    assert bare.run("login", "r.test", "-u", "ann", "--password-stdin", stdin="s3cret\n", **own).code == 0
+    assert json.loads(config.read_text()) == {
+        "auths": {"other.test": {"auth": "eA=="}, "r.test": {"auth": "YW5uOnMzY3JldA=="}},
+        "more": 1,
+    }
+    assert bare.run("login", "r.test", **own).err == "--username is required\n"
+    config.write_text("hunter2")
+    found = bare.run("login", "r.test", "-u", "a", "-p", "b", **own)
+    assert (found.code, "hunter2" in found.err) == (1, False)
+
+
+async def test_a_token_server_is_asked(bare: Workspace, tmp_path: Path) -> None:
+    import asyncio
+
+    bare.write({"mill/pacto.yaml": MILL})
+    basic = {"PACTO_REGISTRY_USERNAME": USER, "PACTO_REGISTRY_PASSWORD": PASSWORD}
+    async with issuing_tokens() as tokens:
+        with running_registry(tmp_path / "r", tokens.auth(tmp_path / "r")) as host:
+            push = ("push", f"oci://{host}/a", "-p", "mill")
+            assert (await asyncio.to_thread(bare.shell, *push)).code == 1
+            assert (await asyncio.to_thread(bare.shell, *push, **basic)).code == 0
+            assert (await asyncio.to_thread(bare.shell, "validate", f"oci://{host}/a")).code == 0
+
+
+def test_init_writes_a_valid_bundle_below_a_directory(bare: Workspace) -> None:
+    assert bare.run("init", "a/windmill", "-o", "json").json == {"Dir": "a/windmill", "Path": "a/windmill/pacto.yaml"}
+    assert bare.run("validate", "a/windmill").code == 0
+    for name in ("Windmill", "a b", "-x", ".", ""):
+        assert bare.run("init", "--", name).code == 1
+    assert sorted(each.name for each in Path().iterdir()) == ["a"]
+
+
+def test_the_command_runs_in_a_shell(mill: Workspace) -> None:
+    assert mill.shell("validate", "mill").out == "mill is valid\n"
+    assert mill.shell("--no-cache", "push", f"oci://{mill.registry}/s/mill", "-p", "mill").code == 0
+    shutil.rmtree(mill.directory / "mill")
+    assert mill.shell("pull", f"oci://{mill.registry}/s/mill", "-v").out == "Pulled mill@1.1.0 -> mill/\n"
+    assert mill.shell("diff", "mill", "mill", "--new-set", "service.name=wheel").code == 1
