@@ -67,11 +67,9 @@ def without(left: FieldSet, right: FieldSet) -> FieldSet:
 def _subtract(left: FieldSet, right: FieldSet, rest_of: Callable[[FieldSet, FieldSet], FieldSet | None]) -> FieldSet:
     """`left` with each node that `right` has too replaced by `rest_of` both, or removed if that is None."""
     result: FieldSet | None = None
-    for key, theirs in right.items():
-        ours = left.get(key)
-        if ours is None:
-            continue
-        rest = rest_of(ours, theirs)
+    for key in left.keys() & right.keys():
+        ours = left[key]
+        rest = rest_of(ours, right[key])
         if rest is ours:
             continue
         if result is None:
