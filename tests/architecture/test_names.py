@@ -15,6 +15,7 @@ from homeostat.operators.catalog import OURS
 PACKAGE = Path(__file__).parents[2] / "homeostat"
 OWN = {
     "actions": ("operators/actions/", "web/actions/", "cli/resource/", "cli/type/", "cli/plan/", "sdk/plugins.py"),
+    "contracts": ("operators/contracts/", "cli/contract/", "web/contracts/", "web/documentation/"),
     "policy": ("operators/policy/", "cli/policy/", "web/admission/"),
 }
 # One page for people shows both, and the permissions of the face that it belongs to say so.

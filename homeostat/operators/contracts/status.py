@@ -220,6 +220,7 @@ class ReadinessView(Part, frozen=True, kw_only=True):
     expires: str = ""
     expired: bool | None = None
     days_remaining: int | None = None
+    passing_until: Annotated[str, doc("The last day on which the gate is met, if nothing is renewed.")] = ""
     current_count: int | None = None
     expired_count: int | None = None
     invalid_count: int | None = None

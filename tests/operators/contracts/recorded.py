@@ -24,6 +24,10 @@ def recorded(name: str, registry: str = REGISTRY) -> Any:
     return json.loads((_GOLDEN / f"{name}.json").read_text().replace("@REGISTRY@", registry))
 
 
+def recorded_as_is(name: str) -> Any:
+    return json.loads((_GOLDEN / f"{name}.json").read_text())
+
+
 def files_of(texts: Mapping[str, str] | None) -> dict[str, bytes]:
     return {path: text.encode() for path, text in (texts or {}).items()}
 

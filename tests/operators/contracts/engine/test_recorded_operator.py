@@ -14,7 +14,7 @@ from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Failure, Loaded, Observed, evaluate
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
-from homeostat.operators.contracts.engine.checks.series import samples
+from homeostat.operators.contracts.engine.checks.series import figures, samples
 from homeostat.operators.contracts.engine.checks.snapshot import observe
 from homeostat.operators.contracts.engine.document.parse import ParseError, parse_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE
@@ -115,7 +115,7 @@ def _check(world: _World, expected: dict[str, Any]) -> None:
             continue
         found, data = world.evaluate(pacto)
         _check_pacto(name, pacto, found, data, expected)
-        for each in samples(found, name=name, namespace=world.namespace):
+        for each in samples(figures(found), name=name, namespace=world.namespace):
             labels = ",".join(f"{key}={value}" for key, value in sorted(each.labels.items()) if key != "namespace")
             metrics[f"{each.metric}{{{labels}}}"] = each.value
     for series, value in expected["metrics"].items():

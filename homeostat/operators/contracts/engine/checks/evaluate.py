@@ -95,14 +95,18 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         return (first, *_readiness_conditions(self.readiness), *others)
 
 
-def evaluate(
-    source: Loaded | Failure,
-    *,
-    today: date,
-    observed: Observed | None = None,
-    overrides: Values | None = None,
-) -> Evaluation:
-    """Evaluate a contract; `observed` is None if it has no target."""
+class Prepared(msgspec.Struct, frozen=True):
+    """A contract with its overrides, validated: all that does not depend on the day and on what runs."""
+
+    findings: Findings
+    contract: Contract | None = None
+    """None if no contract was loaded; set for an invalid contract."""
+    fields: JsonObject = {}
+    """The fields of `status` that show the contract; empty for an invalid contract."""
+
+
+def prepare(source: Loaded | Failure, overrides: Values | None = None) -> Prepared:
+    """Validate a contract. Bundles may have large files: cache the result."""
     if isinstance(source, Failure):
         return _failed(source)
     try:
@@ -111,10 +115,28 @@ def evaluate(
         return _failed(Failure(str(error), "spec.overrides"), source.parsed.contract)
     findings = _validate(source, contract)
     if not findings.is_valid:
-        return _invalid(findings, contract)
+        return Prepared(findings, contract)
     keys = {name: list(values) for name, values in (overrides or {}).items()}
-    fields = {"validation": validation_fields(findings)}
-    fields |= contract_fields(contract, source.files, resolved_ref=source.resolved_ref, overridden=keys)
+    fields = contract_fields(contract, source.files, resolved_ref=source.resolved_ref, overridden=keys)
+    return Prepared(findings, contract, {"validation": validation_fields(findings)} | fields)
+
+
+def evaluate(
+    source: Loaded | Failure,
+    *,
+    today: date,
+    observed: Observed | None = None,
+    overrides: Values | None = None,
+) -> Evaluation:
+    """Evaluate a contract; `observed` is None if it has no target."""
+    return evaluate_prepared(prepare(source, overrides), today=today, observed=observed)
+
+
+def evaluate_prepared(prepared: Prepared, *, today: date, observed: Observed | None = None) -> Evaluation:
+    contract = prepared.contract
+    if contract is None or not prepared.findings.is_valid:
+        return _invalid(prepared.findings, contract)
+    fields = dict(prepared.fields)
     readiness = assess(contract, today)
     if readiness is not None:
         fields["readiness"] = readiness_status(readiness)
@@ -148,10 +170,10 @@ def _validate(source: Loaded, contract: Contract) -> Findings:
     return findings
 
 
-def _failed(failure: Failure, contract: Contract | None = None) -> Evaluation:
+def _failed(failure: Failure, contract: Contract | None = None) -> Prepared:
     findings = Findings()
     findings.error("", failure.path, failure.message)
-    return _invalid(findings, contract)
+    return Prepared(findings, contract)
 
 
 def _invalid(findings: Findings, contract: Contract | None) -> Evaluation:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
-from homeostat.operators.contracts.engine.checks.verdict import STATUSES, Severity
+from homeostat.operators.contracts.engine.checks.verdict import STATUSES, ContractStatus, Severity
 from homeostat.operators.contracts.engine.readiness import (
     BELOW_MIN_SCORE,
     EXPIRED,
@@ -39,35 +39,71 @@ class Sample(msgspec.Struct, frozen=True):
     value: float
 
 
-def samples(evaluation: Evaluation, *, name: str, namespace: str) -> list[Sample]:
+class ReadinessFigures(msgspec.Struct, frozen=True, gc=False):
+    score: int
+    is_passing: bool
+    reasons: tuple[tuple[str, bool], ...]
+    counts: tuple[tuple[str, int], ...]
+
+
+class Figures(msgspec.Struct, frozen=True, gc=False):
+    """The part of an evaluation that metrics show: small, because one is kept for each Pacto."""
+
+    status: ContractStatus
+    service: str | None
+    """None if no contract was loaded."""
+    results: tuple[tuple[str, Severity, bool], ...] = ()
+    """Check, severity, and whether it passed; without those that are pending."""
+    readiness: ReadinessFigures | None = None
+
+
+def figures(evaluation: Evaluation) -> Figures:
+    results = ((each.check, each.severity, not each.is_failed) for each in evaluation.verdicts)
+    known = {each.check for each in evaluation.verdicts if each.status != "Unknown"}
+    return Figures(
+        evaluation.status,
+        None if evaluation.contract is None else evaluation.contract.service.name,
+        tuple(each for each in results if each[0] in known),
+        None if evaluation.readiness is None else _readiness_figures(evaluation.readiness),
+    )
+
+
+def _readiness_figures(readiness: Assessment) -> ReadinessFigures:
+    reasons = (SATISFIED, BELOW_MIN_SCORE, EXPIRED if readiness.is_dated else INVALID)
+    return ReadinessFigures(
+        readiness.score,
+        readiness.is_passing,
+        tuple((reason, readiness.reason == reason) for reason in reasons),
+        tuple((status, readiness.count(status)) for status in statuses(readiness)),
+    )
+
+
+def samples(shown: Figures, *, name: str, namespace: str) -> list[Sample]:
     """Return all samples; `name` is the name of the Pacto object."""
     own = {"name": name, "namespace": namespace}
-    found = [Sample(CONTRACT_STATUS, {**own, "status": each}, float(each == evaluation.status)) for each in STATUSES]
-    if evaluation.contract is not None:
-        found += _service_samples(evaluation, {"service": evaluation.contract.service.name, "namespace": namespace})
-    if evaluation.readiness is not None:
-        found += _readiness_samples(evaluation.readiness, own)
+    found = [Sample(CONTRACT_STATUS, {**own, "status": each}, float(each == shown.status)) for each in STATUSES]
+    if shown.service is not None:
+        found += _service_samples(shown, {"service": shown.service, "namespace": namespace})
+    if shown.readiness is not None:
+        found += _readiness_samples(shown.readiness, own)
     return found
 
 
-def _service_samples(evaluation: Evaluation, labels: Mapping[str, str]) -> Iterator[Sample]:
-    known = [each for each in evaluation.verdicts if each.status != "Unknown"]
-
+def _service_samples(shown: Figures, labels: Mapping[str, str]) -> Iterator[Sample]:
     def failed(severity: Severity) -> float:
-        return float(sum(each.is_failed and each.severity == severity for each in known))
+        return float(sum(not passed and each == severity for _, each, passed in shown.results))
 
-    yield Sample(COMPLIANCE, labels, float(not any(each.is_failed for each in known)))
+    yield Sample(COMPLIANCE, labels, float(all(passed for _, _, passed in shown.results)))
     yield Sample(ERRORS, labels, failed("error"))
     yield Sample(WARNINGS, labels, failed("warning"))
-    for each in known:
-        yield Sample(RESULT, {**labels, "check": each.check}, float(not each.is_failed))
+    for check, _, passed in shown.results:
+        yield Sample(RESULT, {**labels, "check": check}, float(passed))
 
 
-def _readiness_samples(readiness: Assessment, labels: Mapping[str, str]) -> Iterator[Sample]:
+def _readiness_samples(readiness: ReadinessFigures, labels: Mapping[str, str]) -> Iterator[Sample]:
     yield Sample(READINESS_SCORE, labels, float(readiness.score))
     yield Sample(READINESS_GATE, labels, float(readiness.is_passing))
-    reasons = (SATISFIED, BELOW_MIN_SCORE, EXPIRED if readiness.is_dated else INVALID)
-    for reason in reasons:
-        yield Sample(READINESS_STATUS, {**labels, "status": reason}, float(readiness.reason == reason))
-    for status in statuses(readiness):
-        yield Sample(READINESS_CHECKS, {**labels, "status": status}, float(readiness.count(status)))
+    for reason, is_current in readiness.reasons:
+        yield Sample(READINESS_STATUS, {**labels, "status": reason}, float(is_current))
+    for status, count in readiness.counts:
+        yield Sample(READINESS_CHECKS, {**labels, "status": status}, float(count))

@@ -99,7 +99,7 @@ def _map(value: Json) -> JsonObject:
 
 
 def _list(value: Json) -> list[JsonObject]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list | tuple) else []
 
 
 def _text(value: Json) -> str:

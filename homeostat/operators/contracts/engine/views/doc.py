@@ -53,10 +53,7 @@ def render_doc(bundle: Bundle, graph: Graph, today: date) -> str:
     parts += [f"- [{title}](#{title.lower()})" for title in shown]
     for title, lines in shown.items():
         parts += ["", f"## {title}", "", *lines]
-    text = "\n".join(parts)
-    while "\n\n\n" in text:
-        text = text.replace("\n\n\n", "\n\n")
-    return f"{text.rstrip()}\n"
+    return "\n".join(parts) + "\n"
 
 
 def summary_sentence(contract: Contract) -> str:

@@ -1,1 +1,0 @@
-"""Many contracts together: those that run in a cluster, or those of a directory."""

@@ -1,1 +1,0 @@
-"""Files that plugins generate from a contract."""

@@ -1,1 +1,0 @@
-"""The objects that a contract is checked against: in manifests, or in a live cluster."""

@@ -1,0 +1,138 @@
+"""The Prometheus alerts of the original and the Grafana panels, for the deployment to a cluster.
+
+Several replicas report the same status, so expressions take the maximum of a series. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from homeostat.runtime.deployment import Alert, Panel
+
+_SERVICE: Final = ("namespace", "service")
+_PACTO: Final = ("namespace", "name")
+_DESCRIBE: Final = "Read its conditions: kubectl describe pacto {{ $labels.name }} -n {{ $labels.namespace }}"
+_FIND: Final = (
+    "Find its Pacto by the service name and read its conditions: kubectl get pactos -n {{ $labels.namespace }} -o wide"
+)
+_NAMED: Final = "{{ $labels.namespace }}/{{ $labels.service }}"
+
+
+def _max(metric: str, *labels: str) -> str:
+    return f"max by ({', '.join(labels)}) ({metric})" if labels else f"max({metric})"
+
+
+def _counted(condition: str) -> str:
+    """The number of series, 0 if there is none."""
+    return f"(count({condition}) or vector(0))"
+
+
+def _failing(name: str, check: str, told: str, severity: Literal["critical", "warning"]) -> Alert:
+    series = f'pacto_contract_validation_result{{check="{check}"}}'
+    return Alert(
+        name=name,
+        expression=f"min by ({', '.join(_SERVICE)}) ({series}) == 0",
+        summary=f"{_NAMED}: {told}",
+        advice=_FIND,
+        lasting="5m" if severity == "critical" else "10m",
+        severity=severity,
+    )
+
+
+_BOUND: Final = 'pacto_contract_status{status=~"Compliant|Warning|NonCompliant|Unknown"} == 1'
+_COMPLIANT: Final = 'pacto_contract_status{status="Compliant"} == 1'
+_SHARE: Final = f"{_counted(_max(_COMPLIANT, *_PACTO))} / count({_max(_BOUND, *_PACTO)})"
+
+ALERTS: Final = (
+    Alert(
+        name="PactoContractNonCompliant",
+        expression=_max('pacto_contract_status{status="NonCompliant"} == 1', *_PACTO),
+        summary="{{ $labels.namespace }}/{{ $labels.name }} does not comply with its contract",
+        advice=_DESCRIBE,
+        lasting="5m",
+        severity="critical",
+    ),
+    Alert(
+        name="PactoContractValidationErrors",
+        expression=f"{_max('pacto_contract_validation_errors', *_SERVICE)} > 0",
+        summary=f"{_NAMED}: {{{{ $value }}}} checks of severity error fail",
+        advice=_FIND,
+        lasting="5m",
+        severity="critical",
+    ),
+    _failing("PactoWorkloadTypeMismatch", "WorkloadTypeMatch", "the workload has another type", "critical"),
+    _failing("PactoStateModelMismatch", "StateModelMatch", "its storage does not match the contract", "critical"),
+    _failing("PactoImageMismatch", "ImageMatch", "it runs another image than the contract declares", "critical"),
+    Alert(
+        name="PactoContractValidationWarnings",
+        expression=f"{_max('pacto_contract_validation_warnings', *_SERVICE)} > 0",
+        summary=f"{_NAMED}: {{{{ $value }}}} checks of severity warning fail",
+        advice=_FIND,
+        lasting="10m",
+    ),
+    _failing("PactoUpgradeStrategyDrift", "UpgradeStrategyMatch", "it has another upgrade strategy", "warning"),
+    _failing("PactoGracefulShutdownDrift", "GracefulShutdownMatch", "it has another grace period", "warning"),
+    _failing("PactoHealthTimingDrift", "HealthTimingMatch", "its probe has another initial delay", "warning"),
+    Alert(
+        name="PactoFleetComplianceDropped",
+        expression=f"{_SHARE} < 0.9",
+        summary="Only {{ $value | humanizePercentage }} of the bound contracts are compliant",
+        advice="List the others: kubectl get pactos -A",
+        lasting="15m",
+    ),
+    Alert(
+        name="PactoFleetHighErrorRate",
+        expression=f"sum({_max('pacto_contract_validation_errors', *_SERVICE)}) > 5",
+        summary="{{ $value }} checks of severity error fail in all contracts together",
+        advice="List the contracts: kubectl get pactos -A",
+        lasting="15m",
+    ),
+    Alert(
+        name="PactoReadinessExpires",
+        expression=f"{_max('pacto_readiness_gate_expiry_timestamp_seconds', *_PACTO)} - time() < 7 * 86400",
+        summary="Readiness of {{ $labels.namespace }}/{{ $labels.name }} expires in {{ $value | humanizeDuration }}",
+        advice="Renew the checks that expire: kubectl describe pacto {{ $labels.name }} -n {{ $labels.namespace }}",
+        lasting="15m",
+    ),
+)
+
+_OF_PACTO: Final = "{{namespace}}/{{name}}"
+_OF_SERVICE: Final = "{{namespace}}/{{service}}"
+PANELS: Final[dict[str, tuple[Panel, ...]]] = {
+    "Contracts": (
+        Panel("Compliant share", _SHARE, unit="percentunit", is_stat=True),
+        Panel("Bound contracts", f"{_counted(_max(_BOUND, *_PACTO))}", is_stat=True),
+        Panel(
+            "NonCompliant",
+            _counted(_max('pacto_contract_status{status="NonCompliant"} == 1', *_PACTO)),
+            is_stat=True,
+        ),
+        Panel("Warning", _counted(_max('pacto_contract_status{status="Warning"} == 1', *_PACTO)), is_stat=True),
+        Panel("Unknown", _counted(_max('pacto_contract_status{status="Unknown"} == 1', *_PACTO)), is_stat=True),
+        Panel(
+            "Contracts by status",
+            f"sum by (status) ({_max('pacto_contract_status', *_PACTO, 'status')})",
+            "{{status}}",
+        ),
+    ),
+    "Checks": (
+        Panel("Failed checks of severity error", _max("pacto_contract_validation_errors", *_SERVICE), _OF_SERVICE),
+        Panel("Failed checks of severity warning", _max("pacto_contract_validation_warnings", *_SERVICE), _OF_SERVICE),
+        Panel(
+            "Services that fail each check",
+            "sum by (check) (1 - min by (namespace, service, check) (pacto_contract_validation_result))",
+            "{{check}}",
+        ),
+        Panel("Endpoint probes", "sum(rate(pacto_endpoint_probes_total[5m]))", "probes", "ops"),
+    ),
+    "Readiness": (
+        Panel("Score", _max("pacto_readiness_score", *_PACTO), _OF_PACTO),
+        Panel("Gates that are unmet", "sum(1 - min by (namespace, name) (pacto_readiness_gate))", is_stat=True),
+        Panel(
+            "Time until the gate drops",
+            f"{_max('pacto_readiness_gate_expiry_timestamp_seconds', *_PACTO)} - time()",
+            _OF_PACTO,
+            "s",
+        ),
+    ),
+}

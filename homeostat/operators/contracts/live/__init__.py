@@ -1,0 +1,1 @@
+"""What runs in the cluster, and the Secrets of registries: read from caches."""

@@ -1,0 +1,1 @@
+"""Contracts from registries and from inline text, loaded outside of reconciliations."""

@@ -1,0 +1,39 @@
+"""Access to registries: one client for all, and what was pulled on disk.
+
+The credentials of the process (`PACTO_REGISTRY_*`) count where a Pacto has no pull secret. A pinned digest is read from
+the disk only after the registry has answered with the credential of the Pacto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from homeostat.edge.proxies import read_proxies
+from homeostat.external.oci.auth import Keychain
+from homeostat.external.oci.registry import Registry
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.settings import RestSettings
+from homeostat.operators.contracts.sources.cache import BlobCache
+from homeostat.operators.contracts.sources.keychain import Chain, environment_keychain
+from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
+
+
+class Registries:
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+        self._client = RestClient(RestSettings(proxies=read_proxies(environment)))
+        self._process = environment_keychain(environment)
+        self._cache = BlobCache(directory / "bundles")
+        self._shared = Registry(self._client, keychain=self._process, limits=LIMITS)
+
+    async def __aenter__(self) -> Registries:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.close()
+
+    def source(self, keychain: Keychain | None) -> RegistrySource:
+        if keychain is None:
+            return RegistrySource(self._shared, self._cache, checks_access=True)
+        registry = Registry(self._client, keychain=Chain((keychain, self._process)), limits=LIMITS)
+        return RegistrySource(registry, self._cache, checks_access=True)

@@ -1,0 +1,149 @@
+"""Observes the world of a Pacto: its contract, what runs, and its revisions. It waits for nothing but caches.
+
+Registries and endpoints are asked in the background (`loading/`, `probes/`); a reconciliation uses what they last
+answered, and the Pacto is enqueued when that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.decision import Wait
+from homeostat.operators.contracts.api import REQUESTED, Pacto, PactoRevision
+from homeostat.operators.contracts.engine.checks.endpoint import Outcome, plan_probes
+from homeostat.operators.contracts.engine.checks.evaluate import Failure, Observed, Prepared
+from homeostat.operators.contracts.engine.checks.resources import Target
+from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
+from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
+from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
+from homeostat.operators.contracts.live.targets import Targets
+from homeostat.operators.contracts.loading.content import Content, Version
+from homeostat.operators.contracts.loading.loader import Load, Loader
+from homeostat.operators.contracts.loading.preparation import Preparations, overrides_of
+from homeostat.operators.contracts.probes.prober import Prober
+from homeostat.operators.contracts.settings import Settings
+from homeostat.operators.contracts.world import World
+from homeostat.runtime.cache.cache import Cache
+
+BY_PACTO: Final = "contracts-by-pacto"
+_RETRY: Final = timedelta(seconds=10)
+_UNSEEN_RETRY_S: Final = 5.0
+
+
+class _Source(msgspec.Struct, frozen=True):
+    prepared: Prepared
+    version: Version | None = None
+    versions: tuple[Version, ...] = ()
+    due_in_s: float | None = None
+    has_secret: bool = True
+
+
+class Observer:
+    def __init__(
+        self,
+        targets: Targets,
+        loader: Loader,
+        prober: Prober,
+        *,
+        secrets: PullSecrets,
+        revisions: Cache[PactoRevision],
+        settings: Settings,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._targets, self._loader, self._prober = targets, loader, prober
+        self._secrets, self._revisions, self._settings, self._now = secrets, revisions, settings, now
+        self._preparations = Preparations()
+        self._requests: dict[tuple[str, str], str] = {}
+
+    async def observe(self, pacto: Pacto) -> World:
+        source = await self._source(pacto)
+        observed, due_in_s = await self._observed(pacto, source.prepared)
+        dues = [each for each in (source.due_in_s, due_in_s) if each is not None]
+        return World(
+            now=self._now(),
+            prepared=source.prepared,
+            version=source.version,
+            versions=source.versions,
+            observed=observed,
+            revisions=self._held(pacto),
+            has_secret=source.has_secret,
+            due_in_s=min(dues, default=None),
+            settings=self._settings,
+        )
+
+    def forget(self, namespace: str, name: str) -> None:
+        self._requests.pop((namespace, name), None)
+        self._prober.forget((namespace, name))
+
+    async def _source(self, pacto: Pacto) -> _Source:
+        ref, overridden = pacto.spec.contract_ref, overrides_of(pacto.spec)
+        if ref.inline:
+            found = await self._preparations.inline(ref.inline, overridden)
+            return _Source(found.prepared, found.version)
+        credential = await self._credential(pacto)
+        if isinstance(credential, Failure):
+            found = await self._preparations.bundle(Content(credential), overridden)
+            return _Source(found.prepared, has_secret=False)
+        load = await self._load(pacto, credential)
+        found = await self._preparations.bundle(load.content, overridden)
+        return _Source(found.prepared, found.version, load.versions, load.due_in_s)
+
+    async def _credential(self, pacto: Pacto) -> Credential | Failure | None:
+        name = pacto.spec.contract_ref.pull_secret_ref
+        return await self._secrets.read(pacto.metadata.namespace, name) if name else None
+
+    async def _load(self, pacto: Pacto, credential: Credential | None) -> Load:
+        if not pacto.oci:
+            return Load(Content(Failure("the contract has no source; set spec.contractRef.oci or inline")))
+        self._refresh_if_requested(pacto)
+        load = await self._loader.load(pacto.oci, credential, pacto.spec.check_interval_seconds)
+        if load is None:
+            raise Wait("LoadingContract", _RETRY, message=f"Loading the contract from {pacto.oci}")
+        return load
+
+    def _refresh_if_requested(self, pacto: Pacto) -> None:
+        """A new value of the annotation asks the registry at once. The first that is seen may be an old one."""
+        key, value = (pacto.metadata.namespace, pacto.metadata.name), pacto.metadata.annotations.get(REQUESTED, "")
+        before = self._requests.get(key)
+        self._requests[key] = value
+        if before is not None and before != value:
+            self._loader.refresh(parse_parts(registry_reference(pacto.oci)).name)
+
+    async def _observed(self, pacto: Pacto, prepared: Prepared) -> tuple[Observed | None, float | None]:
+        """What runs, and when to observe it again although nothing changes; None for an invalid contract."""
+        target, namespace = pacto.target, pacto.metadata.namespace
+        owner = (namespace, pacto.metadata.name)
+        if target is None or not prepared.findings.is_valid:
+            self._prober.forget(owner)
+            return None, None
+        snapshot = await self._targets.snapshot(target, namespace)
+        if isinstance(snapshot, Failure):
+            return Observed(target=target, namespace=namespace, snapshot=snapshot), _UNSEEN_RETRY_S
+        outcomes = self._outcomes(pacto, prepared, target, snapshot)
+        observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes)
+        return observed, self._prober.due_in_s(owner, pacto.spec.check_interval_seconds)
+
+    def _outcomes(self, pacto: Pacto, prepared: Prepared, target: Target, snapshot: Snapshot) -> dict[str, Outcome]:
+        namespace = pacto.metadata.namespace
+        urls: tuple[str, ...] = ()
+        if prepared.contract is not None and target.service and snapshot.has_service:
+            probes = plan_probes(prepared.contract, target.service, namespace).probes
+            urls = tuple(dict.fromkeys(each.url for each in probes))
+        owner = (namespace, pacto.metadata.name)
+        generation, interval_s = pacto.metadata.generation, pacto.spec.check_interval_seconds
+        return self._prober.outcomes(owner, generation, urls, max_age_s=interval_s)
+
+    def _held(self, pacto: Pacto) -> tuple[PactoRevision, ...]:
+        """The revisions of this Pacto, and not those of a former one of the same name, which are being deleted."""
+        found = self._revisions.indexed(BY_PACTO, (pacto.metadata.namespace, pacto.metadata.name))
+        uid = pacto.metadata.uid
+        owned = [
+            each
+            for each in found
+            if not each.metadata.owner_references or any(o.uid == uid for o in each.metadata.owner_references)
+        ]
+        return tuple(sorted(owned, key=lambda each: each.metadata.name))

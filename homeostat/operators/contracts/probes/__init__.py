@@ -1,0 +1,1 @@
+"""Requests to the endpoints that contracts declare, outside of reconciliations."""

@@ -1,0 +1,1 @@
+"""PactoRevisions: which to create, and which to delete."""

@@ -1,1 +1,0 @@
-"""Push events of forges, one module a forge."""

@@ -1,1 +1,0 @@
-"""Notifications of registries, one module a sender."""
