@@ -29,19 +29,19 @@ version: 0.1
 log: {{level: error}}
 storage: {{filesystem: {{rootdirectory: {folder}/data}}, delete: {{enabled: true}}}}
 http: {{addr: "127.0.0.1:{port}"}}
-{auth}
+{more}
 """
 
 
 @contextmanager
-def running_registry(folder: Path, auth: str = "") -> Iterator[str]:
-    """Its host and port."""
+def running_registry(folder: Path, more: str = "") -> Iterator[str]:
+    """Its host and port. `more` is added to its configuration: see `with_passwords`, `notifying`."""
     program = find_program("docker-registry")
     folder.mkdir(parents=True, exist_ok=True)
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port: int = held.getsockname()[1]
-    (folder / "config.yml").write_text(_CONFIG.format(folder=folder, port=port, auth=auth))
+    (folder / "config.yml").write_text(_CONFIG.format(folder=folder, port=port, more=more))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [str(program), "serve", str(folder / "config.yml")], env=library_path(), stdout=log, stderr=log
@@ -69,6 +69,15 @@ def with_passwords(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "htpasswd").write_text(f"{USER}:{_HASH}\n")
     return f"auth: {{htpasswd: {{realm: test, path: {folder}/htpasswd}}}}"
+
+
+def notifying(url: str, **headers: str) -> str:
+    """It sends an event of each push, soon and again until it is accepted."""
+    sent = ", ".join(f"{name}: ['{value}']" for name, value in headers.items())
+    return (
+        f"notifications: {{endpoints: [{{name: test, url: '{url}', headers: {{{sent}}}, "
+        "timeout: 5s, threshold: 1, backoff: 200ms}]}"
+    )
 
 
 @dataclass

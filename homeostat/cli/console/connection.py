@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -21,6 +21,8 @@ from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import UnreachableError, open_transport
 from homeostat.objects.errors import ApiError, UnauthorizedError
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -32,39 +34,49 @@ class Connection:
 def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Make a command of a coroutine: add the options that choose a server, and pass the connection to it."""
 
-    @click.option(
-        "-n",
-        "--namespace",
-        default="",
-        metavar="NS",
-        shell_complete=complete_namespaces,
-        help="Namespace.  [default: the context's]",
-    )
-    @click.option(
-        "--context",
-        default="",
-        shell_complete=complete_contexts,
-        help="Context of the kubeconfig.  [default: its current one]",
-    )
-    @click.option(
-        "--kubeconfig",
-        default="",
-        metavar="FILE",
-        shell_complete=complete_files,
-        help="Kubeconfig.  [default: $KUBECONFIG, the data directory's, ~/.kube/config]",
-    )
+    @connection_options
     @wraps(function)
     def command(*, namespace: str, context: str, kubeconfig: str, **arguments: Any) -> None:
         async def run() -> None:
-            endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
-            async with open_transport(endpoint, on_warning=print_warning) as transport:
-                connection = Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
+            async with open_connection(kubeconfig, context=context, namespace=namespace) as connection:
                 await function(connection, **arguments)
 
         with reporting_errors():
             asyncio.run(run())
 
     return command
+
+
+def connection_options(function: F) -> F:
+    """The options that choose a server, for a command that may do without one."""
+    function = click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        shell_complete=complete_files,
+        help="Kubeconfig.  [default: $KUBECONFIG, the data directory's, ~/.kube/config]",
+    )(function)
+    function = click.option(
+        "--context",
+        default="",
+        shell_complete=complete_contexts,
+        help="Context of the kubeconfig.  [default: its current one]",
+    )(function)
+    return click.option(
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NS",
+        shell_complete=complete_namespaces,
+        help="Namespace.  [default: the context's]",
+    )(function)
+
+
+@asynccontextmanager
+async def open_connection(kubeconfig: str, *, context: str, namespace: str) -> AsyncIterator[Connection]:
+    endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
+    async with open_transport(endpoint, on_warning=print_warning) as transport:
+        yield Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Sub-commands are imported only when used.
 
 Commands, options, output and exit codes are those of the original tool, so that a script only changes its first word.
-Every failure is exit code 1, wrong usage included.
+Every failure is exit code 1, wrong usage included; commands that the original does not have say their own.
 """
 
 from __future__ import annotations
@@ -24,10 +24,20 @@ COMMANDS: Final = {
         "validate": "Validate bundles.",
         "explain": "Summarize a contract.",
     },
+    "Check": {
+        "check": "Check manifests or a live workload against a contract.",
+        "can-deploy": "Check a version against the versions that run.",
+        "impact": "List the services that a change affects.",
+    },
     "Compare": {
         "diff": "Compare two contracts and classify the changes.",
         "graph": "Show the dependencies of a contract.",
         "lock": "Record what references resolve to, or check it.",
+    },
+    "Use": {
+        "doc": "Print, write or serve the documentation of a contract.",
+        "generate": "Generate files from a contract with a plugin.",
+        "version": "Print the version.",
     },
     "Publish": {
         "pack": "Write a bundle to a file.",
@@ -37,8 +47,9 @@ COMMANDS: Final = {
         "logout": "Remove the credentials of a registry.",
     },
 }
+_WITH_EXIT_CODES: Final = ("check", "can-deploy", "impact")
+"""Commands that the original does not have. Their exit code 1 is a verdict, so wrong usage is 2."""
 _INSTEAD: Final = {
-    "version": "use: homeostat version",
     "update": "update the package that installed homeostat, such as with pip",
     "dashboard": "use: homeostat up --operators contracts",
 }
@@ -67,6 +78,8 @@ def _failing() -> Iterator[None]:
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.UsageError as error:
+        if error.ctx is not None and error.ctx.info_name in _WITH_EXIT_CODES:
+            raise
         print_error(usage_text(error))
         raise click.exceptions.Exit(1) from error
 

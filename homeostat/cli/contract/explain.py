@@ -9,7 +9,7 @@ import click
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.views.explain import explain_fields, explain_text
 
@@ -17,6 +17,7 @@ from homeostat.operators.contracts.engine.views.explain import explain_fields, e
 @click.command(short_help="Summarize a contract.")
 @click.argument("ref", metavar="[BUNDLE]", default=".")
 @override_options()
+@verify_option
 def command(ref: str, values: tuple[str, ...], settings: tuple[str, ...]) -> None:
     """Print what a contract declares: runtime, interfaces, dependencies, scaling and readiness.
 

@@ -7,7 +7,7 @@ import click
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.graph.graph import Graph, References
 from homeostat.operators.contracts.engine.graph.render import render_graph
 from homeostat.operators.contracts.engine.validate import Overrides
@@ -18,6 +18,7 @@ from homeostat.operators.contracts.engine.validate import Overrides
 @click.option("--with-references", is_flag=True, help="Show configurations and policies of other bundles, too.")
 @click.option("--only-references", is_flag=True, help="Show only those.")
 @override_options()
+@verify_option
 def command(
     ref: str, with_references: bool, only_references: bool, values: tuple[str, ...], settings: tuple[str, ...]
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from homeostat.cli.contract.init import is_service_name
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import is_oci
@@ -20,6 +20,7 @@ from homeostat.operators.contracts.sources.errors import InvalidRefError
 @click.command(short_help="Fetch a bundle from a registry.")
 @click.argument("ref", metavar="REF")
 @click.option("-o", "--output", metavar="DIRECTORY", help="The directory to write to.  [default: the service's name]")
+@verify_option
 def command(ref: str, output: str | None) -> None:
     """Fetch the bundle REF, such as oci://registry.example.org/contracts/billing, and write its files to a directory.
 
@@ -30,6 +31,7 @@ def command(ref: str, output: str | None) -> None:
     Examples:
       homeostat contract pull oci://registry.example.org/contracts/billing
       homeostat contract pull oci://registry.example.org/contracts/billing:1.2.0 -o vendor/billing
+      homeostat contract pull oci://registry.example.org/contracts/billing --verify-key cosign.pub
     """
     chosen = current_settings()
     found, bundle = run(_pull(chosen, ref))

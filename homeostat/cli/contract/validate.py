@@ -17,7 +17,7 @@ import msgspec
 from homeostat.cli.contract.session.loaded import Loaded, load_local, lock_path
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import finding_fields, print_findings, print_problem, print_result
-from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.finding import Findings, failed
 from homeostat.operators.contracts.engine.reference import is_oci
@@ -40,6 +40,7 @@ class _Task(msgspec.Struct, frozen=True):
 @click.argument("refs", metavar="[BUNDLE]...", nargs=-1)
 @click.option("--readiness", "is_gated", is_flag=True, help="Fail if the readiness score is below its minimum.")
 @override_options()
+@verify_option
 def command(refs: tuple[str, ...], is_gated: bool, values: tuple[str, ...], settings: tuple[str, ...]) -> None:
     """Validate contracts: structure, rules between fields, files, policies and, if there is one, the lock.
 
@@ -52,6 +53,7 @@ def command(refs: tuple[str, ...], is_gated: bool, values: tuple[str, ...], sett
       homeostat contract validate billing
       homeostat contract validate oci://registry.example.org/contracts/billing -o json
       homeostat contract validate services/*/
+      homeostat contract validate oci://registry.example.org/contracts/billing --verify-key cosign.pub
       homeostat contract validate billing --readiness --set service.version=1.3.0
     """
     chosen = current_settings()

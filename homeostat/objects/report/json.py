@@ -9,13 +9,21 @@ from homeostat.objects.report.report import Entry, Report, Summary, Terms
 
 
 def render(report: Report) -> bytes:
+    return print_json(report_fields(report))
+
+
+def report_fields(report: Report) -> JsonObject:
+    """The report as JSON, for a caller that has more to say."""
     terms = report.terms
-    body = {
+    return {
         "scores": [_summary(each, terms) for each in report.summaries],
         terms.findings: [_entry(each, terms) for each in report.entries],
         "errors": [msgspec.to_builtins(each) for each in report.problems],
     }
-    return msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n"
+
+
+def print_json(fields: JsonObject) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _summary(summary: Summary, terms: Terms) -> JsonObject:

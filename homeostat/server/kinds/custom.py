@@ -245,14 +245,14 @@ class DefinitionBehaviour(BuiltinBehaviour):
     def _conflict(self, spec: JsonObject) -> str:
         """The name that another kind of the same group already has; empty for none."""
         names, group, plural = spec["names"], spec.get("group"), spec["names"].get("plural")
+        wanted = {name: None for name in (plural, names.get("singular"), *(names.get("shortNames") or ())) if name}
         for other in self._registry.all():
             # The same plural is this definition's own kind, unless that kind is built in.
             if other.group != group or (other.plural == plural and other.custom):
                 continue
             taken = {other.plural, other.singular, *other.short_names}
-            for name in (plural, names.get("singular"), *(names.get("shortNames") or ())):
-                if name and name in taken:
-                    return f'"{name}" is already in use'
+            if clashes := wanted.keys() & taken:
+                return f'"{min(clashes, key=list(wanted).index)}" is already in use'
             if names.get("kind") in {other.kind, other.list_kind}:
                 return f'"{names["kind"]}" is already in use'
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
+from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ _MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
 _LARGE_YAML_BYTES = 8 * 1024
+_LARGE_JSON_BYTES = 256 * 1024
 MOST_SMALL_BYTES = 128 * 1024
 """The most bytes of a body that is read on the event loop: options and reviews, which are small."""
 
@@ -154,8 +156,12 @@ def duplicate_keys(body: bytes, value: Json) -> list[str]:
                 found.append(name)
             seen.add(name)
 
+    decoder = stdlib_json.JSONDecoder(object_pairs_hook=pairs)
+    if len(body) > _LARGE_JSON_BYTES:
+        # The scanner in C holds the interpreter lock from the first byte of an object to its last.
+        decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        stdlib_json.loads(body, object_pairs_hook=pairs)
+        decoder.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
     return found

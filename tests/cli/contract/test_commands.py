@@ -9,6 +9,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cli.contract.workspace import Workspace
 from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
@@ -304,6 +306,26 @@ async def test_a_token_server_is_asked(bare: Workspace, tmp_path: Path) -> None:
             assert (await asyncio.to_thread(bare.shell, *push)).code == 1
             assert (await asyncio.to_thread(bare.shell, *push, **basic)).code == 0
             assert (await asyncio.to_thread(bare.shell, "validate", f"oci://{host}/a")).code == 0
+
+
+def test_a_bundle_is_used_only_if_its_signature_matches_a_key(mill: Workspace) -> None:
+    digest = mill.push("weir:1.0.0", {"pacto.yaml": MILL.replace("mill", "weir")})
+    ref = f"oci://{mill.registry}/weir:1.0.0"
+    own, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    for name, key in (("own.pub", own), ("other.pub", other)):
+        form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        Path(name).write_bytes(key.public_key().public_bytes(*form))
+    refused = mill.run("pull", ref, "--verify-key", "own.pub")
+    assert (refused.code, "no signature" in refused.err, Path("weir").exists()) == (1, True, False)
+    mill.sign("weir", digest, own)
+    assert mill.run("pull", ref, "--verify-key", "own.pub").code == 0
+    assert mill.run("validate", ref, "--verify-key", "other.pub").code == 1
+    needs = f"dependencies: [{{name: w, ref: '{ref}', compatibility: '*'}}]\n"
+    mill.write({"mill/pacto.yaml": MILL + needs})
+    assert "weir@1.1.0" in mill.run("graph", "mill", "--verify-key", "own.pub").out
+    assert "not trusted" in mill.run("graph", "mill", "--verify-key", "other.pub").out
+    for bad in ("none.pub", "mill/pacto.yaml"):
+        assert mill.run("explain", ref, "--verify-key", bad).code == 1
 
 
 def test_init_writes_a_valid_bundle_below_a_directory(bare: Workspace) -> None:

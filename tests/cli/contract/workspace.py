@@ -24,6 +24,7 @@ from homeostat.external.secrets.docker_config import RegistryCredential
 from homeostat.operators.contracts.engine.bundle.artifact import LAYER_TYPE
 from tests.cli.running import HOMEOSTAT, Ended
 from tests.external.registries import PASSWORD, USER
+from tests.operators.contracts.sources.signing import Key, Signed
 
 ANN = OneCredential(RegistryCredential(basic=BasicAuth(USER, PASSWORD)))
 
@@ -87,6 +88,14 @@ class Workspace:
 
     def digest(self, name: str) -> str:
         return asyncio.run(_digest(f"{self.registry}/{name}"))
+
+    def sign(self, name: str, digest: str, key: Key) -> None:
+        asyncio.run(_sign(f"{self.registry}/{name}", digest, key))
+
+
+async def _sign(name: str, digest: str, key: Key) -> None:
+    async with RestClient() as client:
+        await Signed(Registry(client), name, digest).tag(key)
 
 
 async def _push(ref: str, layers: tuple[bytes, ...], layer_type: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
-from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec
+from homeostat.operators.actions.runs.sweep import HistorySweep, Kept, KeptMetadata, KeptSpec
 from homeostat.operators.actions.schedule import Delays, after, requested_delay_s, retry_delay_s, trigger_of
 from tests.operators.actions.lifecycle import START
 

@@ -20,8 +20,10 @@ from homeostat.operators.contracts.engine.validate import Overrides, load
 from homeostat.operators.contracts.sources.closure import Closure, Pulls
 
 if TYPE_CHECKING:
+    from homeostat.external.oci.registry import Registry
     from homeostat.external.rest.client import RestClient
     from homeostat.operators.contracts.sources.registry import Pulled, RegistrySource
+    from homeostat.operators.contracts.sources.signature import Verifier
 
 T = TypeVar("T")
 
@@ -95,7 +97,13 @@ class Session:
         self._client = RestClient(RestSettings(proxies=read_proxies(self._environ), retry=RetryPolicy(attempts=3)))
         registry = Registry(self._client, keychain=user_keychain(self._environ), limits=LIMITS)
         cache = BlobCache(cache_directory(self._environ))
-        return RegistrySource(registry, cache, reads_cache=self._settings.reads_cache)
+        verify = self._verifier(registry) if self._settings.keys else None
+        return RegistrySource(registry, cache, reads_cache=self._settings.reads_cache, verify=verify)
+
+    def _verifier(self, registry: Registry) -> Verifier:
+        from homeostat.operators.contracts.sources.signature import Verifier, read_public_key
+
+        return Verifier(registry, [read_public_key(pem, f'"{name}"') for name, pem in self._settings.keys])
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:

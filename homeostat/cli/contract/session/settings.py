@@ -10,15 +10,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import click
 import msgspec
 
 from homeostat.cli.console.failure import Failure, one_line
 
+F = TypeVar("F", bound=Callable[..., Any])
 Format = Literal["text", "json", "markdown"]
 _FORMATS: Final[tuple[Format, ...]] = ("text", "json", "markdown")
 _KEY: Final = "homeostat.contract"
@@ -30,6 +31,8 @@ class Settings(msgspec.Struct, frozen=True):
     output: Format = "text"
     is_verbose: bool = False
     reads_cache: bool = True
+    keys: tuple[tuple[str, bytes], ...] = ()
+    """Names and contents of the files of `--verify-key`."""
 
     def debug(self, text: str) -> None:
         if self.is_verbose:
@@ -51,6 +54,7 @@ def current_settings() -> Settings:
         output=next(each for each in _FORMATS if each == wanted),
         is_verbose=_is_true(merged.get("verbose", False)),
         reads_cache=not _is_true(merged.get("no-cache", False)),
+        keys=tuple((each, _read_key(each)) for each in given.get("verify-key", ())),
     )
 
 
@@ -64,6 +68,19 @@ def global_options(*, has_short_output: bool = True) -> list[click.Parameter]:
         _option(["--no-anim"], is_flag=True, help="Show no animation; there is none."),
         _option(["--config"], metavar="FILE", help="A YAML file with defaults of these options."),
     ]
+
+
+def verify_option(command: F) -> F:
+    """`--verify-key`, of commands that read bundles of registries."""
+    return click.option(
+        "--verify-key",
+        multiple=True,
+        metavar="FILE",
+        expose_value=False,
+        callback=_store,
+        help="Use bundles of registries only if cosign signed them with the private key of this public key; may be "
+        "repeated. Dependencies and policies count, too.",
+    )(command)
 
 
 def add_global_options(command: click.Command) -> click.Command:
@@ -106,6 +123,14 @@ def _from_file(path: str) -> dict[str, Any]:
     except YamlError as error:
         raise Failure(f'the configuration "{file}" is not YAML: {error}') from error
     return value if isinstance(value, dict) else {}
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_LARGEST)
+    except OSError as error:
+        raise Failure(f'cannot read the key "{path}": {error.strerror}') from error
 
 
 def _is_true(value: object) -> bool:

@@ -102,19 +102,27 @@ def validate(
     readiness gate on that day.
     """
     findings = check_contract(parsed, files)
-    if not findings.is_valid:
-        return Validation(findings)
     missing: tuple[str, ...] = ()
+    if findings.is_valid:
+        policies, missing = _policies(parsed, files, fetched)
+        findings.extend([policies])
+    if gate_on is not None:
+        _check_gate(parsed, gate_on, findings)
+    return Validation(findings, missing)
+
+
+def _policies(parsed: Parsed, files: Files | None, fetched: Fetched | None) -> tuple[Findings, tuple[str, ...]]:
     if fetched is None:
-        findings.extend([enforce_local(parsed.contract, parsed.raw, files)])
-    else:
-        enforcement = enforce(parsed.contract, parsed.raw, files, fetched)
-        findings.extend([enforcement.findings])
-        missing = enforcement.missing
-    assessment = assess(parsed.contract, gate_on) if gate_on is not None and findings.is_valid else None
+        return enforce_local(parsed.contract, parsed.raw, files), ()
+    enforcement = enforce(parsed.contract, parsed.raw, files, fetched)
+    return enforcement.findings, enforcement.missing
+
+
+def _check_gate(parsed: Parsed, day: date, findings: Findings) -> None:
+    """Also if the contract is invalid: whoever asks for the gate learns of both."""
+    assessment = assess(parsed.contract, day)
     if assessment is not None and not assessment.is_passing:
         findings.error("READINESS_GATE_UNMET", "readiness", describe_gate(assessment))
-    return Validation(findings, missing)
 
 
 def check_contract(parsed: Parsed, files: Files | None) -> Findings:

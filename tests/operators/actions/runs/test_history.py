@@ -18,9 +18,16 @@ from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep, Resourc
 from homeostat.operators.actions.controllers import ResourceControls
 from homeostat.operators.actions.plugins.plugin import Job
 from homeostat.operators.actions.runs.conclusion import Action
-from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec, Record, entry_object
+from homeostat.operators.actions.runs.history import Record, entry_object
 from homeostat.operators.actions.runs.run import Outcome
-from homeostat.operators.actions.runs.sweep import sweep_history, sweep_regularly
+from homeostat.operators.actions.runs.sweep import (
+    HistorySweep,
+    Kept,
+    KeptMetadata,
+    KeptSpec,
+    sweep_history,
+    sweep_regularly,
+)
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.world import Pace, Plan
 from homeostat.plane import Settings, open_plane

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import pytest
@@ -83,6 +84,15 @@ def test_references_of_policies_are_fetched_until_none_is_missing() -> None:
     found = validate_files(files, fetched={"oci://r/a": rules, "oci://r/b": Unresolved("no answer")})
     assert found.missing == ()
     assert [each.code for each in found.findings.errors] == ["POLICY_VIOLATION", "POLICY_REF_UNRESOLVED"]
+
+
+def test_the_gate_is_checked_beside_other_errors() -> None:
+    checks = "checks: [{id: a, type: other, status: not-done, evidence: x, weight: 1}]"
+    text = (
+        f'pactoVersion: "1.2"\nservice: {{name: A, version: 1.0.0}}\nreadiness: {{expires: "2027-01-01", {checks}}}\n'
+    )
+    findings = validate_files({"pacto.yaml": text.encode()}, gate_on=date(2026, 11, 17)).findings
+    assert [each.code for each in findings.errors] == ["SCHEMA_VIOLATION", "READINESS_GATE_UNMET"]
 
 
 def test_one_policy_over_two_ways_is_no_cycle() -> None:
@@ -216,7 +226,7 @@ _names = st.sampled_from(list(contract_schema("1.2")["properties"]))
 @given(st.dictionaries(_names, _parts, max_size=6), st.sampled_from(VERSIONS))
 def test_any_document_is_valid_or_has_findings(document: dict[str, Any], version: str) -> None:
     document = {"service": {"name": "a", "version": "1.0.0"}, **document, "pactoVersion": version}
-    found = validate_files({"pacto.yaml": json.dumps(document).encode()}, fetched={})
+    found = validate_files({"pacto.yaml": json.dumps(document).encode()}, fetched={}, gate_on=date(2026, 11, 17))
     assert found.findings.is_valid or all(each.code and each.message for each in found.findings.errors)
 
 

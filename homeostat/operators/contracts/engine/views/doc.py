@@ -53,7 +53,10 @@ def render_doc(bundle: Bundle, graph: Graph, today: date) -> str:
     parts += [f"- [{title}](#{title.lower()})" for title in shown]
     for title, lines in shown.items():
         parts += ["", f"## {title}", "", *lines]
-    return "\n".join(parts) + "\n"
+    text = "\n".join(parts)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return f"{text.rstrip()}\n"
 
 
 def summary_sentence(contract: Contract) -> str:

@@ -1,0 +1,1 @@
+"""Many contracts together: those that run in a cluster, or those of a directory."""

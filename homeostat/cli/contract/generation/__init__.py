@@ -1,0 +1,1 @@
+"""Files that plugins generate from a contract."""

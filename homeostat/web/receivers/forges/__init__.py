@@ -1,0 +1,1 @@
+"""Push events of forges, one module a forge."""

@@ -1,0 +1,1 @@
+"""Notifications of registries, one module a sender."""
