@@ -7,7 +7,7 @@ import click
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import ContractFailure, print_problem, print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
+from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.diff.compare import Difference, Side, compare
 from homeostat.operators.contracts.engine.diff.render import render_markdown, render_text
 from homeostat.operators.contracts.engine.document.parse import ParseError
@@ -16,8 +16,8 @@ from homeostat.operators.contracts.sources.errors import SourceError
 
 
 @click.command(short_help="Compare two contracts and classify the changes.")
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("old", metavar="OLD", type=BUNDLE)
+@click.argument("new", metavar="NEW", type=BUNDLE)
 @override_options("old")
 @override_options("new")
 @verify_option

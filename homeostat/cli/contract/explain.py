@@ -9,13 +9,13 @@ import click
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
+from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.views.explain import explain_fields, explain_text
 
 
 @click.command(short_help="Summarize a contract.")
-@click.argument("ref", metavar="[BUNDLE]", default=".")
+@click.argument("ref", metavar="[BUNDLE]", default=".", type=BUNDLE)
 @override_options()
 @verify_option
 def command(ref: str, values: tuple[str, ...], settings: tuple[str, ...]) -> None:

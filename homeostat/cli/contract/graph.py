@@ -7,14 +7,14 @@ import click
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
+from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.graph.graph import Graph, References
 from homeostat.operators.contracts.engine.graph.render import render_graph
 from homeostat.operators.contracts.engine.validate import Overrides
 
 
 @click.command(short_help="Show the dependencies of a contract.")
-@click.argument("ref", metavar="[BUNDLE]", default=".")
+@click.argument("ref", metavar="[BUNDLE]", default=".", type=BUNDLE)
 @click.option("--with-references", is_flag=True, help="Show configurations and policies of other bundles, too.")
 @click.option("--only-references", is_flag=True, help="Show only those.")
 @override_options()

@@ -14,7 +14,7 @@ from homeostat.cli.contract.session.loaded import load_local, lock_path, read_lo
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import failures, print_result
 from homeostat.cli.contract.session.session import Session, run
-from homeostat.cli.contract.session.settings import Settings, current_settings
+from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings
 from homeostat.operators.contracts.engine.files import LOCK_FILE
 from homeostat.operators.contracts.engine.lock.check import check_lock, keep_pins
 from homeostat.operators.contracts.engine.lock.lock import (
@@ -46,7 +46,7 @@ class _Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", k
 
 
 @click.command(short_help="Record what references resolve to, or check it.")
-@click.argument("ref", metavar="[DIRECTORY]", default=".")
+@click.argument("ref", metavar="[DIRECTORY]", default=".", type=BUNDLE)
 @click.option("--check", "is_check", is_flag=True, help="Change nothing; fail unless the lock matches.")
 @click.option("--update", "is_update", is_flag=True, help="Accept all changes, also those of pinned dependencies.")
 @click.option("--update-name", "names", multiple=True, metavar="NAME", help="Accept the changes of this dependency.")

@@ -9,14 +9,14 @@ import click
 from homeostat.cli.contract.session.loaded import load_local, published_files, require_directory
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_findings, print_result
-from homeostat.cli.contract.session.settings import current_settings
+from homeostat.cli.contract.session.settings import BUNDLE, current_settings
 from homeostat.external.oci.bundle import pack_bundle
 from homeostat.operators.contracts.engine.finding import Findings
 from homeostat.operators.contracts.engine.validate import validate
 
 
 @click.command(short_help="Write a bundle to a file.")
-@click.argument("ref", metavar="[DIRECTORY]", default=".")
+@click.argument("ref", metavar="[DIRECTORY]", default=".", type=BUNDLE)
 @click.option("-o", "--output", metavar="FILE", help="The file to write.  [default: NAME-VERSION.tar.gz]")
 @override_options()
 def command(ref: str, output: str | None, values: tuple[str, ...], settings: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from homeostat.cli.contract.session.loaded import Loaded, load_local, lock_path
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import finding_fields, print_findings, print_problem, print_result
-from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
+from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.finding import Findings, failed
 from homeostat.operators.contracts.engine.reference import is_oci
@@ -37,7 +37,7 @@ class _Task(msgspec.Struct, frozen=True):
 
 
 @click.command(short_help="Validate bundles.")
-@click.argument("refs", metavar="[BUNDLE]...", nargs=-1)
+@click.argument("refs", metavar="[BUNDLE]...", nargs=-1, type=BUNDLE)
 @click.option("--readiness", "is_gated", is_flag=True, help="Fail if the readiness score is below its minimum.")
 @override_options()
 @verify_option

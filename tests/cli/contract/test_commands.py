@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import stat
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -334,6 +336,23 @@ def test_init_writes_a_valid_bundle_below_a_directory(bare: Workspace) -> None:
     for name in ("Windmill", "a b", "-x", ".", ""):
         assert bare.run("init", "--", name).code == 1
     assert sorted(each.name for each in Path().iterdir()) == ["a"]
+
+
+_IMPORTS = """
+import sys
+from homeostat.cli.main import main
+main(["contract", "validate", "mill", "other"], standalone_mode=False)
+print([name for name in ("asyncio", "aiohttp", "ssl", "cryptography", "rich") if name in sys.modules])
+"""
+
+
+def test_a_local_bundle_is_validated_without_what_talks_to_registries(bare: Workspace) -> None:
+    """The time of this command is mostly the time of its imports."""
+    bare.write({f"{name}/pacto.yaml": MILL for name in ("mill", "other")})
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTS], cwd=bare.directory, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["mill is valid", "other is valid", "[]"]
 
 
 def test_the_command_runs_in_a_shell(mill: Workspace) -> None:

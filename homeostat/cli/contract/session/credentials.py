@@ -23,7 +23,7 @@ def change_credentials(environ: Mapping[str, str], change: Callable[[dict[str, A
     before = dict(auths)
     change(auths)
     if auths != before:
-        _write(path, msgspec.json.format(msgspec.json.encode({**config, "auths": auths}), indent=2) + b"\n")
+        _write(path, msgspec.json.format(msgspec.json.encode({**config, "auths": auths}), indent=2))
 
 
 def _read(path: Path) -> dict[str, Any]:

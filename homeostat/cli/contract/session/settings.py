@@ -27,6 +27,10 @@ _TRUE: Final = frozenset({"1", "t", "true", "yes", "on"})
 _LARGEST: Final = 1 << 20
 
 
+BUNDLE: Final = click.Path(readable=False)
+"""A directory or a reference to a registry; shells complete directories."""
+
+
 class Settings(msgspec.Struct, frozen=True):
     output: Format = "text"
     is_verbose: bool = False

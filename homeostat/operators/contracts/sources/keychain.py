@@ -1,6 +1,7 @@
 """Registry credentials of a user's machine, in the order of the original tool.
 
-1. `PACTO_REGISTRY_TOKEN`, else `PACTO_REGISTRY_USERNAME` and `PACTO_REGISTRY_PASSWORD`: for every registry
+1. `PACTO_REGISTRY_TOKEN`, else `PACTO_REGISTRY_USERNAME` and `PACTO_REGISTRY_PASSWORD`: for every registry, or, with
+   `PACTO_REGISTRY_HOST`, for this one. Without it, whoever names a registry in a contract gets them sent there
 2. `pacto/config.json` in `XDG_CONFIG_HOME` or `~/.config`, which `homeostat contract login` writes
 3. `gh auth token` for GitHub's registries
 4. Docker's configuration with its credential helpers, then Podman's
@@ -20,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.oci.auth import ANONYMOUS, Keychain, OneCredential
+from homeostat.external.oci.auth import Keychain, OneCredential
 from homeostat.external.secrets.credentials import LARGEST_SECRET, BasicAuth, CredentialError
 from homeostat.external.secrets.docker_config import (
     CredentialHelperError,
@@ -53,14 +54,16 @@ class Chain:
 
 
 def environment_keychain(environ: Mapping[str, str]) -> Keychain:
-    """The credential that environment variables hold, for every registry."""
+    """The credential that environment variables hold."""
     token = environ.get("PACTO_REGISTRY_TOKEN", "")
     username, password = environ.get("PACTO_REGISTRY_USERNAME", ""), environ.get("PACTO_REGISTRY_PASSWORD", "")
+    found = None
     if token:
-        return OneCredential(RegistryCredential(registry_token=token))
-    if username and password:
-        return OneCredential(RegistryCredential(basic=BasicAuth(username, password)))
-    return ANONYMOUS
+        found = RegistryCredential(registry_token=token)
+    elif username and password:
+        found = RegistryCredential(basic=BasicAuth(username, password))
+    host = environ.get("PACTO_REGISTRY_HOST", "")
+    return DockerConfig({host: found}, {}, "") if found and host else OneCredential(found)
 
 
 def user_keychain(environ: Mapping[str, str]) -> Chain:

@@ -76,6 +76,13 @@ def test_the_order_is_environment_pacto_docker_podman(machine: Machine) -> None:
     assert machine.find(**basic, PACTO_REGISTRY_TOKEN="token") == "token"
 
 
+def test_a_credential_of_the_environment_may_be_for_one_host(machine: Machine) -> None:
+    given = {"PACTO_REGISTRY_TOKEN": "token", "PACTO_REGISTRY_HOST": HOST}
+    assert machine.find(**given) == "token"
+    assert machine.find("evil.test", **given) == ""
+    assert machine.find("evil.test", PACTO_REGISTRY_TOKEN="token") == "token"
+
+
 def test_an_entry_counts_for_its_host_only(machine: Machine) -> None:
     machine.config(".config/pacto/config.json", _auths("pacto"))
     assert machine.find("other.test") == ""
