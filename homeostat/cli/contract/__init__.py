@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "Use": {
         "doc": "Print, write or serve the documentation of a contract.",
         "generate": "Generate files from a contract with a plugin.",
+        "mcp": "Serve contracts to language models.",
         "version": "Print the version.",
     },
     "Publish": {

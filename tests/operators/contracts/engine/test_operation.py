@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.diff.openapi import METHODS
-from homeostat.operators.contracts.engine.openapi.operation import MAX_OPERATIONS, Api, Operation, read_api
+from homeostat.operators.contracts.engine.openapi.operation import MAX_OPERATIONS, Api, Operation, Scheme, read_api
 
 _TEXT = """\
 openapi: 3.0.3
@@ -32,6 +32,9 @@ paths:
         content: {application/json: {schema: {$ref: "#/components/schemas/Sack"}}}
       responses: {"204": {description: Kept}}
 components:
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Key}
+    token: {type: http, scheme: Bearer}
   parameters:
     Id: {name: id, in: path, schema: {type: string}}
   schemas:
@@ -66,6 +69,13 @@ def test_an_operation_has_its_parameters_body_and_answers() -> None:
         ("full", "query", False),
     ]
     assert [(each.code, each.schema["properties"]["kilos"]) for each in get.answers] == [("200", {"type": "number"})]
+
+
+def test_schemes_say_how_callers_identify_themselves() -> None:
+    assert _api(_TEXT).schemes == {
+        "key": Scheme(type="apiKey", place="header", name="X-Key"),
+        "token": Scheme(type="http", scheme="bearer"),
+    }
 
 
 def test_an_operation_without_an_id_is_named_by_method_and_path() -> None:

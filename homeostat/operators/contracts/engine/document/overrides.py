@@ -30,7 +30,7 @@ def apply_overrides(base: JsonObject, values: Sequence[tuple[str, bytes]], setti
     """Change `base`: later values files override earlier ones, and settings such as `a[0].b=1` override both."""
     merged = base
     for name, data in values:
-        merged = _merge(merged, _read_values(name, data))
+        merged = merge(merged, _read_values(name, data))
     for setting in settings:
         _set(merged, setting)
     return merged
@@ -49,10 +49,10 @@ def _read_values(name: str, data: bytes) -> JsonObject:
     return value
 
 
-def _merge(base: JsonObject, other: JsonObject) -> JsonObject:
+def merge(base: JsonObject, other: JsonObject) -> JsonObject:
     for key, value in other.items():
         current = base.get(key)
-        base[key] = _merge(current, value) if isinstance(current, dict) and isinstance(value, dict) else value
+        base[key] = merge(current, value) if isinstance(current, dict) and isinstance(value, dict) else value
     return base
 
 

@@ -66,12 +66,25 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return self.method in _READING
 
 
+class Scheme(msgspec.Struct, frozen=True, kw_only=True):
+    """How a caller identifies itself."""
+
+    type: str
+    """`http`, `apiKey`, `oauth2`, `openIdConnect` or `mutualTLS`."""
+    scheme: str = ""
+    """Of `http`: `bearer`, `basic`."""
+    place: str = ""
+    """Of `apiKey`: `header`, `query` or `cookie`."""
+    name: str = ""
+
+
 class Api(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     version: str = ""
     description: str = ""
     servers: tuple[str, ...] = ()
     operations: tuple[Operation, ...] = ()
+    schemes: dict[str, Scheme] = {}
 
 
 def read_api(files: Files, name: str) -> Api | None:
@@ -86,7 +99,22 @@ def read_api(files: Files, name: str) -> Api | None:
         description=_text(info.get("description")),
         servers=tuple(url for each in servers if (url := _text(_map(each).get("url")))),
         operations=_operations(document),
+        schemes=_schemes(document),
     )
+
+
+def _schemes(document: JsonObject) -> dict[str, Scheme]:
+    resolver = Resolver(document)
+    found = {}
+    for name, value in _map(_map(document.get("components")).get("securitySchemes")).items():
+        each = resolver.follow(value)
+        found[str(name)] = Scheme(
+            type=_text(each.get("type")),
+            scheme=_text(each.get("scheme")).lower(),
+            place=_text(each.get("in")),
+            name=_text(each.get("name")),
+        )
+    return found
 
 
 def _operations(document: JsonObject) -> tuple[Operation, ...]:
