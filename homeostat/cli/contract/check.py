@@ -47,6 +47,7 @@ UNREADABLE: Final = 4
     help="The workload.  [default: the Service's name, or found by the contract's]",
 )
 @connection_options
+@click.option("--probe", "has_probes", is_flag=True, help="Send requests to the live health and metrics endpoints.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings, too.")
 @report_options
 def command(
@@ -57,6 +58,7 @@ def command(
     namespace: str,
     context: str,
     kubeconfig: str,
+    has_probes: bool,
     strict: bool,
     output: str,
     output_file: Path | None,
@@ -68,6 +70,9 @@ def command(
     read from the live cluster. Both give the verdicts that the operator would give. Files may hold many objects: the
     Service and the workload are found by the name of the contract's service, by the selector of the Service, or because
     there is only one. Name them with --service and --workload otherwise. A finding has the line of its field.
+
+    --probe sends requests to the health and metrics endpoints at http://SERVICE.NAMESPACE.svc, as the operator does:
+    from a Pod, or over HTTP_PROXY. Without it, endpoints are not checked.
 
     \b
     Exit codes:
@@ -86,8 +91,8 @@ def command(
       homeostat contract check billing -n shop --workload StatefulSet/billing-db --service billing-db
       homeostat contract check billing -f manifests/ -o sarif --output-file contract.sarif
     """
-    if files and (context or kubeconfig):
-        raise click.UsageError("-f reads manifests; it excludes --context and --kubeconfig")
+    if files and (context or kubeconfig or has_probes):
+        raise click.UsageError("-f reads manifests; it excludes --context, --kubeconfig and --probe")
     chosen = current_settings()
     request = Request(
         ref=contract,
@@ -97,6 +102,7 @@ def command(
         namespace=namespace,
         context=context,
         kubeconfig=kubeconfig,
+        has_probes=has_probes,
     )
     with reporting_errors():
         checked = asyncio.run(check(chosen, request))

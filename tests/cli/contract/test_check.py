@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from tests.cli.contract.workspace import Workspace
-from tests.cli.running import Up, make_cli, running
+from tests.cli.running import Cli, Up, make_cli, running
 
 CONTRACT = """\
 pactoVersion: "1.2"
@@ -157,7 +159,7 @@ def test_an_invalid_contract_is_reported_at_its_lines(mill: Workspace) -> None:
         ((".", "-f", "good.yaml"), "no pacto.yaml"),
         (("mill", "-f", "nowhere.yaml"), "there is no file or directory nowhere.yaml"),
         (("mill", "-f", "good.yaml", "--workload", "Pod/mill"), "is not KIND/NAME"),
-        (("mill", "-f", "good.yaml", "--context", "a"), "excludes --context and --kubeconfig"),
+        (("mill", "-f", "good.yaml", "--probe"), "excludes --context, --kubeconfig and --probe"),
         (("mill", "-f", "two.yaml"), "choose with --workload KIND/NAME"),
         (("oci://127.0.0.1:1/UPPER", "-f", "good.yaml"), "UPPER"),
     ],
@@ -210,6 +212,34 @@ def test_a_live_workload_is_checked(plane: Up, tmp_path: Path) -> None:
     assert [each["type"] for each in done.json["conditions"]][-1] == "HealthTimingMatch"
     named = plane.cli("contract", "check", tmp_path / "mill", "--workload", "sts/mill", "-o", "json")
     assert (named.code, named.json["contractStatus"]) == (1, "NonCompliant")
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(200, "True"), (503, "False")])
+def test_endpoints_are_probed_on_request(plane: Up, tmp_path: Path, status: int, verdict: str) -> None:
+    """The plane runs no Pods: a proxy answers for the Service."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.server.seen = self.path  # type: ignore[attr-defined]
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    (tmp_path / "mill").mkdir()
+    (tmp_path / "mill/pacto.yaml").write_text(CONTRACT)
+    (tmp_path / "good.yaml").write_text(GOOD)
+    assert plane.cli("apply", "-f", tmp_path / "good.yaml").code == 0
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        environment = {**plane.cli.environment, "HTTP_PROXY": f"http://127.0.0.1:{proxy.server_port}"}
+        done = Cli(environment)("contract", "check", tmp_path / "mill", "--probe", "-o", "json")
+        proxy.shutdown()
+    assert proxy.seen == "http://mill.default.svc:8080/health"  # type: ignore[attr-defined]
+    (found,) = [each for each in done.json["conditions"] if each["type"] == "HealthEndpointValid"]
+    assert found["status"] == verdict
+    assert done.json["endpoints"]["health"]["statusCode"] == status
 
 
 def test_a_cluster_that_cannot_be_reached_is_exit_code_3(mill: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from datetime import UTC, datetime
 
@@ -17,6 +18,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.report.json import report_fields
 from homeostat.objects.report.report import Problem, Report
+from homeostat.operators.contracts.engine.checks.endpoint import Outcome, Probe
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Failure, Loaded, Observed, evaluate
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
 from homeostat.operators.contracts.engine.checks.selection import AmbiguousTargetError, Candidate, Selection, select
@@ -44,6 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     context: str = ""
     kubeconfig: str = ""
+    has_probes: bool = False
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +102,9 @@ async def check(settings: Settings, request: Request) -> Checked:
     )
     observed = Observed(target=target, namespace=selection.namespace, snapshot=snapshot)
     evaluation = evaluate(loaded, today=today, observed=observed)
+    if evaluation.probes and request.has_probes:
+        observed = msgspec.structs.replace(observed, outcomes=await _probe(evaluation.probes))
+        evaluation = evaluate(loaded, today=today, observed=observed)
     known = tuple(each for each in evaluation.verdicts if each.reason != "ProbePending")
     evaluation = msgspec.structs.replace(evaluation, verdicts=known)
     return Checked(evaluation=evaluation, selection=selection, file=file, problems=tuple(problems))
@@ -157,3 +163,11 @@ async def _select(request: Request, loaded: Loaded) -> tuple[Selection, Failure 
     except AmbiguousTargetError as error:
         raise UsageFailure(str(error)) from error
     return selection, failure, problems
+
+
+async def _probe(probes: tuple[Probe, ...]) -> dict[str, Outcome]:
+    from homeostat.operators.contracts.probes.request import probe_client, send_probe
+
+    seconds = asyncio.get_running_loop().time
+    async with probe_client(os.environ, connections=len(probes)) as client:
+        return {each.url: await send_probe(client, each.url, seconds) for each in probes}
