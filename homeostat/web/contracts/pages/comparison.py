@@ -14,7 +14,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.contracts.engine.diff.change import worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 from homeostat.operators.contracts.engine.diff.sbom import compare_sboms, read_sbom
-from homeostat.operators.contracts.engine.services.relations import graph_nodes
+from homeostat.operators.contracts.engine.services.relations import graph_body
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.pages.services import find_service
 from homeostat.web.kit.etags import fresh
@@ -42,7 +42,7 @@ class Comparison:
         view = await self._face.viewing.view(request)
         tag = self._face.tag(view)
         if self._graph[0] != tag:
-            self._graph = tag, encode({"nodes": list(graph_nodes(view))})
+            self._graph = tag, graph_body(view)
         return fresh(request, self._graph[1], version=tag)
 
     async def diff(self, request: Request, captured: Mapping[str, str]) -> Reply:

@@ -53,6 +53,7 @@ class Services:
         view, query = await self._face.viewing.view(request), read_query(request, ServiceQuery)
         if query.is_whole and len(view) <= LARGEST_PAGE:
             return fresh(request, view.list_body(), version=self._face.tag(view))
+        view.refresh()
         page: list[Service] = []
         for each in _chosen(view, query):
             page.append(each)
@@ -113,12 +114,18 @@ def _chosen(view: Catalogue, query: ServiceQuery) -> Iterator[Service]:
     for service in view.in_order():
         if service.name <= query.after or text not in service.name:
             continue
-        matching = (each for each in service.instances.values() if query.namespace in ("", each.namespace))
-        first = min(matching, key=lambda each: each.rank, default=None)
+        first = _first(service, query.namespace)
         if first is None or query.status not in ("", first.status):
             continue
         if query.owner in ("", _owner(first)):
             yield service
+
+
+def _first(service: Service, namespace: str) -> Instance | None:
+    if not namespace:
+        return service.primary
+    matching = (each for each in service.instances.values() if each.namespace == namespace)
+    return min(matching, key=lambda each: each.rank, default=None)
 
 
 def _owner(instance: Instance) -> str:
@@ -136,10 +143,10 @@ def find_service(view: Catalogue, name: str) -> Service:
 
 
 def _instance(service: Service, namespace: str) -> Instance:
-    found = [each for each in _in_order(service) if namespace in ("", each.namespace)]
-    if not found:
+    found = _first(service, namespace)
+    if found is None:
         raise unknown(f'the service "{service.name}" has no Pacto in the namespace "{namespace}"')
-    return found[0]
+    return found
 
 
 def _in_order(service: Service) -> list[Instance]:

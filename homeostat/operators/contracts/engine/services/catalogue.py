@@ -47,13 +47,19 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     instances: int
     readiness: Any = None
     blast_radius: int = 0
-    """The last one, since it also changes when others do."""
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """A node of the graph as JSON, and the names outside of the catalogue that it leads to, with the reason."""
+
+    node: bytes
+    outside: dict[str, str]
 
 
 class Service:
     """A name, and the Pactos whose contract has it. What they have in common is counted, not collected each time."""
 
-    __slots__ = ("aliases", "encoded", "instances", "name", "required", "segments")
+    __slots__ = ("_primary", "aliases", "drawn", "encoded", "instances", "name", "required", "segments")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -64,11 +70,20 @@ class Service:
         """Names that its dependencies and references use."""
         self.required: Counter[str] = Counter()
         """Names that its required dependencies use."""
-        self.encoded: bytes = b""
+        self.encoded = b""
+        """Its entry in the list, as JSON; empty if it has to be made."""
+        self.drawn: Drawn | None = None
+        self._primary: Instance | None = None
 
     @property
     def primary(self) -> Instance:
-        return min(self.instances.values(), key=lambda each: each.rank)
+        if self._primary is None:
+            self._primary = min(self.instances.values(), key=lambda each: each.rank)
+        return self._primary
+
+    def forget(self) -> None:
+        """What was derived has to be made again."""
+        self.encoded, self.drawn, self._primary = b"", None, None
 
     def references(self) -> list[Reference]:
         return list(dict.fromkeys(found for each in self.instances.values() for found in each.references))
@@ -98,6 +113,7 @@ class Catalogue:
         """Services by the names that their dependencies and references use."""
         self._reach = Reach()
         self._body: tuple[int, bytes] = (-1, b"")
+        self._order: list[str] = []
 
     def __len__(self) -> int:
         return len(self.services)
@@ -111,6 +127,7 @@ class Catalogue:
             return
         if service is None:
             service = self.services[instance.service] = Service(instance.service)
+            self._order = []
         self._names[instance.key] = instance.service
         service.instances[instance.key] = instance
         self._change(service, old, instance, is_new=len(service.instances) == 1 and old is None)
@@ -122,6 +139,7 @@ class Catalogue:
         old = service.instances.pop(key)
         if not service.instances:
             del self.services[service.name]
+            self._order = []
         self._change(service, old, None, is_new=False)
 
     def set_latest(self, key: Key, version: str) -> None:
@@ -144,7 +162,9 @@ class Catalogue:
         return self.services.get(name)
 
     def in_order(self) -> Iterator[Service]:
-        return (self.services[each] for each in sorted(self.services))
+        if len(self._order) != len(self.services):
+            self._order = sorted(self.services)
+        return (self.services[each] for each in self._order)
 
     def target_of(self, ref: str) -> str:
         """The name of the service that a reference means; there may be no such service."""
@@ -163,15 +183,24 @@ class Catalogue:
     def list_body(self) -> bytes:
         """The whole list, as JSON."""
         if self._body[0] != self.version:
-            self._reach.refresh()
-            self._body = self.version, b"[%b]" % b",".join(map(self.entry, self.in_order()))
+            self.refresh()
+            self._body = (
+                self.version,
+                b"[%b]" % b",".join([each.encoded or self.entry(each) for each in self.in_order()]),
+            )
         return self._body[1]
+
+    def refresh(self) -> None:
+        """Compute radii that changed, before several entries are read."""
+        for name in self._reach.refresh():
+            if (service := self.services.get(name)) is not None:
+                service.encoded = b""
 
     def entry(self, service: Service) -> bytes:
         """The entry of a service in the list, as JSON."""
         if not service.encoded:
-            service.encoded = msgspec.json.encode(self._listed(service)).removesuffix(b"0}")
-        return b"%b%d}" % (service.encoded, self._reach.radius(service.name))
+            service.encoded = msgspec.json.encode(self._listed(service))
+        return service.encoded
 
     def _listed(self, service: Service) -> Listed:
         first = service.primary
@@ -196,6 +225,7 @@ class Catalogue:
             update_available=is_update(self.latest(first.key), first.version),
             instances=len(service.instances),
             readiness=first.readiness,
+            blast_radius=self._reach.radius(service.name),
         )
 
     def _change(self, service: Service, old: Instance | None, new: Instance | None, *, is_new: bool) -> None:
@@ -204,7 +234,7 @@ class Catalogue:
             service.count(new, 1)
         if old is not None:
             service.count(old, -1)
-        service.encoded = b""
+        service.forget()
         self.version += 1
         _move(self._users, service.name, segments, set(service.segments))
         moved = _move(self._owners, service.name, aliases, set(service.aliases))
@@ -215,7 +245,12 @@ class Catalogue:
 
     def _connect(self, name: str) -> None:
         service = self.services.get(name)
-        self._reach.require(name, {self._target(each) for each in service.required} if service is not None else ())
+        if service is None:
+            self._reach.require(name, ())
+            return
+        # Its edges may lead elsewhere now.
+        service.drawn = None
+        self._reach.require(name, {self._target(each) for each in service.required})
 
     def _target(self, segment: str) -> str:
         if segment in self.services:

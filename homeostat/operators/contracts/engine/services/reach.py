@@ -1,11 +1,11 @@
 """How many services a service takes down with it: those that require it, directly or transitively. Pure.
 
     reach = Reach()
-    reach.require("shop", {"ledger"})        # shop requires ledger
+    reach.require("shop", {"ledger"})    # shop requires ledger
     reach.radius("ledger")               # 1
 
-The radii are kept, and a change makes only those stale that it can affect: the ones of what its targets require. All
-stale ones are computed together when a list is made, by sets of bits: ten thousand services take milliseconds.
+The set of each service is kept, as bits of an integer. A change makes only those stale that it can affect: the ones of
+what its targets require. `refresh` computes them anew, from the sets of their dependents, which are not stale.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from typing import Final
 
 from homeostat.operators.contracts.engine.services.components import components
 
-_FEW: Final = 64
-"""Up to so many stale radii are computed one by one."""
-
 
 class Reach:
-    def __init__(self) -> None:
+    """`spare` is the number of bits of services that are gone, before all are assigned anew."""
+
+    def __init__(self, *, spare: int = 1000) -> None:
+        self._spare = spare
         self._requires: dict[str, frozenset[str]] = {}
         self._required_by: dict[str, set[str]] = {}
-        self._radii: dict[str, int] = {}
+        self._bits: dict[str, int] = {}
+        """Of services that require something."""
+        self._reached: dict[str, int] = {}
+        """The services that require each one, directly or transitively; perhaps itself, which does not count."""
         # With a service, all that it requires is stale, too. So marking can stop at a stale one.
         self._stale: set[str] = set()
 
@@ -51,7 +54,7 @@ class Reach:
         if name in self._stale:
             # Not kept: see `_stale`.
             return len(self.affected(name))
-        return self._radii.get(name, 0)
+        return self._count(name)
 
     def affected(self, name: str) -> set[str]:
         """The services that require this one, directly or transitively."""
@@ -66,15 +69,35 @@ class Reach:
 
     def refresh(self) -> set[str]:
         """Compute all stale radii; the names of those that changed."""
+        is_sparse = len(self._bits) > 2 * len(self._requires) + self._spare
+        if is_sparse:
+            self._mark([*self._required_by, *self._reached])
         stale, self._stale = self._stale, set()
-        radii = self._all_radii() if len(stale) > _FEW else {each: len(self.affected(each)) for each in stale}
-        changed = {each for each in stale if radii.get(each, 0) != self._radii.get(each, 0)}
-        for each in changed:
-            if radii.get(each, 0):
-                self._radii[each] = radii[each]
-            else:
-                del self._radii[each]
-        return changed
+        before = {each: self._count(each) for each in stale}
+        for each in stale:
+            self._reached.pop(each, None)
+        if is_sparse:
+            self._bits.clear()
+        # The members of a cycle are all stale if one is.
+        for component in components({each: self._required_by.get(each, _NOBODY) & stale for each in stale}):
+            self._compute(component)
+        return {each for each in stale if self._count(each) != before[each]}
+
+    def _compute(self, component: list[str]) -> None:
+        """The members of a cycle affect the same services, each other included."""
+        found = 0
+        for name in component:
+            found |= self._bit(name)
+            for each in self._required_by.get(name, ()):
+                found |= self._reached.get(each, 0) | self._bit(each)
+        self._reached |= dict.fromkeys(component, found)
+
+    def _count(self, name: str) -> int:
+        found, at = self._reached.get(name, 0), self._bits.get(name)
+        return found.bit_count() - (found >> at & 1 if at is not None else 0)
+
+    def _bit(self, name: str) -> int:
+        return 1 << self._bits.setdefault(name, len(self._bits)) if name in self._requires else 0
 
     def _mark(self, names: Iterable[str]) -> None:
         waiting = [each for each in names if each not in self._stale]
@@ -84,18 +107,5 @@ class Reach:
                 self._stale.add(name)
                 waiting += self._requires.get(name, frozenset()) - self._stale
 
-    def _all_radii(self) -> dict[str, int]:
-        """A cycle is one component: its members affect the same services, each other included."""
-        bits = {name: 1 << at for at, name in enumerate(self._requires)}
-        reached: dict[str, int] = {}
-        radii: dict[str, int] = {}
-        for component in components(self._required_by):
-            found = 0
-            for name in component:
-                found |= bits.get(name, 0)
-                for each in self._required_by.get(name, ()):
-                    found |= reached.get(each, 0)
-            for name in component:
-                reached[name] = found
-                radii[name] = (found & ~bits.get(name, 0)).bit_count()
-        return radii
+
+_NOBODY: Final[frozenset[str]] = frozenset()

@@ -13,7 +13,7 @@ import msgspec
 from homeostat.operators.contracts.engine.document.contract import Dependency
 from homeostat.operators.contracts.engine.graph.graph import MAX_DEPTH, MAX_EDGES, Edge, Graph, Node
 from homeostat.operators.contracts.engine.reference import is_oci
-from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Service
+from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Drawn, Service
 
 EXTERNAL: Final = "external"
 _UNRESOLVED: Final = "not resolved: no Pacto has this contract"
@@ -55,22 +55,34 @@ class CrossReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     contract_status: str
 
 
-def graph_nodes(catalogue: Catalogue) -> Iterator[GraphNode]:
-    """All services by name, then all external nodes."""
+def graph_body(catalogue: Catalogue) -> bytes:
+    """All services by name, then all external nodes; as JSON. What did not change is not encoded again."""
+    nodes: list[bytes] = []
     outside: dict[str, str] = {}
     for service in catalogue.in_order():
-        first = service.primary
-        edges = tuple(_edges(catalogue, service, outside))
-        yield GraphNode(
-            id=service.name,
-            service_name=service.name,
-            status=first.status,
-            version=first.version,
-            source=first.sources[0],
-            edges=edges,
-        )
-    for name in sorted(outside):
-        yield GraphNode(id=name, service_name=name, status=EXTERNAL, reason=outside[name])
+        drawn = service.drawn or _draw(catalogue, service)
+        nodes.append(drawn.node)
+        if drawn.outside:
+            outside |= drawn.outside
+    external = (
+        GraphNode(id=each, service_name=each, status=EXTERNAL, reason=outside[each]) for each in sorted(outside)
+    )
+    return b'{"nodes":[%b]}' % b",".join([*nodes, *map(msgspec.json.encode, external)])
+
+
+def _draw(catalogue: Catalogue, service: Service) -> Drawn:
+    first = service.primary
+    outside: dict[str, str] = {}
+    node = GraphNode(
+        id=service.name,
+        service_name=service.name,
+        status=first.status,
+        version=first.version,
+        source=first.sources[0],
+        edges=tuple(_edges(catalogue, service, outside)),
+    )
+    service.drawn = Drawn(msgspec.json.encode(node), outside)
+    return service.drawn
 
 
 def service_tree(catalogue: Catalogue, service: Service) -> Graph:
