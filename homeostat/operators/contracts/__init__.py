@@ -30,11 +30,50 @@ from homeostat.operators.contracts.probes.request import probe_client, send_prob
 from homeostat.operators.contracts.settings import NAMES, read_settings
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.routes import to_owner
 
-__all__ = ["ALERTS", "KINDS", "PANELS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+__all__ = ["ALERTS", "FACES", "KINDS", "PANELS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
 
+FACES = (
+    Face(
+        name="contracts",
+        title="contracts API",
+        prefixes=(
+            "/contracts",
+            "/api/services",
+            "/api/graph",
+            "/api/diff",
+            "/api/sources",
+            "/api/refresh",
+            "/api/resolve",
+            "/api/versions",
+            "/api/debug",
+        ),
+        # On a port of its own it is where the original serves it.
+        alone=("/",),
+        open="homeostat.web.contracts.serving:open_app",
+        pages=(("contracts", "/contracts/api/services"),),
+        rules="homeostat.web.contracts.access:RULES",
+        settings=(
+            "PACTO_DASHBOARD_CORS_ORIGIN",
+            "PACTO_DASHBOARD_DIAGNOSTICS",
+            "PACTO_DASHBOARD_NAMESPACE",
+            "PACTO_DASHBOARD_REPO",
+        ),
+        check="homeostat.web.contracts.settings:check_settings",
+    ),
+    Face(
+        name="contract-hooks",
+        title="contract webhooks",
+        prefixes=("/hooks/contracts",),
+        open="homeostat.web.receivers.contracts:open_app",
+        rules="homeostat.web.receivers.contracts:RULES",
+        settings=("CONTRACTS_WEBHOOK_SECRET", "CONTRACTS_WEBHOOK_SECRET_REF"),
+        check="homeostat.web.receivers.contracts:check_settings",
+    ),
+)
 WAKES = (PACTO,)
 SETTINGS = NAMES
 
