@@ -5,9 +5,9 @@
     shop.operators.stock  a module
 
 An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
-(`access.py`), `FACES`, `WAKES` and `SETTINGS` (`runtime/description.py`). One of ours is a package here with a file
-`operator.json`, which says of it what the module says, so that it is described without being imported. To write these
-files anew: `python -m tools.describe_operators`.
+(`access.py`), `FACES`, `WAKES`, `SETTINGS` and `OPTIONS` (`runtime/description.py`). One of ours is a package here with
+a file `operator.json`, which says of it what the module says, so that it is described without being imported. To write
+these files anew: `python -m tools.describe_operators`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.runtime.description import Description, describe
+from homeostat.runtime.description import Description, OperatorOption, describe
 from homeostat.runtime.faces.face import Face
 
 if TYPE_CHECKING:
@@ -57,6 +57,15 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     check: str | None
     sign_in: str = ""
     opened_by: tuple[str, ...]
+    yields: tuple[str, ...] = ()
+    switch: str = ""
+
+
+class _KeptOption(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    variable: str
+    help: str
+    metavar: str = ""
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,6 +73,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     wakes: tuple[Kind, ...]
     settings: tuple[str, ...] | None
+    options: tuple[_KeptOption, ...] = ()
     guarded: tuple[str, ...]
     faces: tuple[_KeptFace, ...]
     definitions: msgspec.Raw
@@ -120,6 +130,7 @@ def kept_description(name: str) -> bytes:
     kept = _Kept(
         wakes=found.wakes,
         settings=found.settings,
+        options=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptOption) for each in found.options),
         guarded=found.guarded,
         faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
         definitions=msgspec.Raw(msgspec.json.encode(found.definitions())),
@@ -140,6 +151,7 @@ def _described(name: str) -> Description:
         faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
         wakes=kept.wakes,
         settings=kept.settings,
+        options=tuple(OperatorOption(**msgspec.structs.asdict(each)) for each in kept.options),
         load=lambda: load_operator(name),
     )
 

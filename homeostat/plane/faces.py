@@ -53,6 +53,7 @@ def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
         identity=lambda: supervisor.manager.identity if supervisor.manager is not None else "",
         leases=LEASES if settings.is_shared else "",
         private=plane.private,
+        offered=lambda face: supervisor.manager.offered(face) if supervisor.manager is not None else None,
         redeem=plane.sign_in.redeem,
         figures=Figures(plane.app.metrics.include),
     )

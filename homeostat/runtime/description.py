@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorOption:
+    """An option of `up` and `run` that sets an environment variable; without a `metavar` it is a switch."""
+
+    name: str
+    """Without the dashes."""
+    variable: str
+    help: str
+    metavar: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     name: str
     """A short name for leases, logs and metrics."""
@@ -32,6 +43,7 @@ class Description:
     """The operator sleeps until an object of one of these kinds exists. Without any it is set up at the start."""
     settings: tuple[str, ...] | None = ()
     """The environment variables that its `check_environment` reads; None if it does not declare them."""
+    options: tuple[OperatorOption, ...] = ()
     load: Callable[[], OperatorModule]
     """Imports the operator, which may take some tenths of a second."""
 
@@ -49,6 +61,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         faces=tuple(faces),
         wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),
         settings=_settings(module),
+        options=tuple(getattr(module, "OPTIONS", ())),
         load=lambda: module,
     )
 

@@ -162,6 +162,10 @@ class Manager:
         if failure is not None:
             raise failure
 
+    def offered(self, face: str) -> object | None:
+        """What an operator of this process offers to the face of this name; None while it is not set up."""
+        return next((host.setup.offers[face] for host in self._hosts if face in host.setup.offers), None)
+
     def troubles(self) -> list[str]:
         """The reasons why operators do not work; empty if all do."""
         working = [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]

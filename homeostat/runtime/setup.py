@@ -80,6 +80,7 @@ class Setup:
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
+        self.offers: dict[str, object] = {}
         self._shared, self._tools, self._controls = informers, tools, controls
         self._watched: Counter[Informer[Any]] = Counter()
         self._status_fields = {each.kind.path(""): status_fields_of(each) for each in kinds}
@@ -180,6 +181,12 @@ class Setup:
     def run(self, job: Job) -> None:
         """Adds a job that runs beside the controllers while this process is the leader. An error ends the manager."""
         self.jobs.append(job)
+
+    def offer(self, face: str, value: object) -> None:
+        """Gives the face of this name, if this process serves it, an object of the operator (`Surroundings.offered`).
+        It is there from the setup on, also while another process leads.
+        """
+        self.offers[face] = value
 
     def scope(self) -> Scope:
         """A scope for work that is not about a single object: writes are refused if this process is not the leader."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,12 @@ from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, rea
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.operators.checks import check_kinds, check_lease_namespace, warn_of_missing_namespace
 from homeostat.cli.operators.choice import asleep_line, check_environments, described_operators, operators_option
-from homeostat.cli.operators.faces.options import RunFaceCommand, credential_options, face_options
+from homeostat.cli.operators.faces.options import (
+    RunFaceCommand,
+    credential_options,
+    face_options,
+    setting_environment,
+)
 from homeostat.cli.operators.faces.places import RunFaces, check_faces, run_faces
 from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_hosted
@@ -39,7 +44,7 @@ class Choice:
     namespace: str
     named: str
     operators: dict[str, Description]
-    allows_programs: bool
+    environment: dict[str, str] = field(repr=False)
     has_election: bool
     leases: str
     is_dry_run: bool
@@ -109,8 +114,10 @@ def command(
         refuse_programs("--faces-open", allows_programs=options["allows_programs"])
     chosen = described_operators(operators)
     faces = run_faces(face_options(ctx), chosen.values(), is_open=faces_open, cert=faces_cert, key=faces_key)
-    choice = Choice(named=operators, operators=chosen, faces=faces, health=_address(health), **options)
-    environment = environment_with(allows_programs=choice.allows_programs)
+    environment = {**environment_with(allows_programs=options.pop("allows_programs")), **setting_environment(ctx)}
+    choice = Choice(
+        named=operators, operators=chosen, environment=environment, faces=faces, health=_address(health), **options
+    )
     check_environments(chosen.values(), environment)
     if faces is not None:
         check_faces(chosen.values(), environment)
@@ -145,7 +152,7 @@ async def _run(choice: Choice) -> None:
             namespace=choice.namespace,
             leases=leases,
             grace_s=_GRACE_S,
-            environment=environment_with(allows_programs=choice.allows_programs),
+            environment=choice.environment,
             metrics=metrics,
             tracer=tracer,
         )
@@ -205,12 +212,13 @@ async def _serve_faces(
         return Surroundings(
             client=client,
             namespace=choice.namespace or "default",
-            environment=environment_with(allows_programs=choice.allows_programs),
+            environment=choice.environment,
             is_open=is_open,
             identity=lambda: manager.identity,
             leases=leases,
             private=NamespaceSecrets(client, choice.leases or own_namespace or "default"),
             figures=figures,
+            offered=manager.offered,
         )
 
     return await serve_beside(stack, choice.faces, surroundings, manager.metrics)

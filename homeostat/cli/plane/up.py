@@ -18,7 +18,7 @@ import click
 from homeostat import __version__
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.operators.choice import asleep_line, check_environments
-from homeostat.cli.operators.faces.options import FaceCommand, face_options
+from homeostat.cli.operators.faces.options import FaceCommand, face_options, setting_environment
 from homeostat.cli.operators.faces.places import check_faces, up_choice
 from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
@@ -130,7 +130,7 @@ def command(
         is_open=is_open,
         database=database,
         operators=named,
-        environment=environment_with(allows_programs=allows_programs),
+        environment={**environment_with(allows_programs=allows_programs), **setting_environment(ctx)},
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
         audit_log=audit_log.absolute() if audit_log is not None else None,

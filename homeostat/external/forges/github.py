@@ -32,6 +32,7 @@ _MOST_MEMBERS = 1000
 _MOST_READ = 20
 _PAGE = 100
 _MOST_PAGES = 5
+_LONGEST_DESCRIPTION = 140
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -137,6 +138,21 @@ class GitHub:
             if len(runs) < _PAGE:
                 break
         return found
+
+    async def runs_of_commit(self, repository: Repository, commit: str) -> tuple[WorkflowRun, ...]:
+        """The newest runs for a commit, given by its whole id."""
+        asked = urlencode({"head_sha": commit, "per_page": _PAGE})
+        answer = await self._forge.ask("GET", f"{repository.path}/actions/runs?{asked}")
+        return read(answer, _Runs).workflow_runs
+
+    async def set_status(
+        self, repository: Repository, commit: str, *, state: str, context: str, description: str = "", target: str = ""
+    ) -> None:
+        """Sets a status on a commit: `state` is success, failure, error or pending. The newest of a context counts."""
+        body: JsonObject = {"state": state, "context": context, "description": description[:_LONGEST_DESCRIPTION]}
+        if target:
+            body["target_url"] = target
+        await self._forge.ask("POST", f"{repository.path}/statuses/{quote(commit, safe='')}", body)
 
     async def jobs(self, repository: Repository, run_id: int) -> tuple[WorkflowJob, ...]:
         path = f"{repository.path}/actions/runs/{run_id}/jobs?per_page={_PAGE}"

@@ -86,6 +86,11 @@ class GitLab:
         answer = await self._forge.ask("GET", f"{self._project}/pipelines?{urlencode(asked)}")
         return read(answer, list[Pipeline])
 
+    async def pipelines_of_commit(self, commit: str) -> list[Pipeline]:
+        """The newest pipelines for a commit, given by its whole id."""
+        asked = {"sha": commit, "order_by": "id", "per_page": _PAGE}
+        return read(await self._forge.ask("GET", f"{self._project}/pipelines?{urlencode(asked)}"), list[Pipeline])
+
     async def variables(self, pipeline_id: int) -> dict[str, str]:
         answer = await self._forge.ask("GET", f"{self._project}/pipelines/{pipeline_id}/variables")
         return {each.key: each.value for each in read(answer, list[Variable])}

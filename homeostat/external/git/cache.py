@@ -66,6 +66,14 @@ class GitCache:
             # Also after a failure: something may have been fetched before it.
             await asyncio.to_thread(self._evict)
 
+    async def resolve(self, remote: Remote, ref: str = "HEAD") -> str:
+        """The current commit of a ref on the server, as `Repository.resolve` finds it. Nothing is kept of it."""
+        check_remote(remote, self._protocols)
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Listing refs needs no repository, so git is given a place where there is none.
+        git = Git(bare=self._directory / "none", remote=remote, limits=self._limits, protocols=self._protocols)
+        return (await Repository(git).resolve(ref))[1]
+
     async def _create(self, git: Git) -> Path:
         directory = git.bare.parent
         async with file_lock(directory / "write.lock", timeout_s=self._limits.timeout_s):

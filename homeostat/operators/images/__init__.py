@@ -1,1 +1,121 @@
-"""Writes the newest image tag of an application into its manifests repository."""
+"""Writes the newest image tag of an application into its manifests repository, from annotations of Deployments.
+
+A pass compares the tags in the files of a manifests repository with those that are due, and pushes one commit with all
+that differ. It runs at an interval, when an annotation asks for it, and on request of the HTTP API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homeostat.external.rest.client import RestClient
+from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.views.workload import Workload
+from homeostat.operators.images.access import RULES
+from homeostat.operators.images.act import Actor
+from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
+from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments, is_requested
+from homeostat.operators.images.engine.annotations import tracked_of
+from homeostat.operators.images.metrics import Series
+from homeostat.operators.images.notify import Notifier
+from homeostat.operators.images.observe import Observer
+from homeostat.operators.images.passes import Passes
+from homeostat.operators.images.records import Records
+from homeostat.operators.images.service import ImageService
+from homeostat.operators.images.settings import ALLOW_FILE, INTERVAL, NAMES, read_settings
+from homeostat.operators.images.sources.builds import Builds
+from homeostat.operators.images.sources.images import Images
+from homeostat.operators.images.sources.repositories import Repositories
+from homeostat.operators.images.sources.secrets import Secrets
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.description import OperatorOption
+from homeostat.runtime.faces.face import Face
+from homeostat.runtime.setup import Setup
+
+__all__ = ["FACES", "KINDS", "OPTIONS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+
+FACE = "images"
+FACES = (
+    Face(
+        name=FACE,
+        title="image updates",
+        prefixes=("/reconcile", "/status", "/debug", "/health", "/metrics"),
+        yields=("/health",),
+        open="homeostat.web.images.serving:open_app",
+        pages=(("image updates", "/status"),),
+        rules="homeostat.web.images.access:RULES",
+        switch="images-api",
+    ),
+)
+WAKES = (*KINDS, DEPLOYMENT)
+SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITHUB_API_URL", "GITLAB_API_URL")
+OPTIONS = (
+    OperatorOption(
+        name="images-interval",
+        variable=INTERVAL,
+        metavar="SECONDS",
+        help="Seconds between two passes of image updates; 0 for none, only when asked.  [default: 300]",
+    ),
+    OperatorOption(
+        name="images-allow-file",
+        variable=ALLOW_FILE,
+        help="Let image updates use repositories of this machine (file://).",
+    ),
+)
+
+
+def register(setup: Setup) -> None:
+    settings = read_settings(setup.environment)
+    deployments = setup.watch(DEPLOYMENT, Workload)
+    updates = setup.watch(IMAGE_UPDATE.kind, ImageUpdate)
+    tracked = TrackedDeployments()
+    series = Series(lambda: len(tracked))
+    setup.metrics.register(series)
+    rest = RestClient()
+    records = Records(setup.client, updates.cache)
+    updates.add_handler(records.note)
+    repositories = Repositories(setup.directory / "git", series.count_git, allows_file=settings.allows_file)
+    builds = Builds(rest, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
+    notifier = Notifier(rest, lambda: Secrets(setup.client, Memory()), builds)
+    observer = Observer(
+        setup.client,
+        repositories,
+        images=Images(rest, series.count_check),
+        builds=builds,
+        records=records,
+        settings=settings,
+    )
+    passes = Passes(
+        repositories,
+        observer,
+        Actor(settings, series.count_git),
+        records=records,
+        notifier=notifier,
+        recorder=setup.recorder,
+        series=series,
+    )
+    scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)
+
+    def note(change: Change[Workload]) -> None:
+        found = tracked_of(change.new) if change.new is not None else None
+        tracked.set(change.namespace, change.name, found)
+        if found is not None and is_requested(found, records.handled(change.namespace, change.name)):
+            scheduler.trigger(found)
+
+    deployments.add_handler(note)
+
+    async def run() -> None:
+        try:
+            await scheduler.run()
+        finally:
+            await rest.close()
+
+    setup.run(run)
+    setup.run(notifier.run)
+    setup.offer(FACE, ImageService(tracked, scheduler, series))
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Raises `ValueError` for settings that `register` would refuse."""
+    read_settings(environment)

@@ -67,6 +67,8 @@ class Surroundings:
     private: PrivateSecrets = field(repr=False)
     """Secrets that the app keeps for itself, out of reach of its users."""
     figures: Figures
+    offered: Callable[[str], object | None] = lambda _: None
+    """What the operator of this process offers to the face of this name; None while it sleeps."""
     redeem: Redeem | None = None
     """Exchanges a one-time code for a bearer token of an administrator; empty for an invalid code."""
 
@@ -112,6 +114,10 @@ class Face:
     check: Check | str | None = None
     sign_in: str = ""
     """The path of the page that takes a one-time code as `?code=`; printed with a code when a plane starts."""
+    yields: tuple[str, ...] = ()
+    """Prefixes that it does not serve where another face of its address serves `/`, which has such a page itself."""
+    switch: str = ""
+    """Another name in `--no-NAME`."""
     opened_by: tuple[str, ...] = ()
     """Environment variables of which each opens the face at the start, because it then works without requests."""
 

@@ -20,6 +20,7 @@ SHARED: Final = "faces"
 _NAMES: Final = "homeostat.faces.names"
 _PARAMS: Final = "homeostat.faces.params"
 _GIVEN: Final = "homeostat.faces.given"
+_SET: Final = "homeostat.operators.set"
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _named_by = re.compile(r"--(?:no-(?P<no>[a-z][a-z0-9-]*)|(?P<port>[a-z][a-z0-9-]*)-port)(?:=.*)?", re.DOTALL).fullmatch
 
@@ -46,7 +47,8 @@ class FaceCommand(click.Command):
         if _PARAMS not in ctx.meta:
             declared = super().get_params(ctx)
             # --help stays the last one.
-            ctx.meta[_PARAMS] = [*declared[:-1], *self._face_options(ctx, declared), *declared[-1:]]
+            ours = [*self._face_options(ctx, declared), *_setting_options()]
+            ctx.meta[_PARAMS] = [*declared[:-1], *ours, *declared[-1:]]
         found: list[click.Parameter] = ctx.meta[_PARAMS]
         return found
 
@@ -76,7 +78,7 @@ class FaceCommand(click.Command):
             callback=partial(_note_port, name),
         )
         no = click.Option(
-            [f"--no-{name}"],
+            list(dict.fromkeys((f"--no-{switches().get(name, name)}", f"--no-{name}"))),
             is_flag=True,
             help=f"Do not serve {'any face' if name == SHARED else what}.",
             expose_value=False,
@@ -110,7 +112,45 @@ def _note_without(name: str, ctx: click.Context, _: click.Parameter, value: bool
 
 def _names_in(args: Sequence[str]) -> list[str]:
     found = (_named_by(each) for each in args)
-    return [each["no"] or each["port"] for each in found if each is not None]
+    others = {switch: name for name, switch in switches().items()}
+    return [others.get(name, name) for each in found if each is not None for name in (each["no"] or each["port"],)]
+
+
+def setting_environment(ctx: click.Context) -> dict[str, str]:
+    """The environment variables that options of operators set."""
+    found: dict[str, str] = ctx.meta.get(_SET, {})
+    return found
+
+
+def _setting_options() -> list[click.Option]:
+    """The options that our own operators declare: each sets an environment variable of theirs."""
+    from homeostat.operators.catalog import OURS, find_operator
+
+    return [
+        click.Option(
+            [f"--{each.name}"],
+            metavar=each.metavar or None,
+            is_flag=not each.metavar,
+            help=each.help,
+            expose_value=False,
+            callback=partial(_note_setting, each.variable),
+        )
+        for name in OURS
+        for each in find_operator(name).options
+    ]
+
+
+def _note_setting(variable: str, ctx: click.Context, _: click.Parameter, value: str | bool | None) -> None:
+    if value is not None and value is not False:
+        ctx.meta.setdefault(_SET, {})[variable] = "true" if value is True else value
+
+
+@cache
+def switches() -> dict[str, str]:
+    """The names in `--no-NAME` of our own faces that have another one, by name."""
+    from homeostat.operators.catalog import OURS, find_operator
+
+    return {face.name: face.switch for name in OURS for face in find_operator(name).faces if face.switch}
 
 
 @cache

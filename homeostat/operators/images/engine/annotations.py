@@ -75,6 +75,7 @@ class Tracked(msgspec.Struct, frozen=True):
     version: str
     """The tag of that image."""
     annotations: Mapping[str, str]
+    uid: str = ""
 
     @property
     def namespace(self) -> str:
@@ -103,6 +104,7 @@ def tracked_of(deployment: Workload) -> Tracked | None:
         container=_without_tag(image, parsed.tag),
         version=parsed.tag or "latest",
         annotations=annotations,
+        uid=deployment.metadata.uid,
     )
 
 

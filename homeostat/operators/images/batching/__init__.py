@@ -1,0 +1,1 @@
+"""When passes run, and which Deployments share a pass and a commit."""

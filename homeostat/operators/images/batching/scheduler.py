@@ -1,0 +1,183 @@
+"""When passes run: at an interval, when a Deployment's annotation asks for one, when one has to wait, and on request.
+
+A trigger waits a moment for others, so that they share a pass and a commit. Passes run only while this process leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import random
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from homeostat.operators.images.api import REQUESTED
+from homeostat.operators.images.batching.group import Group, group_of, grouped
+from homeostat.operators.images.batching.lane import Lane
+from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.entry import Entry, failed, in_order, skipped
+from homeostat.operators.images.passes import Outcomes, Passes
+from homeostat.runtime.control.writes import RefusedWriteError
+
+log = logging.getLogger(__name__)
+_JITTER: Final = 0.1
+_AT_ONCE: Final = 8
+"""Passes over different groups that run together."""
+
+
+class NotLeadingError(Exception):
+    """This process does not run the operator now."""
+
+
+class Scheduler:
+    def __init__(
+        self,
+        tracked: Callable[[], Sequence[Tracked]],
+        passes: Passes,
+        *,
+        interval_s: float,
+        window_s: float,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._tracked, self._passes, self._chance = tracked, passes, chance
+        self._interval_s, self._window_s = interval_s, window_s
+        self._lanes: dict[Group, Lane] = {}
+        self._due: dict[Group, float] = {}
+        self._next_pass: float | None = None
+        self._changed, self._places = asyncio.Event(), asyncio.Semaphore(_AT_ONCE)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._context = contextvars.copy_context()
+
+    async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
+        """A pass over all Deployments, or over the groups of some; the entries of those that were asked for."""
+        tracked = [each for each in self._tracked() if keys is None or each.key in keys]
+        memory = Memory()
+        asked = [self._ask(group, memory) for group in grouped(tracked)]
+        entries: dict[str, Entry] = {}
+        for found in await asyncio.gather(*map(asyncio.shield, asked)):
+            entries |= found.entries
+        return in_order(_entry(each, entries) for each in tracked)
+
+    def trigger(self, tracked: Tracked) -> None:
+        """Soon, together with others."""
+        if tracked.settings.enabled:
+            self._poke(group_of(tracked.settings), self._window_s)
+
+    def trigger_repository(self, matches: Callable[[Tracked], bool]) -> int:
+        """All that match, such as those of a repository that was pushed to; returns how many."""
+        found = [each for each in self._tracked() if matches(each)]
+        for each in found:
+            self.trigger(each)
+        return len(found)
+
+    async def run(self) -> None:
+        """The job: until it is cancelled."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks, self._context = tasks, contextvars.copy_context()
+                self._next_pass = self._after(loop.time())
+                while True:
+                    self._start_due(loop.time())
+                    await self._wait(loop.time())
+        finally:
+            self._tasks = None
+            self._lanes.clear()
+
+    def _after(self, now: float) -> float | None:
+        return now + self._interval_s * (1 + _JITTER * self._chance()) if self._interval_s else None
+
+    def _start_due(self, now: float) -> None:
+        due = {group for group, at in self._due.items() if at <= now}
+        if self._next_pass is not None and self._next_pass <= now:
+            self._next_pass = self._after(now)
+            due |= grouped(self._tracked()).keys()
+        memory = Memory()
+        for group in due:
+            self._due.pop(group, None)
+            self._ask(group, memory)
+
+    async def _wait(self, now: float) -> None:
+        times = [*self._due.values(), *([self._next_pass] if self._next_pass is not None else [])]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(min(times) - now, 0.0) if times else None):
+                await self._changed.wait()
+        self._changed.clear()
+
+    def _poke(self, group: Group, after_s: float) -> None:
+        at = asyncio.get_running_loop().time() + after_s
+        if at < self._due.get(group, float("inf")):
+            self._due[group] = at
+            self._changed.set()
+
+    def _ask(self, group: Group, memory: Memory) -> asyncio.Future[Outcomes]:
+        if self._tasks is None:
+            raise NotLeadingError("this process does not run the operator images now; another replica may")
+        lane = self._lanes.get(group)
+        if lane is None:
+            lane = self._lanes[group] = Lane(lambda memory: self._pass(group, memory))
+        return lane.ask(memory, self._start)
+
+    def _start(self, lane: Lane) -> None:
+        assert self._tasks is not None
+        # In the context of the job, whose writes are refused once this process has lost the lead.
+        self._tasks.create_task(lane.drain(), context=self._context)
+
+    async def _pass(self, group: Group, memory: Memory) -> Outcomes:
+        members = grouped(self._tracked()).get(group, [])
+        if not members:
+            self._lanes.pop(group, None)
+            return Outcomes({}, {})
+        async with self._places:
+            try:
+                found = await self._passes.run(group, members, memory)
+            except RefusedWriteError:
+                raise
+            except Exception:
+                log.exception("pass failed", extra={"repository": group.repository, "branch": group.branch})
+                text = "internal error; see the log of this operator"
+                found = Outcomes({each.key: failed(each, text) for each in members}, {})
+        if found.retries_s:
+            self._poke(group, min(found.retries_s.values()))
+        return found
+
+
+class TrackedDeployments:
+    """The tracked Deployments, in the order in which they came, kept up to date by `note`."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Tracked] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def all(self) -> Sequence[Tracked]:
+        return list(self._found.values())
+
+    def set(self, namespace: str, name: str, tracked: Tracked | None) -> None:
+        if tracked is None:
+            self._found.pop((namespace, name), None)
+        else:
+            self._found[namespace, name] = tracked
+
+
+def is_requested(tracked: Tracked, handled: str) -> bool:
+    """Whether an annotation asks for a pass that did not happen yet."""
+    asked = tracked.annotations.get(REQUESTED, "")
+    return bool(asked) and asked != handled
+
+
+def _entry(tracked: Tracked, entries: dict[str, Entry]) -> Entry:
+    found = entries.get(tracked.key)
+    if found is not None:
+        return found
+    if not tracked.settings.enabled:
+        return skipped(tracked)
+    return failed(tracked, "its annotations changed during the pass; ask again")
+
+
+def keys_of(tracked: Iterable[Tracked]) -> frozenset[str]:
+    return frozenset(each.key for each in tracked)

@@ -1,0 +1,118 @@
+"""Notifications: one for each change, to the webhook that an annotation names, in Slack's format.
+
+They are sent beside the passes, which never wait for them. A webhook that fails is tried again with backoff; a text
+that cannot be delivered in the end is logged and dropped. The URL is a secret and is never shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from homeostat.external.forges.forge import ForgeError
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import ResponseLostError, RestError
+from homeostat.external.rest.request import Request
+from homeostat.objects.json import encode
+from homeostat.objects.time.backoff import Backoff
+from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
+from homeostat.operators.images.engine.rules import RulesError, rules_of
+from homeostat.operators.images.sources.builds import Builds
+from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets
+
+log = logging.getLogger(__name__)
+_BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
+_ATTEMPTS: Final = 5
+_MOST_WAITING: Final = 1000
+_TIMEOUT_S: Final = 15.0
+_CONTEXT: Final = "homeostat/images"
+Send = Callable[[], Awaitable[bool]]
+"""Returns whether to try again."""
+
+
+class Notifier:
+    def __init__(self, client: RestClient, secrets: Callable[[], Secrets], builds: Builds) -> None:
+        self._client, self._secrets, self._builds = client, secrets, builds
+        self._waiting: asyncio.Queue[tuple[str, Send]] = asyncio.Queue(_MOST_WAITING)
+
+    def notify(self, tracked: Tracked, text: str) -> None:
+        """Does nothing for a Deployment without a webhook."""
+        if tracked.settings.notifications_secret_name:
+            self._put(tracked, lambda: self._post(tracked, text))
+
+    def set_commit_status(self, tracked: Tracked, commit: str, description: str) -> None:
+        """At GitHub, where the annotation `commit_status` asks for it."""
+        try:
+            is_wanted = rules_of(tracked.annotations).sets_commit_status
+        except RulesError:
+            return
+        if is_wanted and commit:
+            self._put(tracked, lambda: self._status(tracked, commit, description))
+
+    async def run(self) -> None:
+        """Sends what waits, several at a time, until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(4):
+                tasks.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            key, send = await self._waiting.get()
+            await self._deliver(key, send)
+            self._waiting.task_done()
+
+    async def settled(self) -> None:
+        """Returns when nothing waits."""
+        await self._waiting.join()
+
+    def _put(self, tracked: Tracked, send: Send) -> None:
+        try:
+            self._waiting.put_nowait((tracked.key, send))
+        except asyncio.QueueFull:
+            log.warning("notification dropped: too many wait", extra={"deployment": tracked.key})
+
+    async def _deliver(self, key: str, send: Send) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                if not await send():
+                    return
+                reason = "the webhook refused it for now"
+            except ResponseLostError as error:
+                # It may have arrived: once too few is better than twice.
+                log.warning("notification may be lost", extra={"deployment": key, "reason": str(error)})
+                return
+            except (RestError, ForgeError) as error:
+                reason = str(error)
+            except MissingSecretError as error:
+                log.warning("notification not sent", extra={"deployment": key, "reason": str(error)})
+                return
+            if attempt < _ATTEMPTS:
+                await asyncio.sleep(_BACKOFF.delay_s(attempt, random.random()))  # noqa: S311
+        log.warning("notification not sent", extra={"deployment": key, "reason": reason})
+
+    async def _post(self, tracked: Tracked, text: str) -> bool:
+        settings = tracked.settings
+        namespace = settings.notifications_secret_namespace or DEFAULT_NAMESPACE
+        name = SecretName(namespace, settings.notifications_secret_name or "")
+        url = await self._secrets().text(name, "webhook-url")
+        headers = {"Content-Type": "application/json"}
+        answer = await self._client.send(
+            Request("POST", url, headers=headers, body=encode({"text": text}), timeout_s=_TIMEOUT_S)
+        )
+        return answer.status == 429 or answer.status >= 500
+
+    async def _status(self, tracked: Tracked, commit: str, description: str) -> bool:
+        repository = self._builds.github_repository(tracked.settings)
+        client = await self._builds.github_client(tracked.settings, self._secrets())
+        if client is not None and repository is not None:
+            await client.set_status(repository, commit, state="success", context=_CONTEXT, description=description)
+        return False
+
+
+def fresh_secrets(make: Callable[[Memory], Secrets]) -> Callable[[], Secrets]:
+    """Secrets that are read anew for each notification."""
+    return lambda: make(Memory())

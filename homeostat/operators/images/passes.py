@@ -1,0 +1,188 @@
+"""A pass over one group: observe, decide, act once, and report what came of each Deployment."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import UnreachableError
+from homeostat.external.git.errors import GitError
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import DEPLOYMENT
+from homeostat.operators.images.act import Actor, retry_after_s
+from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
+from homeostat.operators.images.batching.group import Group
+from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.decide import Settled, decide
+from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.entry import Entry, failed
+from homeostat.operators.images.metrics import Series
+from homeostat.operators.images.notify import Notifier
+from homeostat.operators.images.observe import Observer
+from homeostat.operators.images.records import Outcome, Records
+from homeostat.operators.images.sources.repositories import Repositories, git_problem
+from homeostat.operators.images.world import Problem
+from homeostat.runtime.control.recorder import About, EventType, Recorder
+
+log = logging.getLogger(__name__)
+_WRITES_AT_ONCE: Final = 32
+_QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing"})
+"""Failures that the original does not notify of: nothing was tried yet."""
+
+
+class Outcomes(msgspec.Struct, frozen=True):
+    """By `NAMESPACE/NAME`: the entries, and when to look again sooner than at the next interval."""
+
+    entries: Mapping[str, Entry]
+    retries_s: Mapping[str, float]
+
+
+class _Found(msgspec.Struct, frozen=True):
+    tracked: Tracked
+    outcome: Outcome
+    retry_s: float | None = None
+    note: str = ""
+
+
+class Passes:
+    def __init__(
+        self,
+        repositories: Repositories,
+        observer: Observer,
+        actor: Actor,
+        *,
+        records: Records,
+        notifier: Notifier,
+        recorder: Recorder,
+        series: Series,
+    ) -> None:
+        self._repositories, self._observer, self._actor = repositories, observer, actor
+        self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
+        self._waits: dict[str, tuple[str, int]] = {}
+
+    async def run(self, group: Group, members: Sequence[Tracked], memory: Memory) -> Outcomes:
+        began = time.monotonic()
+        found = await self._found(group, members, memory)
+        await _each(self._report(each) for each in found)
+        is_success = all(each.outcome.entry.action != "failed" for each in found)
+        self._series.passed(time.monotonic() - began, time.time(), is_success=is_success)
+        retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
+        return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries)
+
+    async def _found(self, group: Group, members: Sequence[Tracked], memory: Memory) -> list[_Found]:
+        remote = await self._observer.remote(group, memory)
+        if isinstance(remote, Problem):
+            return _all_failed(members, remote)
+        # The tags are asked for first: who only waits for a branch should not hold the cache of the manifests.
+        subjects = await self._observer.subjects(group, members, memory)
+        try:
+            async with self._repositories.cache.open(remote) as repository:
+                world, _ = await self._observer.world(group, subjects, repository)
+                verdicts = await self._observer.survey(world)
+                states = await self._observer.states(verdicts, memory)
+                plan = decide(verdicts, states, self._waited(members))
+                settled = [self._settled(each) for each in plan.settled]
+                if not plan.updates:
+                    return settled
+                await _each(self._attempt(each.tracked, each.target.tag) for each in plan.updates)
+                pushed = await self._actor.push(repository, group.branch, plan.updates)
+        except GitError as error:
+            return _all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
+        return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
+
+    def _waited(self, members: Sequence[Tracked]) -> dict[str, int]:
+        return {each.key: self._waits[each.key][1] for each in members if each.key in self._waits}
+
+    def _settled(self, settled: Settled) -> _Found:
+        key = settled.tracked.key
+        if settled.reason == "Building":
+            tag, count = self._waits.get(key, ("", 0))
+            self._waits[key] = (settled.wanted, count + 1 if tag == settled.wanted else 1)
+        else:
+            self._waits.pop(key, None)
+        outcome = Outcome(
+            entry=settled.entry,
+            reason=settled.reason,
+            tag=settled.tag,
+            wanted=settled.wanted,
+            since=settled.since,
+            pin=settled.pin,
+        )
+        note = settled.note or _failure_note(outcome)
+        return _Found(settled.tracked, outcome, settled.retry_s, note)
+
+    def _updated(self, tracked: Tracked, commit: str, outcome: Outcome) -> _Found:
+        self._waits.pop(tracked.key, None)
+        is_patched = outcome.entry.action == "patched"
+        note = outcome.entry.message if is_patched else _failure_note(outcome)
+        if is_patched:
+            self._notifier.set_commit_status(tracked, commit, f"{tracked.key} in {outcome.commit[:12]}")
+        return _Found(tracked, outcome, retry_after_s(outcome), note)
+
+    async def _attempt(self, tracked: Tracked, tag: str) -> None:
+        try:
+            await self._records.attempt(tracked, tag)
+        except (ApiError, UnreachableError) as error:
+            log.warning("failed to record attempt", extra={"deployment": tracked.key, "reason": str(error)})
+
+    async def _report(self, found: _Found) -> None:
+        tracked, outcome = found.tracked, found.outcome
+        self._series.count_action(outcome.entry.action)
+        before = self._records.status(tracked)
+        notified = _identity(found.note) if found.note else ""
+        if notified and notified != before.notified:
+            self._notifier.notify(tracked, found.note)
+        self._record_event(tracked, outcome, before)
+        request = tracked.annotations.get(REQUESTED, "")
+        outcome = msgspec.structs.replace(outcome, notified=notified, request=request)
+        try:
+            await self._records.keep(tracked, outcome, self._observer.now())
+        except (ApiError, UnreachableError) as error:
+            # It is written by the next pass: the status that we meant goes before the stored one.
+            log.warning("failed to write image update", extra={"deployment": tracked.key, "reason": str(error)})
+
+    def _record_event(self, tracked: Tracked, outcome: Outcome, before: ImageUpdateStatus) -> None:
+        entry = outcome.entry
+        is_same = before.result is not None and (before.result.action, before.result.message) == (
+            entry.action,
+            entry.message,
+        )
+        if is_same or entry.action == "up_to_date":
+            return
+        about = About(DEPLOYMENT.api_version, DEPLOYMENT.kind, tracked.namespace, tracked.name, tracked.uid)
+        kind: EventType = "Warning" if entry.action == "failed" else "Normal"
+        text = f"{entry.message} in commit {outcome.commit}" if outcome.commit else entry.message
+        self._recorder.record(about, kind, outcome.reason, text)
+
+
+def _all_failed(members: Sequence[Tracked], problem: Problem) -> list[_Found]:
+    return [
+        _Found(each, Outcome(entry=failed(each, problem.text), reason=problem.reason), problem.retry_s)
+        for each in members
+    ]
+
+
+def _failure_note(outcome: Outcome) -> str:
+    is_notified = outcome.entry.action == "failed" and outcome.reason not in _QUIET
+    return f":x: {outcome.entry.message}" if is_notified else ""
+
+
+def _identity(note: str) -> str:
+    return hashlib.sha256(note.encode()).hexdigest()[:16]
+
+
+async def _each(writes: Iterable[Awaitable[None]]) -> None:
+    """Some at a time; the first error ends all."""
+    places = asyncio.Semaphore(_WRITES_AT_ONCE)
+
+    async def write(one: Awaitable[None]) -> None:
+        async with places:
+            await one
+
+    await asyncio.gather(*map(write, writes))

@@ -1,0 +1,216 @@
+"""What the operator remembers of Deployments, as `ImageUpdate` objects: read from the cache, written when it changes.
+
+The cache may lag behind our own writes, and a tag that we wrote must never look like one that a person has set. So the
+last status that was written goes before the one in the cache, until the object is deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.conditions import READY, Condition, set_condition
+from homeostat.objects.conditions import Status as ConditionStatus
+from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.images.api import (
+    IMAGE_UPDATE,
+    MOST_HISTORY,
+    PINNED,
+    ImageUpdate,
+    ImageUpdateStatus,
+    Result,
+    Written,
+)
+from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.entry import Action, Entry
+from homeostat.operators.images.world import Record
+from homeostat.runtime.cache.cache import Cache, Change
+
+log = logging.getLogger(__name__)
+_LONGEST: Final = 1000
+_KIND: Final = IMAGE_UPDATE.kind
+_READY: Final[dict[Action, ConditionStatus]] = {
+    "patched": "True",
+    "up_to_date": "True",
+    "skipped": "Unknown",
+    "failed": "False",
+}
+Key = tuple[str, str]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pass found out about a Deployment."""
+
+    entry: Entry
+    reason: str
+    tag: str = ""
+    """What the file has now; empty if that is unknown."""
+    wanted: str = ""
+    since: str = ""
+    old: str = ""
+    commit: str = ""
+    """The commit that was pushed; empty if none was."""
+    pin: str | None = None
+    notified: str = ""
+    request: str = ""
+
+
+class Records:
+    def __init__(self, client: Client, cache: Cache[ImageUpdate]) -> None:
+        self._client, self._cache = client, cache
+        self._written: dict[Key, ImageUpdateStatus] = {}
+        self._pins: dict[Key, str | None] = {}
+
+    def note(self, change: Change[ImageUpdate]) -> None:
+        """A handler of the cache's changes."""
+        key, new, old = (change.namespace, change.name), change.new, change.old
+        if new is None:
+            self._written.pop(key, None)
+        if new is None or new.spec.pin is not None or (old is not None and old.spec.pin is not None):
+            # Until then the cache may still lag behind a pin of ours.
+            self._pins.pop(key, None)
+
+    def of(self, tracked: Tracked) -> Record:
+        status, pin = self.status(tracked), self._pin(tracked)
+        return Record(
+            tag=status.tag or "",
+            attempt=status.attempt or "",
+            candidate=status.wanted or "",
+            since=status.since or "",
+            pin=pin,
+        )
+
+    def status(self, tracked: Tracked) -> ImageUpdateStatus:
+        key = (tracked.namespace, tracked.name)
+        return self._written.get(key) or self._stored(key)
+
+    def handled(self, namespace: str, name: str) -> str:
+        """The last trigger that was handled."""
+        key = (namespace, name)
+        return (self._written.get(key) or self._stored(key)).handled_request or ""
+
+    def _stored(self, key: Key) -> ImageUpdateStatus:
+        found = self._cache.get(*key)
+        try:
+            return ImageUpdateStatus() if found is None else found.read_status(ImageUpdateStatus)
+        except msgspec.ValidationError:
+            # Somebody wrote it by hand: as if there were none.
+            return ImageUpdateStatus()
+
+    def _pin(self, tracked: Tracked) -> str | None:
+        key = (tracked.namespace, tracked.name)
+        if key in self._pins:
+            return self._pins[key]
+        found = self._cache.get(*key)
+        return None if found is None or found.spec.pin is None else found.spec.pin.tag
+
+    async def attempt(self, tracked: Tracked, tag: str) -> None:
+        """Before a tag is pushed, so that after a crash it is known to be ours."""
+        status = msgspec.structs.replace(self.status(tracked), attempt=tag[:_LONGEST], image=tracked.settings.image)
+        await self._write(tracked, status)
+
+    async def keep(self, tracked: Tracked, outcome: Outcome, now: datetime) -> None:
+        if outcome.pin is not None:
+            await self._set_pin(tracked, outcome.pin)
+        before = self.status(tracked)
+        await self._write(tracked, new_status(before, tracked, outcome, now, is_pinned=self._pin(tracked) is not None))
+
+    async def _set_pin(self, tracked: Tracked, tag: str) -> None:
+        reason = "another tag was set in the manifests repository, and not by this operator"
+        patch: JsonObject = {"spec": {"pin": {"tag": tag[:_LONGEST], "reason": reason}}}
+        key = (tracked.namespace, tracked.name)
+        self._pins[key] = tag
+        await self._create(tracked)
+        await self._client.merge(_KIND.path(*key), patch)
+
+    async def _write(self, tracked: Tracked, status: ImageUpdateStatus) -> None:
+        key = (tracked.namespace, tracked.name)
+        if self._stored(key) == status and self._cache.get(*key) is not None:
+            self._written[key] = status
+            return
+        self._written[key] = status
+        await self._create(tracked)
+        # A merge patch removes a field by null, and the struct leaves out those that are empty.
+        body = dict.fromkeys(("tag", "wanted", "since", "attempt", "commit", "result", "history", "notified"))
+        await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
+
+    async def _create(self, tracked: Tracked) -> None:
+        if self._cache.get(tracked.namespace, tracked.name) is not None:
+            return
+        owner: JsonObject = {
+            "apiVersion": DEPLOYMENT.api_version,
+            "kind": DEPLOYMENT.kind,
+            "name": tracked.name,
+            "uid": tracked.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        new = _KIND.new(tracked.name)
+        new["metadata"]["ownerReferences"] = [owner]
+        try:
+            await self._client.create(_KIND.path(tracked.namespace), new)
+        except AlreadyExistsError:
+            return
+
+    async def forget(self, keys: Iterable[Key]) -> None:
+        """Deletes the objects of Deployments that are no longer tracked."""
+        for key in keys:
+            try:
+                await self._client.delete(_KIND.path(*key))
+            except NotFoundError:
+                continue
+            except (ApiError, UnreachableError) as error:
+                log.warning("failed to delete image update", extra={"name": "/".join(key), "reason": str(error)})
+
+
+def new_status(
+    before: ImageUpdateStatus, tracked: Tracked, outcome: Outcome, now: datetime, *, is_pinned: bool
+) -> ImageUpdateStatus:
+    entry, when = outcome.entry, format_time(now)
+    is_known = bool(outcome.tag)
+    history = before.history
+    if outcome.commit:
+        new = Written(time=when, old=outcome.old[:_LONGEST], new=outcome.tag[:_LONGEST], commit=outcome.commit)
+        history = (new, *history)[:MOST_HISTORY]
+    message = entry.message[:4000]
+    result = before.result
+    if result is None or (result.action, result.message) != (entry.action, message):
+        result = Result(action=entry.action, message=message, time=when)
+    conditions = before.conditions
+    for each in _conditions(entry, outcome.reason, is_pinned=is_pinned):
+        conditions = set_condition(conditions, each, now=now)
+    return ImageUpdateStatus(
+        conditions=conditions,
+        observed_generation=before.observed_generation,
+        image=tracked.settings.image[:_LONGEST],
+        tag=outcome.tag[:_LONGEST] if is_known else before.tag,
+        wanted=outcome.wanted[:_LONGEST] or (before.wanted if not is_known else None),
+        since=outcome.since or None,
+        attempt=None if is_known else before.attempt,
+        commit=outcome.commit or before.commit,
+        result=result,
+        history=history,
+        notified=outcome.notified or before.notified,
+        handled_request=outcome.request[:_LONGEST] or before.handled_request,
+    )
+
+
+def _conditions(entry: Entry, reason: str, *, is_pinned: bool) -> tuple[Condition, ...]:
+    message = entry.message[:_LONGEST]
+    return (
+        Condition(READY, _READY[entry.action], reason, message),
+        Condition(
+            PINNED,
+            "True" if is_pinned else "False",
+            "Pinned" if is_pinned else "NotPinned",
+            message if is_pinned else "",
+        ),
+    )

@@ -1,0 +1,24 @@
+"""What the HTTP API of this process asks the operator of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments
+from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.entry import Entry
+from homeostat.operators.images.metrics import Series
+
+
+@dataclass(frozen=True, slots=True)
+class ImageService:
+    deployments: TrackedDeployments
+    scheduler: Scheduler
+    series: Series
+
+    def tracked(self) -> Sequence[Tracked]:
+        return self.deployments.all()
+
+    async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
+        return await self.scheduler.reconcile(keys)

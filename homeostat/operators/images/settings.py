@@ -1,0 +1,89 @@
+"""Settings of the operator, from the environment of the process: read once, refused if invalid. Pure.
+
+| variable | what | default |
+|---|---|---|
+| `HOMEOSTAT_IMAGES_INTERVAL` | seconds between two passes (`--images-interval`); 0 for none | 300 |
+| `HOMEOSTAT_IMAGES_WINDOW` | seconds that a trigger waits for others, to share a commit | 2 |
+| `HOMEOSTAT_IMAGES_ALLOW_FILE` | allows repositories of this machine, `file://` (`--images-allow-file`) | no |
+| `HOMEOSTAT_IMAGES_KNOWN_HOSTS` | lines of known hosts, beside those of the Secret and of two forges | none |
+| `DEFAULT_FROM_NAME`, `DEFAULT_FROM_EMAIL` | author and committer | GitOps Operator |
+| `GITHUB_API_URL`, `GITLAB_API_URL` | the APIs that know the builds | those of github.com and gitlab.com |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+INTERVAL: Final = "HOMEOSTAT_IMAGES_INTERVAL"
+WINDOW: Final = "HOMEOSTAT_IMAGES_WINDOW"
+ALLOW_FILE: Final = "HOMEOSTAT_IMAGES_ALLOW_FILE"
+KNOWN_HOSTS: Final = "HOMEOSTAT_IMAGES_KNOWN_HOSTS"
+NAMES: Final = (INTERVAL, WINDOW, ALLOW_FILE, KNOWN_HOSTS)
+_WORDS: Final = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
+_LONGEST_S: Final = 7 * 24 * 3600.0
+# As the two forges publish them.
+_FORGES: Final = (
+    "github.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl\n"
+    "gitlab.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAfuCHKVTjquxvt6CM6tdG4SLp1Btn/nOeHHE5UOzRdf\n"
+)
+
+
+class SettingsError(ValueError):
+    """An environment variable is invalid."""
+
+
+class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    interval_s: float = 300.0
+    window_s: float = 2.0
+    allows_file: bool = False
+    known_hosts: str = _FORGES
+    author_name: str = "GitOps Operator"
+    author_email: str = "gitops-operator@homeostat.dev"
+    github_api: str = ""
+    """Empty for that of github.com."""
+    gitlab_api: str = ""
+
+
+def read_settings(environment: Mapping[str, str]) -> ImageSettings:
+    """`SettingsError` names the variable."""
+    usual = ImageSettings()
+    return ImageSettings(
+        interval_s=_seconds(environment, INTERVAL, usual.interval_s),
+        window_s=_seconds(environment, WINDOW, usual.window_s),
+        allows_file=_switch(environment, ALLOW_FILE),
+        known_hosts=_FORGES + environment.get(KNOWN_HOSTS, ""),
+        author_name=environment.get("DEFAULT_FROM_NAME", "").strip() or usual.author_name,
+        author_email=environment.get("DEFAULT_FROM_EMAIL", "").strip() or usual.author_email,
+        github_api=_url(environment, "GITHUB_API_URL"),
+        gitlab_api=_url(environment, "GITLAB_API_URL"),
+    )
+
+
+def _seconds(environment: Mapping[str, str], name: str, usual: float) -> float:
+    text = environment.get(name, "").strip()
+    if not text:
+        return usual
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= _LONGEST_S:
+        raise SettingsError(f"environment variable {name} must be seconds from 0 to {_LONGEST_S:g}")
+    return found
+
+
+def _switch(environment: Mapping[str, str], name: str) -> bool:
+    text = environment.get(name, "").strip().lower()
+    if text and text not in _WORDS:
+        raise SettingsError(f"environment variable {name} must be true or false")
+    return _WORDS.get(text, False)
+
+
+def _url(environment: Mapping[str, str], name: str) -> str:
+    found = environment.get(name, "").strip().rstrip("/")
+    if found and not found.startswith(("https://", "http://")):
+        raise SettingsError(f"environment variable {name} must be a URL that begins with https://")
+    return found

@@ -1,0 +1,1 @@
+"""What a pass reads of the world: Secrets, repositories, registries and builds."""

@@ -1,0 +1,1 @@
+"""The HTTP API of image updates: the paths and shapes of gitops-operator."""

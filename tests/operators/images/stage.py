@@ -1,0 +1,239 @@
+"""A plane with the operator and its HTTP API, real repositories behind HTTP, registries and a webhook."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from homeostat.client.base import Client
+from homeostat.external.oci.auth import OneCredential
+from homeostat.external.oci.manifest import (
+    OCI_CONFIG,
+    OCI_MANIFEST,
+    Descriptor,
+    Index,
+    Manifest,
+    Platform,
+    encode_manifest,
+)
+from homeostat.external.oci.push import push_blob, push_manifest
+from homeostat.external.oci.registry import Registry
+from homeostat.external.rest.client import RestClient
+from homeostat.external.secrets.credentials import BasicAuth
+from homeostat.external.secrets.docker_config import RegistryCredential
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEPLOYMENT, EVENT, SECRET
+from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.plane import Settings, open_plane
+from homeostat.runtime.faces.listeners import FaceChoice, Place
+from tests.external.git_servers import HttpGit, Origin, serving_git
+from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
+from tests.external.servers import serving
+from tests.operators.images.scenarios import OLD, Scenario
+
+NAMESPACE = "images"
+SECRETS = "gitops-operator"
+DEPLOYMENT_FILE = """apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  template:
+    spec:
+      containers:
+        - name: app
+          image: {image}
+"""
+
+
+class Repository(Origin):
+    """One of the tests' repositories, which others push to."""
+
+    def head(self, branch: str = "master") -> str:
+        return self.git("rev-parse", f"refs/heads/{branch}")
+
+    def show(self, path: str, branch: str = "master") -> str:
+        return self.git("show", f"refs/heads/{branch}:{path}") + "\n"
+
+    def raw(self, path: str, branch: str = "master") -> bytes:
+        return subprocess.run(
+            ["git", "show", f"refs/heads/{branch}:{path}"], cwd=self.path, capture_output=True, check=True, timeout=20
+        ).stdout
+
+    def log(self, form: str = "%s", branch: str = "master") -> list[str]:
+        return self.git("log", f"--format={form}", f"refs/heads/{branch}").splitlines()
+
+    def push(self, files: Mapping[str, str | bytes], branch: str = "master") -> str:
+        """A commit on top of the branch, whoever pushed to it last."""
+        self.git("checkout", "-q", "-f", branch)
+        self.git("reset", "-q", "--hard", f"refs/heads/{branch}")
+        return self.commit(files)
+
+
+class Stage:
+    def __init__(self, root: Path, client: Client, url: str, session: aiohttp.ClientSession) -> None:
+        self.root, self.client, self.url, self._session = root, client, url, session
+        self.git_url = self.registry = self.slow = self.webhook = ""
+        self.said: list[str] = []
+        self.webhook_status = 200
+        self.git: HttpGit | None = None
+
+    def repository(
+        self, name: str, files: Mapping[str, str | bytes] | None = None, branch: str = "master"
+    ) -> Repository:
+        made = Repository(self.root / f"{name}.git")
+        made.git("checkout", "-q", "-b", "master")
+        made.commit({"README": "x\n"})
+        if branch != "master":
+            made.git("checkout", "-q", "-b", branch)
+        if files is not None:
+            made.commit(files)
+        return made
+
+    async def secret(self, namespace: str, name: str, **data: str) -> None:
+        encoded = {key.replace("_", "-"): base64.b64encode(value.encode()).decode() for key, value in data.items()}
+        body: JsonObject = {"metadata": {"name": name}, "data": encoded}
+        await self.client.create(SECRET.path(namespace), body)
+
+    async def docker_secret(self, name: str, host: str) -> None:
+        auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        text = json.dumps({"auths": {f"http://{host}": {"auth": auth}}})
+        data = {".dockerconfigjson": base64.b64encode(text.encode()).decode()}
+        body: JsonObject = {"metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson", "data": data}
+        await self.client.create(SECRET.path(SECRETS), body)
+
+    async def push_image(
+        self, host: str, repository: str, tag: str, *, is_index: bool = False, created: str = ""
+    ) -> str:
+        """The digest."""
+        credential = RegistryCredential(basic=BasicAuth(USER, PASSWORD))
+        async with RestClient() as rest:
+            registry = Registry(rest, keychain=OneCredential(credential))
+            name = f"{host}/{repository}"
+            text = json.dumps({"architecture": "amd64", "os": "linux", "created": created or "2026-01-01T00:00:00Z"})
+            config = await push_blob(registry, name, text.encode(), OCI_CONFIG)
+            manifest = Manifest(config=config)
+            if not is_index:
+                return (await push_manifest(registry, f"{name}:{tag}", manifest)).digest
+            inner = await push_manifest(registry, name, manifest)
+            size = len(encode_manifest(manifest))
+            entry = Descriptor(OCI_MANIFEST, inner.digest, size, platform=Platform("amd64", "linux"))
+            return (await push_manifest(registry, f"{name}:{tag}", Index(manifests=(entry,)))).digest
+
+    async def deploy(
+        self, name: str, containers: Mapping[str, str] | None = None, **annotations: str | None
+    ) -> JsonObject:
+        """A Deployment of the repositories `app-NAME` and `man-NAME`; an annotation that is None is left out."""
+        given: dict[str, str | None] = {
+            "enabled": "true",
+            "app_repository": f"{self.git_url}/app-{name}.git",
+            "manifest_repository": f"{self.git_url}/man-{name}.git",
+            "deployment_path": "apps/web.yaml",
+            "image_name": "org/app",
+            "ssh_key_name": "ssh-key",
+            "ssh_key_namespace": NAMESPACE,
+            **annotations,
+        }
+        noted = {f"gitops.operator.{key}": value for key, value in given.items() if value is not None}
+        found = [{"name": each, "image": image} for each, image in (containers or {"app": f"org/app:{OLD}"}).items()]
+        labels = {"app": name}
+        body: JsonObject = {
+            "metadata": {"name": name, "annotations": noted},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": found}},
+            },
+        }
+        return await self.client.create(DEPLOYMENT.path(NAMESPACE), body)
+
+    async def annotate(self, name: str, **annotations: str | None) -> None:
+        noted = {f"gitops.operator.{key}": value for key, value in annotations.items()}
+        await self.client.merge(DEPLOYMENT.path(NAMESPACE, name), {"metadata": {"annotations": noted}})
+
+    async def get(self, path: str) -> Any:
+        async with self._session.get(f"{self.url}{path}") as answer:
+            text = await answer.read()
+            assert answer.status == 200, text
+            return json.loads(text) if answer.content_type == "application/json" else text.decode()
+
+    async def reconcile(self) -> dict[str, JsonObject]:
+        """The entries by the name of the Deployment."""
+        return {each["deployment"]: each for each in await self.get("/reconcile")}
+
+    async def update(self, name: str) -> JsonObject:
+        return await self.client.get(IMAGE_UPDATE.kind.path(NAMESPACE, name))
+
+    async def events(self, reason: str) -> list[JsonObject]:
+        found, _ = await self.client.list(EVENT.path(NAMESPACE))
+        return [each for each in found if each["reason"] == reason]
+
+    async def set_scene(self, name: str, scenario: Scenario) -> Repository:
+        """The repositories and the Deployment of a scenario; returns the manifests repository."""
+        branch = scenario.get("branch", "master")
+        app = self.repository(f"app-{name}", {"main.go": "package main\n"}, branch)
+        text = self.fill(scenario["file"], app.head(branch))
+        manifests = self.repository(f"man-{name}", {scenario["path"]: text.encode()}, branch)
+        for tag in scenario.get("image_tags", ()):
+            repository = scenario.get("repo", "org/app")
+            await self.push_image(
+                self.registry, repository, self.fill(tag, app.head(branch)), is_index=bool(scenario.get("index"))
+            )
+        annotations = {"deployment_path": scenario["path"], "image_name": self.fill(scenario["image_name"])}
+        annotations |= {
+            key: value if value is None else self.fill(value) for key, value in scenario["annotations"].items()
+        }
+        if scenario.get("notify"):
+            annotations |= {"notifications_secret_name": "hook"}
+        containers = {each: self.fill(image) for each, image in scenario["containers"]}
+        await self.deploy(name, containers, **annotations)
+        return manifests
+
+    def fill(self, text: str, new: str = "") -> str:
+        marks = {"@OLD@": OLD, "@REG@": self.registry, "@SLOW@": self.slow, "@GIT@": self.git_url}
+        marks |= {"@NEW@": new, "@NEW7@": new[:7]} if new else {}
+        for mark, value in marks.items():
+            text = text.replace(mark, value)
+        return text
+
+    async def hear(self, request: web.Request) -> web.StreamResponse:
+        self.said.append((await request.json())["text"])
+        return web.Response(status=self.webhook_status)
+
+
+@asynccontextmanager
+async def staged(data: Path, root: Path, *, has_registries: bool = False, **environment: str) -> AsyncIterator[Stage]:
+    root.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
+    async with AsyncExitStack() as stack:
+        settings = Settings(
+            data=data,
+            port=0,
+            is_open=True,
+            operators=frozenset({"images"}),
+            environment={"HOMEOSTAT_IMAGES_INTERVAL": "0", "HOMEOSTAT_IMAGES_WINDOW": "0.1", **environment},
+            faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}),
+        )
+        plane = await stack.enter_async_context(open_plane(settings))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        stage = Stage(root, plane.client, plane.faces[0].url, session)
+        stage.git, stage.git_url = await stack.enter_async_context(serving_git(root))
+        stage.webhook = await stack.enter_async_context(serving(stage.hear))
+        if has_registries:
+            folder = root.parent / "registries"
+            for name in ("registry", "slow"):
+                auth = with_passwords(folder / name)
+                setattr(stage, name, stack.enter_context(running_registry(folder / name, auth)))
+        for namespace in (NAMESPACE, SECRETS):
+            await plane.client.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+        await stage.secret(NAMESPACE, "ssh-key", ssh_privatekey="-----BEGIN OPENSSH PRIVATE KEY-----\nx\n")
+        await stage.secret(SECRETS, "hook", webhook_url=stage.webhook)
+        if has_registries:
+            await stage.docker_secret("regcred", stage.registry)
+            await stage.docker_secret("slowcred", stage.slow)
+        yield stage
