@@ -13,8 +13,8 @@ from homeostat.runtime.faces.face import Surroundings
 from homeostat.runtime.waking import has_objects
 from homeostat.web.images.app import images_app
 from homeostat.web.images.metrics import HttpFigures
-from homeostat.web.kit.gate import Gate, OpenGate
-from homeostat.web.kit.review_gate import Kinds, Question, ReviewGate
+from homeostat.web.kit.gate import Gate, OpenGate, Question
+from homeostat.web.kit.review_gate import Kinds, ReviewGate
 
 _FACE = "images"
 
