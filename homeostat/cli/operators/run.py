@@ -61,7 +61,14 @@ class Choice:
     help=KUBECONFIG_HELP,
 )
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
-@click.option("-n", "--namespace", default="", metavar="NS", help="Work on one namespace only.  [default: all]")
+@click.option(
+    "-n",
+    "--namespace",
+    "--watch-namespace",
+    default="",
+    metavar="NS",
+    help="Work on one namespace only.  [default: all]",
+)
 @operators_option
 @programs_option
 @click.option("--leader-elect", "has_election", is_flag=True, help="Elect a leader among replicas, by Leases.")

@@ -81,20 +81,26 @@ class Observer:
 
     async def _source(self, pacto: Pacto) -> _Source:
         ref, overridden = pacto.spec.contract_ref, overrides_of(pacto.spec)
-        if ref.inline:
-            found = await self._preparations.inline(ref.inline, overridden)
-            return _Source(found.prepared, found.version)
         credential = await self._credential(pacto)
         if isinstance(credential, Failure):
             found = await self._preparations.bundle(Content(credential), overridden)
             return _Source(found.prepared, has_secret=False)
+        if ref.inline:
+            found = await self._preparations.inline(ref.inline, overridden)
+            return _Source(found.prepared, found.version)
         load = await self._load(pacto, credential)
         found = await self._preparations.bundle(load.content, overridden)
         return _Source(found.prepared, found.version, load.versions, load.due_in_s)
 
     async def _credential(self, pacto: Pacto) -> Credential | Failure | None:
+        """A Secret that is named has to be usable, whether its credential is needed or not."""
         name = pacto.spec.contract_ref.pull_secret_ref
-        return await self._secrets.read(pacto.metadata.namespace, name) if name else None
+        if not name:
+            return None
+        found = await self._secrets.read(pacto.metadata.namespace, name)
+        if isinstance(found, Failure) or not pacto.oci:
+            return found
+        return found.failure_for(registry_reference(pacto.oci)) or found
 
     async def _load(self, pacto: Pacto, credential: Credential | None) -> Load:
         if not pacto.oci:

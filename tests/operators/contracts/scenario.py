@@ -19,24 +19,14 @@ from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.client.base import Client
-from homeostat.external.oci.auth import OneCredential
-from homeostat.external.oci.bundle import pack_tar
-from homeostat.external.oci.deflate import gzip_bytes
-from homeostat.external.oci.manifest import Manifest
-from homeostat.external.oci.push import push_blob, push_manifest
-from homeostat.external.oci.registry import Registry
 from homeostat.external.rest.client import RestClient
-from homeostat.external.secrets.credentials import BasicAuth
-from homeostat.external.secrets.docker_config import RegistryCredential
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import EVENT, Kind
 from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
-from homeostat.operators.contracts.engine.bundle.artifact import CONFIG_TYPE, LAYER_TYPE, MANIFEST_TYPE
 from homeostat.runtime.manager import Manager
 from tests.external.servers import serving
+from tests.operators.contracts.pushing import push_files, registry_of
 
-USER, PASSWORD = "jo", "pw"
-HASH = "$2b$05$abcdefghijklmnopqrstuuHIrMEWpUCQe2YqFR3sXwQ75u4od..9q"
 _FREE = ("message", "latencyMs", "daysRemaining", "error", "lastReconciledAt")
 _ONCE = ("TagOverwritten", "ReadinessGateUnmet", "ReadinessRecovered")
 _UNJUDGED = ("pacto_contract_validation_errors", "pacto_contract_validation_warnings")
@@ -89,10 +79,6 @@ class Stage:
 
     def metrics(self) -> str:
         return self.manager.metrics.text().decode()
-
-    def registry(self, host: str) -> Registry:
-        credential = RegistryCredential(basic=BasicAuth(USER, PASSWORD)) if host == self.private else None
-        return Registry(self.rest, keychain=OneCredential(credential))
 
 
 class Scenario:
@@ -149,15 +135,11 @@ class Scenario:
         return re.sub("@DIGEST:([^@]+)@", lambda found: self._digests[found[1]], text)
 
     async def _push(self, pushed: Mapping[str, Mapping[str, str]], host: str) -> None:
-        registry = self._stage.registry(host)
+        registry = registry_of(self._stage.rest)
         for name, texts in pushed.items():
             target = f"{host}/{name}"
             files = {path: self._fill(text).encode() for path, text in texts.items() if not path.startswith("@")}
-            layer = await push_blob(registry, target, gzip_bytes(pack_tar(files)), LAYER_TYPE)
-            config = await push_blob(registry, target, b"{}", CONFIG_TYPE)
-            layers = (layer,) * int(texts.get("@layers", "1"))
-            manifest = Manifest(media_type=MANIFEST_TYPE, config=config, layers=layers)
-            digest = (await push_manifest(registry, target, manifest)).digest
+            digest = await push_files(registry, target, files, layers=int(texts.get("@layers", "1")))
             self._digests[name] = digest
             self._pushed.add(digest)
 

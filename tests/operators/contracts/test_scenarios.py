@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,25 +17,14 @@ from homeostat.operators import contracts, housekeeping
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
-from tests.external.registries import running_registry
 from tests.operators.contracts.recorded import recorded_as_is
-from tests.operators.contracts.scenario import HASH, USER, Scenario, Stage, proxying
+from tests.operators.contracts.scenario import Scenario, Stage, proxying
 
 if TYPE_CHECKING:
     from tests.cluster.running import Cluster
 
 _CASES: dict[str, Any] = recorded_as_is("operator")
 Results = dict[str, BaseException | None]
-
-
-@pytest.fixture(scope="module")
-def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """One for everybody, and one that requires a password."""
-    folder = tmp_path_factory.mktemp("private")
-    (folder / "htpasswd").write_text(f"{USER}:{HASH}\n")
-    auth = f"auth: {{htpasswd: {{realm: test, path: {folder}/htpasswd}}}}"
-    with running_registry(tmp_path_factory.mktemp("public")) as public, running_registry(folder, auth) as private:
-        yield public, private
 
 
 @pytest.fixture(scope="module", params=["plane", pytest.param("cluster", marks=pytest.mark.cluster)])

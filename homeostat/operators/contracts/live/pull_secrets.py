@@ -12,6 +12,8 @@ import msgspec
 
 from homeostat.client.base import UnreachableError
 from homeostat.external.oci.auth import Keychain
+from homeostat.external.oci.errors import InvalidReferenceError
+from homeostat.external.oci.registry import parse_reference
 from homeostat.external.secrets.credentials import CredentialError
 from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import SecretError
@@ -42,6 +44,19 @@ class Credential(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Credential({self.identity})"
+
+    def failure_for(self, ref: str) -> Failure | None:
+        """Why the Secret has no credential for the registry of a reference; None if it has, or if the reference is
+        invalid, which is reported when it is loaded.
+        """
+        try:
+            image = parse_reference(ref)
+            self.keychain.find(image.registry, image.path)
+        except InvalidReferenceError:
+            return None
+        except CredentialError as error:
+            return Failure(f"The pull secret cannot be used: {error}", PATH)
+        return None
 
 
 class PullSecrets:
