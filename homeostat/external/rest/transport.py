@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import re
 import socket
 import ssl
@@ -239,7 +240,9 @@ def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
         case aiohttp.ClientSSLError():
             return NotSentError(f"{host}: cannot connect: the TLS handshake failed; check certificate and protocol")
         case aiohttp.ClientConnectorError():
-            why = error.os_error.strerror or type(error.os_error).__name__
+            # asyncio replaces the text of the error by one with the address.
+            number = error.os_error.errno
+            why = os.strerror(number) if number else error.os_error.strerror or type(error.os_error).__name__
             return NotSentError(f"{host}: cannot connect: {why}; check that the server is running and reachable")
     return NotSentError(f"{host}: cannot connect")
 

@@ -14,10 +14,12 @@ from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.rest.transport import Opened
-from homeostat.operators.contracts.engine.checks.endpoint import MAX_BODY_BYTES, TIMEOUT_S, Outcome
+from homeostat.operators.contracts.engine.checks.endpoint import TIMEOUT_S, Outcome
 
 _HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity"}
 _LONGEST_ERROR: Final = 200
+_UNREAD: Final = 1 << 62
+"""No limit on what the server sends: the body is closed after its first bytes."""
 
 
 def probe_client(environment: Mapping[str, str], *, connections: int) -> RestClient:
@@ -31,7 +33,7 @@ def probe_client(environment: Mapping[str, str], *, connections: int) -> RestCli
 async def send_probe(client: RestClient, url: str, seconds: Callable[[], float]) -> Outcome:
     started = seconds()
     status, has_body, error = 0, False, ""
-    request = Request("GET", url, headers=_HEADERS, timeout_s=TIMEOUT_S, largest=MAX_BODY_BYTES)
+    request = Request("GET", url, headers=_HEADERS, timeout_s=TIMEOUT_S, largest=_UNREAD)
     try:
         async with client.stream(request) as response:
             status = response.status

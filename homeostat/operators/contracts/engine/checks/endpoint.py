@@ -16,7 +16,6 @@ from homeostat.operators.contracts.engine.checks.verdict import Verdict, judge
 from homeostat.operators.contracts.engine.document.contract import Contract, Health, Metrics
 
 TIMEOUT_S: Final = 5.0
-MAX_BODY_BYTES: Final = 4096
 
 Name = Literal["health", "metrics"]
 _CHECKS: Final[dict[Name, str]] = {"health": "HealthEndpointValid", "metrics": "MetricsEndpointValid"}

@@ -1,0 +1,31 @@
+"""The series of the operator."""
+
+from __future__ import annotations
+
+from homeostat.edge.metrics.exposition import exposition
+from homeostat.operators.contracts.engine.checks.series import Figures
+from homeostat.operators.contracts.metrics import Series
+
+
+def _lines(series: Series) -> set[str]:
+    return {each for each in exposition(series).decode().splitlines() if not each.startswith("#")}
+
+
+def test_two_pactos_of_one_service_have_one_series_with_the_worse_result() -> None:
+    series = Series(lambda: 0)
+    series.show(("port", "one"), Figures("Compliant", "quay", (("ImageMatch", "warning", True),)), None)
+    series.show(("port", "two"), Figures("Warning", "quay", (("ImageMatch", "warning", False),)), None)
+    lines = _lines(series)
+    assert 'pacto_contract_validation_result{check="ImageMatch",namespace="port",service="quay"} 0.0' in lines
+    assert 'pacto_contract_validation_warnings{namespace="port",service="quay"} 1.0' in lines
+    assert 'pacto_contract_compliance_status{namespace="port",service="quay"} 0.0' in lines
+    assert len([each for each in lines if each.startswith("pacto_contract_compliance_status")]) == 1
+
+
+def test_a_contract_that_was_not_loaded_has_its_status_only() -> None:
+    series = Series(lambda: 0)
+    series.show(("port", "one"), Figures("NonCompliant", None), None)
+    names = {each.partition("{")[0] for each in _lines(series)}
+    assert names == {"pacto_contract_status", "pacto_endpoint_probes_total 0.0"}
+    series.forget(("port", "one"))
+    assert {each.partition("{")[0] for each in _lines(series)} == {"pacto_endpoint_probes_total 0.0"}
