@@ -57,7 +57,6 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     check: str | None
     sign_in: str = ""
     opened_by: tuple[str, ...]
-    yields: tuple[str, ...] = ()
     switch: str = ""
 
 

@@ -69,6 +69,7 @@ FACES = (
         title="contract webhooks",
         prefixes=("/hooks/contracts",),
         open="homeostat.web.receivers.contracts:open_app",
+        pages=(("webhooks", "/hooks/contracts"),),
         rules="homeostat.web.receivers.contracts:RULES",
         settings=("CONTRACTS_WEBHOOK_SECRET", "CONTRACTS_WEBHOOK_SECRET_REF"),
         check="homeostat.web.receivers.contracts:check_settings",

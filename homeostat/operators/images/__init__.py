@@ -40,8 +40,8 @@ FACES = (
     Face(
         name=FACE,
         title="image updates",
-        prefixes=("/reconcile", "/status", "/debug", "/health", "/metrics"),
-        yields=("/health",),
+        prefixes=("/reconcile", "/status", "/debug", "/metrics"),
+        alone=("/health",),
         open="homeostat.web.images.serving:open_app",
         pages=(("image updates", "/status"),),
         rules="homeostat.web.images.access:RULES",

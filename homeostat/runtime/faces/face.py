@@ -102,7 +102,7 @@ class Face:
     """The path prefixes that it serves. The app gets whole paths. `/` serves all paths that no other face serves."""
     open: Open | str
     alone: tuple[str, ...] = ()
-    """Further prefixes that it serves at an address where no other face serves them, as on a port of its own."""
+    """Further prefixes that it serves at an address where no other face serves these paths, as on a port of its own."""
     port: int = PORT
     pages: tuple[tuple[str, str], ...] = ()
     """Title and path of the pages that are printed at the start; by default the title and the first prefix."""
@@ -114,8 +114,6 @@ class Face:
     check: Check | str | None = None
     sign_in: str = ""
     """The path of the page that takes a one-time code as `?code=`; printed with a code when a plane starts."""
-    yields: tuple[str, ...] = ()
-    """Prefixes that it does not serve where another face of its address serves `/`, which has such a page itself."""
     switch: str = ""
     """Another name in `--no-NAME`."""
     opened_by: tuple[str, ...] = ()

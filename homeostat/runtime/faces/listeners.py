@@ -97,16 +97,11 @@ def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:
 def prefixes_of(faces: Iterable[Face]) -> dict[str, str]:
     """The name of the face by prefix."""
     offered = list(faces)
-    serves_all = {face.name for face in offered if "/" in map(_trimmed, face.prefixes)}
-    found = {
-        _trimmed(prefix): face.name
-        for face in offered
-        for prefix in face.prefixes
-        if prefix not in face.yields or not serves_all - {face.name}
-    }
-    for face in offered:
-        for prefix in face.alone:
-            found.setdefault(_trimmed(prefix), face.name)
+    found = {_trimmed(prefix): face.name for face in offered for prefix in face.prefixes}
+    alone = ((_trimmed(prefix), face.name) for face in offered for prefix in face.alone)
+    free = [(prefix, name) for prefix, name in alone if not by_prefix(prefix, found)]
+    for prefix, name in free:
+        found.setdefault(prefix, name)
     return found
 
 

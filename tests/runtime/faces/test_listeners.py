@@ -127,3 +127,11 @@ def test_a_face_serves_other_paths_only_where_no_other_face_does() -> None:
     assert (by_prefix("/health", shared), by_prefix("/contracts/health", shared)) == ("rest", "contracts")
     assert (by_prefix("/health", own), by_prefix("/images", own)) == ("contracts", "images")
     assert len(arrange([contracts, REST], FaceChoice())) == 1
+
+
+def test_a_page_that_another_face_has_too_is_left_to_it() -> None:
+    images = face("images", "/status", alone=("/health",))
+    contracts = face("contracts", "/contracts", alone=("/",))
+    assert by_prefix("/health", prefixes_of([images, REST])) == "rest"
+    assert by_prefix("/health", prefixes_of([contracts, images])) == "images"
+    assert by_prefix("/other", prefixes_of([contracts, images])) == "contracts"
