@@ -8,12 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from homeostat.operators.contracts.engine import files
+from homeostat.operators.contracts.engine.checks.verdict import RUNTIME_OBSERVED, SEVERITIES
 from homeostat.operators.contracts.engine.document.parse import MAX_CONTRACT_BYTES
 from homeostat.operators.contracts.engine.graph.graph import MAX_EDGES
 from homeostat.operators.contracts.engine.policy import MAX_POLICIES
 from homeostat.operators.contracts.sources.cache import LIMIT_BYTES
 from homeostat.operators.contracts.sources.registry import LIMITS
-from tests.cli.running import HOMEOSTAT, make_cli
+from tests.cli.running import HOMEOSTAT, make_cli, running
 from tests.docs.documents import table_rows, text_of
 from tests.external.registries import running_registry
 
@@ -24,11 +25,11 @@ _UNITS = {"": 1, "MiB": 1 << 20}
 
 
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
-    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
-    environment = {**cli.environment, "PATH": f"{Path(HOMEOSTAT).parent}:{cli.environment['PATH']}"}
     session = _PAGE.partition("## Credentials")[0]
     shown = 0
-    with running_registry(tmp_path / "registry") as host:
+    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    environment = {**cli.environment, "PATH": f"{Path(HOMEOSTAT).parent}:{cli.environment['PATH']}"}
+    with running_registry(tmp_path / "registry") as host, running(cli, "--operators", "contracts"):
         for (language, code), (following, printed) in pairwise([*_fences(session), ("", "")]):
             if language != "sh":
                 continue
@@ -37,8 +38,19 @@ def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.returncode == 0, (code, done.stderr)
             if following == "text":
                 shown += 1
-                assert done.stdout.endswith(printed.replace(_REGISTRY, host)), code
-    assert shown == 6
+                assert _plain(done.stdout).endswith(_plain(printed.replace(_REGISTRY, host))), code
+    assert shown == 14
+
+
+def _plain(text: str) -> str:
+    """Without ages and widths of columns."""
+    return re.sub(r" +", " ", re.sub(r"\b\d+s\b", "1s", text))
+
+
+def test_the_table_of_checks_is_the_one_of_the_code() -> None:
+    rows = table_rows(_PAGE, "| check | compares | severity |")
+    found = {check: severity for checks, _, severity in rows for check in checks.split(", ")}
+    assert found == {check: each for check, each in SEVERITIES.items() if check != RUNTIME_OBSERVED}
 
 
 def test_the_limits_are_those_of_the_code() -> None:

@@ -266,6 +266,8 @@ def test_a_namespace_that_is_not_there_is_warned_of(ready: Cli) -> None:
     assert (dry.code, dry.out) == (0, "nothing to reconcile\n")
     assert dry.err.startswith(warning)
     assert ready("run", "--operators", GREETER, "--namespace", "default", "--dry-run").err == ""
+    former = ready("run", "--operators", GREETER, "--watch-namespace", "shpo", "--dry-run")
+    assert (former.code, former.err) == (dry.code, dry.err)
 
 
 @pytest.mark.parametrize("election", [(), ("--leader-elect", "--lease-namespace", "kube-system")])
