@@ -103,6 +103,19 @@ def alternate(checkout: Path, minutes: float) -> None:
 
 
 @main.command()
+@click.argument("checkout", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1, 100), help="How many starts of each.")
+def start(checkout: Path | None, rounds: int) -> None:
+    """Time the start of an empty plane with all operators, and its idle memory.
+
+    With another checkout its starts alternate with those of this tree.
+    """
+    from benchmarks.start import show_starts
+
+    show_starts(checkout.resolve() if checkout else None, rounds=rounds)
+
+
+@main.command()
 def cel() -> None:
     """Time expressions of rules and policies."""
     from benchmarks.cel import show_expressions
