@@ -2,8 +2,8 @@
 
 Python takes seconds to walk what it decodes in milliseconds. So a call with a large body, on a large object or of a
 kind that is slow to validate runs in a thread. Its calls to the store and to admission run on the event loop, as for
-every other call. Users take turns (`threads.py`), so that the expensive calls of one do not hold up those of all. While
-a call waits for a webhook or a commit, the thread serves other calls. A call that turns out to be expensive
+every other call. Users take turns (`edge/threads.py`), so that the expensive calls of one do not hold up those of all.
+While a call waits for a webhook or a commit, the thread serves other calls. A call that turns out to be expensive
 (`TooLongError`) starts again in a thread; until its commit it has no effect. Decision 21 has the figures.
 """
 
@@ -14,14 +14,13 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar, cast
 
+from homeostat.edge.threads import SHARED, Box, in_thread, take
 from homeostat.server.request.call import Admission, Answer, Call
-from homeostat.server.request.threads import FairThreads
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
@@ -33,8 +32,6 @@ _SMALL_BYTES = 4 * 1024
 _COPY = b"copy"
 """An operation of a JSON patch by which a short patch makes a large object."""
 
-_threads = FairThreads("homeostat-large-calls")
-
 T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
 
@@ -43,13 +40,8 @@ class TooLongError(Exception):
     """The call must start again in a thread; raised only on the event loop."""
 
 
-is_offloaded = _threads.is_current
+is_offloaded = SHARED.is_current
 """Whether the caller runs in one of the threads, where it does not block the loop."""
-
-
-async def in_thread(function: Callable[[], T], *, user: str) -> T:
-    """The result of a function that only reads immutable data, computed in a thread."""
-    return await _run_in_thread(user, function)
 
 
 def offloaded(verb: Verb) -> Verb:
@@ -93,10 +85,10 @@ async def _offload(verb: Verb, call: Call) -> Answer:
         require=caller.bound(call.backend.require),
     )
     work = verb(replace(call, backend=backend))
-    outcome: _Box | None = None
+    outcome: Box | None = None
     try:
         while True:
-            reached = await _run_in_thread(call.user.name, partial(_resume, work, outcome))
+            reached = await in_thread(partial(_resume, work, outcome), user=call.user.name)
             if isinstance(reached, _Done):
                 return reached.answer
             if not isinstance(reached, _LoopWait):
@@ -105,49 +97,8 @@ async def _offload(verb: Verb, call: Call) -> Answer:
             outcome = await _finish_wait(reached)
     except BaseException:
         caller.cancel()
-        _threads.submit(call.user.name, work.close)  # behind the part of it that may be running now
+        SHARED.submit(call.user.name, work.close)  # behind the part of it that may be running now
         raise
-
-
-_Box = list[tuple[Any, BaseException | None]]
-"""A result or an error until it is taken out. An error that stayed here would keep its frames, and with them the body,
-until the next garbage collection."""
-
-
-def _taken(box: _Box) -> Any:
-    value, error = box.pop()
-    try:
-        if error is not None:
-            raise error
-        return value
-    finally:
-        del error
-
-
-async def _run_in_thread(user: str, function: Callable[[], T]) -> T:
-    """The result of the function, computed in a thread. If its deadline ends before its turn, it never runs."""
-    loop = asyncio.get_running_loop()
-    is_done: asyncio.Future[None] = loop.create_future()
-    box: _Box = []
-
-    def run() -> None:
-        if is_done.cancelled():
-            return
-        try:
-            box.append((function(), None))
-        except BaseException as error:
-            box.append((None, error))
-        with suppress(RuntimeError):  # the loop may be closed
-            loop.call_soon_threadsafe(_wake, is_done)
-
-    _threads.submit(user, run)
-    await is_done
-    return cast("T", _taken(box))
-
-
-def _wake(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
 
 
 class _Done(NamedTuple):
@@ -161,11 +112,11 @@ class _LoopWait(NamedTuple):
     args: tuple[Any, ...]
     more: dict[str, Any]
 
-    def __await__(self) -> Generator[_LoopWait, _Box, Any]:
-        return _taken((yield self))
+    def __await__(self) -> Generator[_LoopWait, Box, Any]:
+        return take((yield self))
 
 
-def _resume(work: Coroutine[Any, Any, Answer], outcome: _Box | None) -> object:
+def _resume(work: Coroutine[Any, Any, Answer], outcome: Box | None) -> object:
     """In the thread: run up to the next wait for the loop, or to the end."""
     try:
         return work.send(outcome)
@@ -173,7 +124,7 @@ def _resume(work: Coroutine[Any, Any, Answer], outcome: _Box | None) -> object:
         return _Done(stop.value)
 
 
-async def _finish_wait(wait: _LoopWait) -> _Box:
+async def _finish_wait(wait: _LoopWait) -> Box:
     try:
         return [(await wait.function(*wait.args, **wait.more), None)]
     except Exception as error:

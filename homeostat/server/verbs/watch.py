@@ -14,11 +14,11 @@ from functools import partial
 
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_parts
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
 from homeostat.server.request.call import Answer, Call, OpenWatch
 from homeostat.server.request.negotiate import JSON
-from homeostat.server.request.offload import in_thread
 from homeostat.server.view.listing import batches
 from homeostat.server.view.selection import Selection, selection_of
 from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 from homeostat.edge.reply import Reply
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
-from homeostat.server.request.offload import in_thread
 from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20

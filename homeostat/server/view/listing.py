@@ -15,10 +15,10 @@ from typing import Protocol
 
 from homeostat.edge.reply import Fields, StreamReply
 from homeostat.edge.stream import Stream, produced_by, send_parts
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.negotiate import JSON, YAML
-from homeostat.server.request.offload import in_thread
 from homeostat.server.view.answer import GZIP_HEADERS, indented, many, warning_headers
 from homeostat.server.view.encode import GZIP_FROM_BYTES, LIST_TAIL
 from homeostat.server.view.view import View, list_parts

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.selectors import FieldTerm, LabelSelector, parse_fields, parse_labels
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.call import Call
-from homeostat.server.request.offload import in_thread
 from homeostat.server.view.encode import note_of, object_of
 from homeostat.store.base import Event, Record, Scope
 

@@ -9,12 +9,13 @@ An update is applied to the current object and retried after a conflict; with `I
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
 from homeostat.client.requests import Requests
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
@@ -31,6 +32,7 @@ from homeostat.web.kit.etags import check_match, is_conditional
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError, refusal_of
 
+T = TypeVar("T")
 Change = Callable[[JsonObject], None]
 _ATTEMPTS: Final = 20
 
@@ -41,7 +43,7 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     if face.index.has_name(resource_type, wanted.name):
         raise _is_there(wanted)
     await check_plugin_config(face, caller, resource_type, wanted)
-    spec = await _admitted(face, "CREATE", wanted, resource_type, None)
+    spec = await _admitted(face, caller, "CREATE", wanted, resource_type, None)
     number = await face.ids.take("resources")
     kind = kind_of(resource_type)
     try:
@@ -59,7 +61,7 @@ async def update(face: Face, request: Request, caller: Caller, found: Found, wan
     await check_seen(face, request, found)
     await check_plugin_config(face, caller, found.type, wanted, plugin=found.entry.read_action().plugin)
     wanted = _restored(found, wanted)
-    spec = await _admitted(face, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
+    spec = await _admitted(face, caller, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
 
     def change(obj: JsonObject) -> None:
         if spec is not None:
@@ -83,8 +85,8 @@ async def apply(face: Face, request: Request, caller: Caller, found: Found, want
     """Like `update`, but does not write if nothing would change."""
     await check_seen(face, request, found)
     wanted = _restored(found, wanted)
-    if wanted.spec is not None:
-        spec, trouble = spec_check.checker_of(found.type).settle(wanted.spec)
+    if (declared := wanted.spec) is not None:
+        spec, trouble = await _in_thread(caller, lambda: spec_check.checker_of(found.type).settle(declared))
         if not trouble and _says(found, wanted, spec):
             return found
     return await update(face, request, caller, found, wanted)
@@ -166,11 +168,11 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
 
 
 async def _admitted(
-    face: Face, operation: str, wanted: Declaration, resource_type: TypeEntry, old: Found | None
+    face: Face, caller: Caller, operation: str, wanted: Declaration, resource_type: TypeEntry, old: Found | None
 ) -> JsonObject:
     """Validates the spec, lets webhooks change it, and validates the result."""
     assert wanted.spec is not None
-    _check(resource_type, wanted.spec)
+    await _check(caller, resource_type, wanted.spec)
     asked: JsonObject = {
         "name": wanted.name,
         "resource_type_name": resource_type.spec.name,
@@ -179,7 +181,7 @@ async def _admitted(
     }
     spec = await face.hooks.admit(operation, asked, _as_asked(old) if old is not None else None)
     if spec is not wanted.spec:
-        _check(resource_type, spec)
+        await _check(caller, resource_type, spec)
     return spec
 
 
@@ -191,15 +193,23 @@ def _restored(found: Found, wanted: Declaration) -> Declaration:
     return replace(wanted, spec=passwords.restored(wanted.spec, found.read().get("spec")))
 
 
-def _check(resource_type: TypeEntry, spec: JsonObject) -> None:
-    checker = spec_check.checker_of(resource_type)
-    for path, value in checker.passwords.values(spec, ""):
+async def _check(caller: Caller, resource_type: TypeEntry, spec: JsonObject) -> None:
+    if trouble := await _in_thread(caller, lambda: _trouble(resource_type, spec)):
+        raise RefusalError(400, f"{spec_check.FAILED}: {trouble}")
+
+
+def _trouble(resource_type: TypeEntry, spec: JsonObject) -> str:
+    """Why the spec is invalid; empty if it is valid."""
+    for path, value in spec_check.passwords_of(resource_type).values(spec, ""):
         if value == HIDDEN:
             message = f'"{HIDDEN}" stands for a value that is not shown; send the value itself'
-            raise RefusalError(400, f"{spec_check.FAILED}: {path.removeprefix('.')}: {message}")
-    _, trouble = checker.settle(spec)
-    if trouble:
-        raise RefusalError(400, f"{spec_check.FAILED}: {trouble}")
+            return f"{path.removeprefix('.')}: {message}"
+    return spec_check.checker_of(resource_type).settle(spec)[1]
+
+
+async def _in_thread(caller: Caller, function: Callable[[], T]) -> T:
+    """A large spec, or a schema of many alternatives, takes seconds to check."""
+    return await in_thread(function, user=f"rest:{caller.username}")
 
 
 def _as_asked(found: Found) -> JsonObject:

@@ -1,6 +1,7 @@
 """Validates a spec against the schema of its type, as the server does, and applies defaults. Pure.
 
-All errors are reported, by path: `tags[1]: ...; (root): ...`. Only the server evaluates CEL rules.
+All errors are reported, by path: `tags[1]: ...; (root): ...`. Only the server evaluates CEL rules. A large spec, a
+large schema or one of many alternatives takes seconds, so callers validate in a thread.
 """
 
 from __future__ import annotations
@@ -17,17 +18,15 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceType
-from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
-from homeostat.operators.actions.types.passwords import NO_PASSWORDS, PasswordFields, password_fields
+from homeostat.operators.actions.types.definition import definition_of
+from homeostat.operators.actions.types.passwords import PasswordFields, password_fields
 
 FAILED = "Spec validation failed"
 
 
 class SpecChecker:
-    """`passwords` are the fields of the spec that are never shown."""
-
-    def __init__(self, root: Schema, passwords: PasswordFields) -> None:
-        self._root, self._validator, self.passwords = root, Validator(root), passwords
+    def __init__(self, root: Schema) -> None:
+        self._root, self._validator = root, Validator(root)
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
         """Returns the spec with its defaults, and its errors; empty if it is valid.
@@ -48,10 +47,9 @@ def checker_of(resource_type: ResourceType) -> SpecChecker:
 
 
 def passwords_of(resource_type: ResourceType) -> PasswordFields:
-    try:
-        return checker_of(resource_type).passwords
-    except InvalidTypeError:
-        return NO_PASSWORDS
+    """The fields of the spec that are never shown; none for a type that is invalid."""
+    metadata = resource_type.metadata
+    return _passwords(_Form(metadata.uid, metadata.generation, resource_type))
 
 
 def described(causes: Iterable[Cause]) -> str:
@@ -100,7 +98,12 @@ def _checkers(form: _Form) -> SpecChecker:
     (version,) = definition_of([form.resource_type.spec])["spec"]["versions"]
     root = schema_of(version["schema"]["openAPIV3Schema"])
     root.properties = {name: node for name, node in root.properties.items() if name == "spec"}
-    return SpecChecker(root, password_fields(form.resource_type.spec.schema))
+    return SpecChecker(root)
+
+
+@lru_cache(256)
+def _passwords(form: _Form) -> PasswordFields:
+    return password_fields(form.resource_type.spec.schema)
 
 
 def _path(field: str) -> str:

@@ -12,12 +12,13 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import LARGE_BYTES, in_thread, offloaded
+from homeostat.server.request.offload import LARGE_BYTES, offloaded
 from homeostat.server.request.paths import ObjectPath
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

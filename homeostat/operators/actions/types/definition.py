@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN
 from homeostat.objects.crd.definition import default_crd, validate_crd
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.errors import Cause
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
@@ -54,7 +57,26 @@ class InvalidTypeError(Exception):
 
 
 def definition_of(types: Sequence[ResourceTypeSpec]) -> JsonObject:
-    """The types have one name; the order of versions does not matter. Raises `InvalidTypeError`."""
+    """The types have one name; the order of versions does not matter. Raises `InvalidTypeError`.
+
+    A large schema takes a second, and several parts ask for the same definition, so the newest results are kept.
+    """
+    made = _made(msgspec.json.encode(types))
+    if isinstance(made, tuple):
+        raise InvalidTypeError(made)
+    return decode_stored(made)
+
+
+@lru_cache(32)
+def _made(types: bytes) -> bytes | tuple[Cause, ...]:
+    """The encoded definition, or why there is none."""
+    try:
+        return encode(_definition(msgspec.json.decode(types, type=list[ResourceTypeSpec])))
+    except InvalidTypeError as error:
+        return error.causes
+
+
+def _definition(types: Sequence[ResourceTypeSpec]) -> JsonObject:
     ordered = sorted(types, key=lambda each: version_priority(resource_kind(each).version), reverse=True)
     causes = [cause for each in ordered for cause in check_names(each)]
     versions = []

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from homeostat.client.requests import Requests
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import AlreadyExistsError, Cause, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.operators.actions.api import ID, METADATA, RESOURCE_TYPE, ActionReference, ResourceTypeSpec
@@ -28,6 +29,7 @@ from homeostat.web.actions.type_facts import kind_of
 from homeostat.web.kit.callers import require
 from homeostat.web.kit.etags import check_match, is_conditional, mismatch, tagged
 from homeostat.web.kit.form import read_body, read_number, read_query
+from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.refusal import RefusalError, unknown
 from homeostat.web.kit.routing import API
@@ -48,7 +50,7 @@ class Types:
         caller = await require(self._face.gate, request, "manage_types")
         form = read_body(request, NewType)
         spec = self._with_kind(_spec(form))
-        _check(spec)
+        await _check(caller, spec)
         number = await self._face.ids.take("types")
         obj = _object(form, spec, number)
         await self._guard.check("CREATE", None, obj)
@@ -102,7 +104,7 @@ class Types:
         check_match(request, found.metadata.resource_version)
         for _ in range(_ATTEMPTS):
             try:
-                changed = await self._rewrite(found, form, is_forced=is_forced)
+                changed = await self._rewrite(caller, found, form, is_forced=is_forced)
             except ConflictError as error:
                 if is_conditional(request):
                     raise mismatch() from error
@@ -146,14 +148,14 @@ class Types:
             raise unknown("Resource type not found")
         return found
 
-    async def _rewrite(self, found: TypeEntry, form: ChangedType, *, is_forced: bool) -> TypeEntry:
+    async def _rewrite(self, caller: Caller, found: TypeEntry, form: ChangedType, *, is_forced: bool) -> TypeEntry:
         path = _KIND.path("", found.metadata.name)
         old = await self._face.client.get(path)
         if old["metadata"]["resourceVersion"] != found.metadata.resource_version:
             raise ConflictError("the resource type was changed meanwhile; read it again")
         new = decode_stored(encode(old))
         _change(new, form, is_forced=is_forced)
-        _check(msgspec.convert(new["spec"], ResourceTypeSpec))
+        await _check(caller, msgspec.convert(new["spec"], ResourceTypeSpec))
         await self._guard.check("UPDATE", old, new)
         return _type.decode(await self._face.client.fetch("PUT", path, body=new))
 
@@ -187,11 +189,11 @@ def _spec(form: NewType) -> ResourceTypeSpec:
     )
 
 
-def _check(spec: ResourceTypeSpec) -> None:
+async def _check(caller: Caller, spec: ResourceTypeSpec) -> None:
     check_size("schema", spec.schema)
     check_size("plugin_config", spec.action.config)
     try:
-        definition_of([spec])
+        await in_thread(lambda: definition_of([spec]), user=f"rest:{caller.username}")
     except InvalidTypeError as error:
         raise RefusalError(422, [_problem(each) for each in error.causes]) from error
 

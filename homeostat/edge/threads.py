@@ -2,20 +2,25 @@
 
 Each user has a queue of its own and at most one thread at a time; a free thread takes the next user in turn. So the
 expensive calls of one user delay those of the others by one call at the most, however many there are. There are two
-threads: each busy one makes the event loop wait longer for the interpreter lock.
+threads: each busy one makes the event loop wait longer for the interpreter lock. The server and the faces of a process
+share them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from threading import get_ident
+from typing import Any, TypeVar, cast
 
 _SWITCH_INTERVAL_S = 0.001
 """How long the event loop waits before it takes the interpreter lock from a busy thread; Python's default is 5 ms."""
 
+T = TypeVar("T")
 Work = Callable[[], None]
 """Handles its own errors."""
 
@@ -83,3 +88,50 @@ class FairThreads:
             if queue:
                 self._waiting[user] = queue
                 self._is_changed.notify()
+
+
+SHARED = FairThreads("homeostat-large-calls")
+"""The threads of this process."""
+
+Box = list[tuple[Any, BaseException | None]]
+"""A result or an error until it is taken out. An error that stayed here would keep its frames, and with them the body,
+until the next garbage collection."""
+
+
+def take(box: Box) -> Any:
+    value, error = box.pop()
+    try:
+        if error is not None:
+            raise error
+        return value
+    finally:
+        del error
+
+
+async def in_thread(function: Callable[[], T], *, user: str) -> T:
+    """The result of a function that reads immutable data, computed in a thread.
+
+    If its deadline ends before its turn, it never runs.
+    """
+    loop = asyncio.get_running_loop()
+    is_done: asyncio.Future[None] = loop.create_future()
+    box: Box = []
+
+    def run() -> None:
+        if is_done.cancelled():
+            return
+        try:
+            box.append((function(), None))
+        except BaseException as error:
+            box.append((None, error))
+        with suppress(RuntimeError):  # the loop may be closed
+            loop.call_soon_threadsafe(_wake, is_done)
+
+    SHARED.submit(user, run)
+    await is_done
+    return cast("T", take(box))
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from homeostat.server.request.threads import FairThreads
+from homeostat.edge.threads import FairThreads
 
 
 class Bench:
