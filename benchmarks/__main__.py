@@ -159,6 +159,15 @@ def policy(quick: bool) -> None:
 
 
 @main.command()
+@click.option("--bundles", default=1000, show_default=True, type=click.IntRange(1, 100_000), help="How many.")
+def bundles(bundles: int) -> None:
+    """Time the validation of bundles of service contracts, from the shell."""
+    from benchmarks.bundles import show_bundles
+
+    show_bundles(bundles, starts=11)
+
+
+@main.command()
 @click.option("--quick", is_flag=True, help="Fewer resources, half the time: within two minutes.")
 def actions(quick: bool) -> None:
     """Measure the actions operator: many resources due all the time."""
