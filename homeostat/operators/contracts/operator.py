@@ -1,0 +1,156 @@
+"""The operator of `Pacto` objects, put together: what it watches, and what runs beside its controller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from homeostat.objects.decision import Decision
+from homeostat.operators.contracts.access import RULES
+from homeostat.operators.contracts.act import Actor
+from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REVISION, Pacto, PactoRevision
+from homeostat.operators.contracts.decide import Action, decide_evaluated, evaluate
+from homeostat.operators.contracts.deployment import ALERTS, PANELS
+from homeostat.operators.contracts.engine.checks.series import figures
+from homeostat.operators.contracts.forecast import forecast
+from homeostat.operators.contracts.live.pull_secrets import PullSecrets
+from homeostat.operators.contracts.live.routes import INDEXES, PactoRoutes
+from homeostat.operators.contracts.live.targets import Targets
+from homeostat.operators.contracts.loading.loader import Loader
+from homeostat.operators.contracts.loading.registries import Registries
+from homeostat.operators.contracts.metrics import Series
+from homeostat.operators.contracts.observe import BY_PACTO, Observer
+from homeostat.operators.contracts.probes.prober import WORKERS, Prober
+from homeostat.operators.contracts.probes.request import probe_client, send_probe
+from homeostat.operators.contracts.settings import NAMES, read_settings
+from homeostat.operators.contracts.world import World
+from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.faces.face import Face
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.routes import to_owner
+
+__all__ = ["ALERTS", "FACES", "KINDS", "PANELS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+
+FACES = (
+    Face(
+        name="contracts",
+        title="contracts API",
+        prefixes=(
+            "/contracts",
+            "/api/services",
+            "/api/graph",
+            "/api/diff",
+            "/api/sources",
+            "/api/refresh",
+            "/api/resolve",
+            "/api/versions",
+            "/api/debug",
+        ),
+        # On a port of its own it is where the original serves it.
+        alone=("/",),
+        open="homeostat.web.contracts.serving:open_app",
+        pages=(("contracts", "/contracts/api/services"),),
+        rules="homeostat.web.contracts.access:RULES",
+        settings=(
+            "PACTO_DASHBOARD_CORS_ORIGIN",
+            "PACTO_DASHBOARD_DIAGNOSTICS",
+            "PACTO_DASHBOARD_NAMESPACE",
+            "PACTO_DASHBOARD_REPO",
+        ),
+        check="homeostat.web.contracts.settings:check_settings",
+    ),
+    Face(
+        name="contract-hooks",
+        title="contract webhooks",
+        prefixes=("/hooks/contracts",),
+        open="homeostat.web.receivers.contracts:open_app",
+        pages=(("webhooks", "/hooks/contracts"),),
+        rules="homeostat.web.receivers.contracts:RULES",
+        settings=("CONTRACTS_WEBHOOK_SECRET", "CONTRACTS_WEBHOOK_SECRET_REF"),
+        check="homeostat.web.receivers.contracts:check_settings",
+    ),
+)
+WAKES = (PACTO,)
+SETTINGS = NAMES
+
+
+class PactoOperator:
+    def __init__(self, observer: Observer, actor: Actor, series: Series) -> None:
+        self._observer, self._actor, self._series = observer, actor, series
+
+    async def observe(self, obj: Pacto) -> World:
+        return await self._observer.observe(obj)
+
+    def decide(self, obj: Pacto, world: World) -> Decision[Action]:
+        evaluation = evaluate(world)
+        coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
+        key = (obj.metadata.namespace, obj.metadata.name)
+        self._series.show(key, figures(evaluation), None if coming is None else coming.expires_at)
+        return decide_evaluated(obj, world, evaluation)
+
+    async def act(self, obj: Pacto, action: Action) -> None:
+        await self._actor.act(obj, action)
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    read_settings(environment)
+
+
+def register(setup: Setup) -> None:
+    settings = read_settings(setup.environment)
+    pactos = setup.watch(PACTO.kind, Pacto, indexes=INDEXES)
+    revisions = setup.watch(PACTO_REVISION.kind, PactoRevision, indexes={BY_PACTO: _pacto_of})
+    routes = PactoRoutes(pactos.cache)
+    client = probe_client(setup.environment, connections=WORKERS)
+
+    def seconds() -> float:
+        return asyncio.get_running_loop().time()
+
+    prober = Prober(lambda url: send_probe(client, url, seconds), routes.enqueue, seconds)
+    registries = Registries(setup.directory, setup.environment)
+    loader = Loader(
+        registries.source, routes.repository_changed, most_versions=settings.revision_limit, seconds=seconds
+    )
+    observer = Observer(
+        Targets(setup, routes.target_changed),
+        loader,
+        prober,
+        secrets=PullSecrets(setup, routes.secret_changed),
+        revisions=revisions.cache,
+        settings=settings,
+    )
+    series = Series(lambda: prober.sent)
+    setup.metrics.register(series)
+    operator = PactoOperator(observer, Actor(setup.client, setup.recorder), series)
+    options = Options(concurrency=16, component=COMPONENT)
+    controller = setup.control(PACTO.kind, Pacto, operator, options)
+    controller.also(revisions, to_owner(PACTO.kind), when=lambda change: change.new is None)
+    routes.start(controller)
+
+    def forget(namespace: str, name: str) -> None:
+        observer.forget(namespace, name)
+        series.forget((namespace, name))
+
+    pactos.add_handler(lambda change: forget(change.namespace, change.name) if change.new is None else None)
+
+    async def probe() -> None:
+        async with client:
+            await prober.run()
+
+    async def load() -> None:
+        async with registries:
+            await loader.run()
+
+    async def clear_at_end() -> None:
+        """Another process may become the leader, and reports from then on."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            series.forget_all()
+
+    for job in (probe, load, clear_at_end):
+        setup.run(job)
+
+
+def _pacto_of(revision: PactoRevision) -> tuple[tuple[str, str], ...]:
+    return ((revision.metadata.namespace, revision.spec.pacto_ref),)
