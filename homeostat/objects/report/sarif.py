@@ -50,7 +50,7 @@ def render(report: Report, *, version: str) -> bytes:
 def _rule(name: str, entry: Entry, terms: Terms) -> JsonObject:
     return {
         "id": name,
-        "name": "".join(word.capitalize() for word in name.replace("-", "_").split("_")),
+        "name": "".join(word[:1].upper() + word[1:] for word in name.replace("-", "_").split("_")),
         "shortDescription": {"text": name.replace("_", " ")},
         "defaultConfiguration": {"level": _LEVELS[entry.severity]},
         "properties": {"security-severity": _RANKS[entry.severity], "tags": ["kubernetes", terms.topic]},
