@@ -1,0 +1,1 @@
+"""What a synchronisation means, without I/O: every module here is pure."""

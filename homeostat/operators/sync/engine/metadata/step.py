@@ -1,0 +1,60 @@
+"""One step of a transform: select attributes, exclude attributes, or run a jq program. Pure.
+
+A jq program is not run here: whoever has a jq runs it between the other steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homeostat.objects.json import Json
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.payload import pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    pointers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    pointers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jq:
+    program: str
+
+
+Step = Select | Exclude | Jq
+_KEYS = ("selectAttributes", "excludeAttributes", "jqExpression")
+
+
+def parse_step(value: Json) -> Step:
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KEYS:
+        raise ValidationError(f"a step of transforms has exactly one of {', '.join(_KEYS)}")
+    key, given = next(iter(value.items()))
+    if key == "jqExpression":
+        if not isinstance(given, str) or not given.strip():
+            raise ValidationError("jqExpression is not a program; expected a text")
+        return Jq(given)
+    found = [given] if isinstance(given, str) else given
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValidationError(f"{key} is a pointer or a list of pointers")
+    for each in found:
+        pointer.parse(each)
+    return Select(tuple(found)) if key == "selectAttributes" else Exclude(tuple(found))
+
+
+def apply_step(step: Select | Exclude, value: Json) -> Json:
+    if isinstance(step, Select):
+        return pointer.only(value, step.pointers)
+    for each in step.pointers:
+        value = pointer.without(value, each)
+    return value
+
+
+def needs_jq(steps: Sequence[Step]) -> bool:
+    return any(isinstance(each, Jq) for each in steps)

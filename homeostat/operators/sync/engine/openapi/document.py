@@ -1,0 +1,147 @@
+"""An OpenAPI document: which paths it has, with which methods, bodies and schemas. Pure.
+
+Swagger 2 is read as OpenAPI 3. References are followed inside of the document only, and a bounded number of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.paths import glob
+from homeostat.operators.sync.engine.paths.logical import WILDCARD, segments
+from homeostat.operators.sync.engine.payload import pointer
+
+MAX_BYTES: Final = 4 << 20
+_MOST_REFERENCES: Final = 50
+METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+
+@dataclass(frozen=True, slots=True)
+class PathItem:
+    template: str
+    value: JsonObject
+
+    @property
+    def methods(self) -> frozenset[str]:
+        return frozenset(each for each in METHODS if isinstance(self.value.get(each), dict))
+
+    @property
+    def variable(self) -> str:
+        """The name of the last segment, if it is a variable."""
+        last = segments(self.template)[-1] if segments(self.template) else ""
+        return last[1:-1] if _is_variable(last) else ""
+
+
+class OpenApi:
+    def __init__(self, value: Json) -> None:
+        if not isinstance(value, dict) or not isinstance(value.get("paths"), dict):
+            raise ValidationError("the OpenAPI document has no paths")
+        self._value: JsonObject = value
+        self._is_old = "swagger" in value
+        self._items = {
+            template: PathItem(template, item)
+            for template, item in value["paths"].items()
+            if isinstance(item, dict) and isinstance(template, str)
+        }
+
+    def item(self, path: str) -> PathItem | None:
+        """The path item that fits best: literal segments before variables."""
+        parts, best, most = segments(path), None, -1
+        for each in self._items.values():
+            score = _score(segments(each.template), parts)
+            if score > most:
+                best, most = each, score
+        return best
+
+    def child(self, item: PathItem) -> PathItem | None:
+        """The item of one object in a collection: one variable deeper."""
+        depth = len(segments(item.template)) + 1
+        for each in self._items.values():
+            parts = segments(each.template)
+            if len(parts) == depth and each.variable and parts[:-1] == segments(item.template):
+                return each
+        return None
+
+    def is_collection(self, path: str) -> bool:
+        item = self.item(path)
+        if item is None or not item.methods & {"get", "post"}:
+            return False
+        child = self.child(item)
+        return child is not None and bool(child.methods & {"get", "put", "patch", "delete"})
+
+    def resolve(self, value: Json) -> JsonObject:
+        """What a reference refers to; an empty object for one that leads nowhere."""
+        for _ in range(_MOST_REFERENCES):
+            if not isinstance(value, dict):
+                return {}
+            if not isinstance(value.get("$ref"), str):
+                return value
+            at = value["$ref"]
+            value = pointer.get(self._value, at[1:]) if at.startswith("#/") else None
+        return {}
+
+    def at(self, where: str) -> JsonObject:
+        found = pointer.get(self._value, where)
+        if not isinstance(found, dict):
+            raise ValidationError(f"the OpenAPI document has nothing at {where}")
+        return found
+
+    def request_bodies(self, item: PathItem, method: str) -> dict[str, JsonObject]:
+        """Schemas of the body by media type."""
+        operation = self.resolve(item.value.get(method.lower()))
+        if not self._is_old:
+            return self._contents(self.resolve(operation.get("requestBody")))
+        parameters = (self.resolve(each) for each in operation.get("parameters", ()))
+        body = next((each for each in parameters if each.get("in") == "body"), None)
+        medias = operation.get("consumes") or self._value.get("consumes") or ["application/json"]
+        return {media: self.resolve(body.get("schema")) for media in medias} if body is not None else {}
+
+    def responses(self, item: PathItem, method: str) -> dict[str, JsonObject]:
+        """Schemas of what a success answers, by media type."""
+        operation = self.resolve(item.value.get(method.lower()))
+        answers = operation.get("responses", {})
+        for code in ("200", "201", "202", "default"):
+            answer = self.resolve(answers.get(code)) if isinstance(answers, dict) else {}
+            if self._is_old and "schema" in answer:
+                medias = operation.get("produces") or self._value.get("produces") or ["application/json"]
+                return {media: self.resolve(answer["schema"]) for media in medias}
+            if found := self._contents(answer):
+                return found
+        return {}
+
+    def _contents(self, holder: JsonObject) -> dict[str, JsonObject]:
+        content = holder.get("content")
+        if not isinstance(content, dict):
+            return {}
+        return {media: self.resolve(self.resolve(each).get("schema")) for media, each in content.items()}
+
+    def properties(self, schema: JsonObject, depth: int = 0) -> Iterator[str]:
+        """The names of a schema's properties, those of `allOf` included."""
+        found = self.resolve(schema)
+        yield from found.get("properties", {})
+        if depth < _MOST_REFERENCES:
+            for each in found.get("allOf", ()):
+                yield from self.properties(each, depth + 1)
+
+
+def _is_variable(segment: str) -> bool:
+    return segment.startswith("{") and segment.endswith("}")
+
+
+def _score(template: list[str], parts: list[str]) -> int:
+    """-1 if they do not match."""
+    if len(template) != len(parts):
+        return -1
+    score = 0
+    for pattern, part in zip(template, parts, strict=True):
+        if _is_variable(pattern):
+            score += 2 if part == WILDCARD else 1
+        elif pattern == part or (glob.is_glob(part) and glob.matches(part, pattern)):
+            score += 3
+        else:
+            return -1
+    return score

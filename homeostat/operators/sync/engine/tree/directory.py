@@ -1,0 +1,60 @@
+"""A repository, or the part of it that a command needs, as a value: directories with their files. Pure.
+
+It is read once, by whoever has the files; everything else works on this value. A file that is too large to read is
+there by its name, and reading it is an error of its resource alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from homeostat.operators.sync.engine.errors import ValidationError
+
+TOO_LARGE: Final = b"\0too large\0"
+"""Stands for the content of a file beyond the limit, by identity."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Directory:
+    files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    directories: Mapping[str, Directory] = field(default_factory=lambda: MappingProxyType({}))
+
+    def at(self, segments: Iterable[str]) -> Directory | None:
+        found: Directory | None = self
+        for each in segments:
+            found = found.directories.get(each) if found is not None else None
+        return found
+
+    def read(self, name: str) -> bytes:
+        data = self.files[name]
+        if data is TOO_LARGE:
+            raise ValidationError(f"file {name} is too large to read")
+        return data
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, Directory]]:
+        """This directory and all below it, parents before children, in the order of their names."""
+        yield path or "/", self
+        for name in sorted(self.directories):
+            yield from self.directories[name].walk(f"{path}/{name}")
+
+
+def directory_of(files: Mapping[str, bytes]) -> Directory:
+    """The directory that holds these files, named by paths without a leading slash."""
+    tree: dict[str, object] = {}
+    for name, data in files.items():
+        *folders, last = name.split("/")
+        node = tree
+        for each in folders:
+            inner = node.setdefault(each, {})
+            assert isinstance(inner, dict)
+            node = inner
+        node[last] = data
+    return _frozen(tree)
+
+
+def _frozen(node: dict[str, object]) -> Directory:
+    files = {name: item for name, item in node.items() if isinstance(item, bytes)}
+    return Directory(files, {name: _frozen(item) for name, item in node.items() if isinstance(item, dict)})
