@@ -34,9 +34,8 @@ _QUALIFIERS: Final = frozenset(
     "required supported allowed algorithm alg version scheme file ref reference claim claims header response exchange "
     "creation created time timestamp requested request use lower upper case format".split()
 )
-_SHOWN: Final
-    = frozenset("true false yes no on off enabled disabled".split()) _word =
-    re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SHOWN: Final = frozenset("true false yes no on off enabled disabled".split())
+_word = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def words(name: str) -> list[str]:
