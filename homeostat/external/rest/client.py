@@ -36,7 +36,7 @@ from homeostat.external.rest.oauth2 import OAuth2Tokens
 from homeostat.external.rest.rate import RateLimiter
 from homeostat.external.rest.redirects import redirected
 from homeostat.external.rest.request import Request, Response, origin_of
-from homeostat.external.rest.retry import NO_RETRY, Failure, RetryPolicy, retry_after_s
+from homeostat.external.rest.retry import Failure, RetryPolicy, retry_after_s
 from homeostat.external.rest.settings import RestSettings, Timing
 from homeostat.external.rest.transport import Opened, Progress, Transport
 from homeostat.external.secrets.credentials import BearerToken
@@ -152,21 +152,24 @@ class RestClient:
             request, left = target, left - 1
 
     async def _retried(self, request: Request, progress: Progress, step: Step[R], deadline: float) -> R:
-        policy = self._settings.retry if request.is_idempotent else NO_RETRY
+        policy, is_safe = self._settings.retry, request.is_idempotent
         attempt = 0
         while True:
             attempt += 1
             try:
                 response = await self._authorized(request, progress, step, deadline)
             except RestError as error:
-                failure = Failure(attempt=attempt, status=None, left_s=self._left_s(deadline))
+                left_s = self._left_s(deadline)
+                failure = Failure(attempt=attempt, status=None, left_s=left_s, is_idempotent=is_safe)
                 wait_s = None if isinstance(error, _FINAL) else self._wait_s(policy, failure)
                 if wait_s is None:
                     raise
             else:
                 asked_s = retry_after_s(response.headers, self._timing.wall_s())
                 left_s = self._left_s(deadline)
-                failure = Failure(attempt=attempt, status=response.status, asked_s=asked_s, left_s=left_s)
+                failure = Failure(
+                    attempt=attempt, status=response.status, asked_s=asked_s, left_s=left_s, is_idempotent=is_safe
+                )
                 wait_s = self._wait_s(policy, failure)
                 if wait_s is None:
                     return response

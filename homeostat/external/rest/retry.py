@@ -6,7 +6,8 @@
 | no connection, or a broken connection | with exponential backoff |
 | any other response | never |
 
-A request that is not idempotent is never retried. If Retry-After exceeds the deadline, the caller gets the response.
+A request that is not idempotent is never retried, unless `retries_refused` is set and the server refuses it with 429 or
+503 and Retry-After: it was not carried out then. If Retry-After exceeds the deadline, the caller gets the response.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Final
 from homeostat.objects.time.backoff import Backoff
 
 _LATER: Final = frozenset({429, 502, 503, 504})
+_REFUSED: Final = frozenset({429, 503})
 _MOST_DIGITS: Final = 9
 
 
@@ -33,6 +35,11 @@ class Failure:
     """The value of Retry-After."""
     left_s: float = 0.0
     """Time until the deadline of the request."""
+    is_idempotent: bool = True
+
+    @property
+    def is_refused(self) -> bool:
+        return self.status in _REFUSED and self.asked_s is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +47,8 @@ class RetryPolicy:
     attempts: int = 1
     first_s: float = 0.2
     cap_s: float = 10.0
+    retries_refused: bool = False
+    """Whether to retry a request that is not idempotent and that the server refused for now."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or not 0 < self.first_s <= self.cap_s:
@@ -48,6 +57,8 @@ class RetryPolicy:
     def wait_s(self, failure: Failure, chance: float) -> float | None:
         """Seconds until the next attempt; None for no retry. `chance` is uniform in [0, 1)."""
         if failure.attempt >= self.attempts or (failure.status is not None and failure.status not in _LATER):
+            return None
+        if not failure.is_idempotent and not (self.retries_refused and failure.is_refused):
             return None
         if failure.asked_s is not None:
             wait_s = failure.asked_s + chance * self.first_s

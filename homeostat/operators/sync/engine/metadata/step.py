@@ -5,8 +5,10 @@ A jq program is not run here: whoever has a jq runs it between the other steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import ValidationError
@@ -29,7 +31,12 @@ class Jq:
 
 
 Step = Select | Exclude | Jq
-_KEYS = ("selectAttributes", "excludeAttributes", "jqExpression")
+RESOURCE_FUNCTION: Final = (
+    'def resource($p): $__resources[$p] // error("resource takes the path of an existing resource, in double quotes");'
+)
+"""Put before every program; `referenced` says which resources it needs."""
+_resource = re.compile(r'\bresource\(\s*"((?:[^"\\]|\\.)*+)"\s*\)')
+_KEYS: Final = ("selectAttributes", "excludeAttributes", "jqExpression")
 
 
 def parse_step(value: Json) -> Step:
@@ -58,3 +65,8 @@ def apply_step(step: Select | Exclude, value: Json) -> Json:
 
 def needs_jq(steps: Sequence[Step]) -> bool:
     return any(isinstance(each, Jq) for each in steps)
+
+
+def referenced(program: str) -> list[str]:
+    """The resources that a jq program reads by `resource("/path")`."""
+    return list(dict.fromkeys(_resource.findall(program)))

@@ -27,14 +27,15 @@ _PAIRS: Final = frozenset(
 )
 _JOINED: Final = frozenset("".join(each) for each in _PAIRS)
 _FIRST: Final = frozenset(first for first, _ in _PAIRS)
-_CORE: Final = frozenset("password passwd pwd passphrase secret token".split())
-_QUALIFIERS: Final = frozenset(
+_CORE: Final = frozenset({"password", "passwd", "pwd", "passphrase", "secret", "token"})
+_ABOUT: Final = (
     "mode type policy method strategy preference delivery conveyance endpoint url uri path lifetime lifespan ttl "
     "timeout duration expiry expires expiration validity issuer name id length size count min max enabled enable "
     "required supported allowed algorithm alg version scheme file ref reference claim claims header response exchange "
-    "creation created time timestamp requested request use lower upper case format".split()
+    "creation created time timestamp requested request use lower upper case format"
 )
-_SHOWN: Final = frozenset("true false yes no on off enabled disabled".split())
+_QUALIFIERS: Final = frozenset(_ABOUT.split())
+_SHOWN: Final = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled"})
 _word = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

@@ -12,6 +12,7 @@ from homeostat.operators.sync.engine.errors import SyncError, of
 from homeostat.operators.sync.engine.paths.logical import ROOT, WILDCARD, segments
 from homeostat.operators.sync.engine.payload.codec import Payload, decode
 from homeostat.operators.sync.engine.payload.format import by_extension
+from homeostat.operators.sync.engine.secrets.placeholders import OWN
 from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.engine.tree.layout import extension, is_hidden, payload_file
 
@@ -26,8 +27,9 @@ def read_payload(directory: Directory, path: str) -> Payload | None:
         name = payload_file(directory.files)
         if name is None:
             return None
-        form = by_extension(extension(name))
-        return Payload(decode(directory.read(name), form), form)
+        form, data = by_extension(extension(name)), directory.read(name)
+        # A payload that is secret as a whole.
+        return Payload(OWN if data.strip() == OWN.encode() else decode(data, form), form)
     except SyncError as error:
         raise of(path, error) from error
 

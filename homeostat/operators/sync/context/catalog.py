@@ -1,0 +1,118 @@
+"""The catalog of contexts: one YAML file, with the name of the current context."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.sync.context.document import read_context
+from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.payload import yaml
+from homeostat.operators.sync.repository.files import replace_file
+
+LARGEST: Final = 4 << 20
+_KEYS: Final = ("currentContext", "defaultEditor", "credentials", "contexts")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    contexts: tuple[JsonObject, ...] = ()
+    current: str = ""
+    editor: str = ""
+    credentials: tuple[JsonObject, ...] = ()
+
+    def context(self, name: str = "") -> JsonObject:
+        """The named or the current context."""
+        wanted = name or self.current
+        if not wanted:
+            raise NotFoundError("there is no current context; choose one with --context or `context use NAME`")
+        for each in self.contexts:
+            if each["name"] == wanted:
+                return each
+        raise NotFoundError(f'there is no context "{wanted}"; `context list` shows them')
+
+    def added(self, context: JsonObject) -> Catalog:
+        if any(each["name"] == context["name"] for each in self.contexts):
+            raise ValidationError(f'there is a context "{context["name"]}" already')
+        return replace(self, contexts=(*self.contexts, context), current=self.current or context["name"])
+
+    def updated(self, context: JsonObject) -> Catalog:
+        self.context(context["name"])
+        changed = (context if each["name"] == context["name"] else each for each in self.contexts)
+        return replace(self, contexts=tuple(changed))
+
+    def used(self, name: str) -> Catalog:
+        return replace(self, current=self.context(name)["name"])
+
+    def renamed(self, name: str, new: str) -> Catalog:
+        found = self.context(name)
+        if not new or any(each["name"] == new for each in self.contexts):
+            raise ValidationError(f'"{new}" is empty or the name of another context')
+        changed = ({**each, "name": new} if each is found else each for each in self.contexts)
+        return replace(self, contexts=tuple(changed), current=new if self.current == name else self.current)
+
+    def without(self, name: str) -> Catalog:
+        found = self.context(name)
+        left = tuple(each for each in self.contexts if each is not found)
+        current = self.current if self.current != name else (left[0]["name"] if left else "")
+        return replace(self, contexts=left, current=current)
+
+    def credential(self, name: str) -> JsonObject:
+        for each in self.credentials:
+            if each.get("name") == name:
+                return each
+        raise ValidationError(f'there are no credentials "{name}" in the catalog')
+
+
+def catalog_path(environment: Mapping[str, str]) -> Path:
+    given = environment.get("DECLAREST_CONTEXTS_FILE")
+    return (
+        Path(given) if given else Path(environment.get("HOME", "~")).expanduser() / ".declarest/configs/contexts.yaml"
+    )
+
+
+async def read_catalog(path: Path) -> Catalog:
+    """An empty one if there is no file."""
+    data = await asyncio.to_thread(_read, path)
+    value = yaml.load(data) if data else None
+    if value is None:
+        return Catalog()
+    if not isinstance(value, dict) or (unknown := value.keys() - set(_KEYS)):
+        raise ValidationError(f"the catalog {path} is not an object, or has unknown keys: {', '.join(sorted(unknown))}")
+    contexts = tuple(read_context(each) for each in value.get("contexts") or ())
+    names = [each["name"] for each in contexts]
+    if len(set(names)) != len(names):
+        raise ValidationError(f"the catalog {path} has two contexts of one name")
+    return Catalog(
+        contexts,
+        value.get("currentContext") or "",
+        value.get("defaultEditor") or "",
+        tuple(value.get("credentials") or ()),
+    )
+
+
+async def write_catalog(path: Path, catalog: Catalog) -> None:
+    value: JsonObject = {"currentContext": catalog.current}
+    if catalog.editor:
+        value["defaultEditor"] = catalog.editor
+    if catalog.credentials:
+        value["credentials"] = list(catalog.credentials)
+    value["contexts"] = [{key: item for key, item in each.items() if item != {}} for each in catalog.contexts]
+    await asyncio.to_thread(_write, path, yaml.dump(value, is_sorted=False))
+
+
+def _read(path: Path) -> bytes:
+    if not path.exists():
+        return b""
+    if path.stat().st_size > LARGEST:
+        raise ValidationError(f"the catalog {path} is larger than {LARGEST} bytes")
+    return path.read_bytes()
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace_file(path, data, mode=0o600)

@@ -1,0 +1,207 @@
+"""The settings that a context means: of its server, its secret store and its directories."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from homeostat.edge.proxies import Proxies, read_proxies
+from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
+from homeostat.external.secrets.credentials import BasicAuth, TlsCredentials
+from homeostat.external.secrets.scrub import Scrubber
+from homeostat.external.vault.client import Vault
+from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, VaultSettings
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.context.catalog import Catalog
+from homeostat.operators.sync.context.document import expanded
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.server.settings import ServerSettings, Throttle
+from homeostat.operators.sync.stores.envelope import Kdf, Lock, read_key
+from homeostat.operators.sync.stores.file import FileStore
+from homeostat.operators.sync.stores.store import SecretStore
+from homeostat.operators.sync.stores.vault import VaultStore
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a context refers to: the catalog's credentials, the environment, and the secrets to hide."""
+
+    catalog: Catalog
+    environment: Mapping[str, str]
+    scrubber: Scrubber
+
+    def text(self, value: Json, where: str) -> str:
+        found = expanded(value, self.environment)
+        if isinstance(found, dict) and found.get("prompt"):
+            raise ValidationError(f"{where} asks for a prompt; set it in the environment or in the catalog instead")
+        if not isinstance(found, str):
+            raise ValidationError(f"{where} is not a text")
+        return found
+
+    def secret(self, value: Json, where: str) -> str:
+        found = self.text(value, where)
+        self.scrubber.hide(found)
+        return found
+
+    def credential(self, reference: JsonObject) -> BasicAuth:
+        """From the catalog; variables of the environment come first."""
+        name = str(reference.get("name", ""))
+        prefix = f"DECLAREST_CONTEXT_CREDENTIAL_{name.upper().replace('-', '_')}"
+        given = {each: self.environment.get(f"{prefix}_{each.upper()}") for each in ("username", "password")}
+        found = self.catalog.credential(name) if None in given.values() else {}
+        user = given["username"] or self.text(found.get("username", ""), f"credentials {name}")
+        password = given["password"] or self.secret(found.get("password", ""), f"credentials {name}")
+        self.scrubber.hide(password)
+        return BasicAuth(user, password)
+
+
+def base_directory(context: JsonObject) -> Path | None:
+    repository = context.get("repository", {})
+    found = repository.get("filesystem", {}).get("baseDir") or repository.get("git", {}).get("local", {}).get("baseDir")
+    return Path(found).expanduser() if found else None
+
+
+def is_git(context: JsonObject) -> bool:
+    return "git" in context.get("repository", {})
+
+
+async def server_settings(context: JsonObject, around: Surroundings) -> ServerSettings | None:
+    http = expanded(context.get("managedService", {}).get("http"), around.environment)
+    if not http:
+        return None
+    url = str(http.get("url", ""))
+    if not url.startswith(("http://", "https://")):
+        raise ValidationError(f'managedService.http.url "{url}" is not an http or https address')
+    throttle = http.get("requestThrottling", {})
+    return ServerSettings(
+        url=url,
+        auth=_auth(http.get("auth", {}), around),
+        headers={key: str(value) for key, value in http.get("defaultHeaders", {}).items()},
+        health_check=http.get("healthCheck", ""),
+        tls=await _tls(http.get("tls")),
+        proxies=_proxies(http.get("proxy"), around),
+        throttle=Throttle(
+            concurrent=int(throttle.get("maxConcurrentRequests", 0)),
+            queue=int(throttle.get("queueSize", 0)),
+            per_s=float(throttle.get("requestsPerSecond", 0)),
+            burst=int(throttle.get("burst", 0)),
+        ),
+    )
+
+
+def _auth(auth: JsonObject, around: Surroundings) -> Auth | None:
+    if oauth := auth.get("oauth2"):
+        grant = oauth.get("grantType", "client_credentials")
+        if grant != "client_credentials":
+            raise ValidationError(f'oauth2.grantType "{grant}" is not supported; expected client_credentials')
+        return OAuth2(
+            token_url=oauth.get("tokenURL", ""),
+            client_id=around.text(oauth.get("clientID", ""), "oauth2.clientID"),
+            client_secret=around.secret(oauth.get("clientSecret", ""), "oauth2.clientSecret"),
+            scope=oauth.get("scope", ""),
+            audience=oauth.get("audience", ""),
+            sends="form",
+        )
+    if basic := auth.get("basic"):
+        return around.credential(basic.get("credentialsRef", {}))
+    if headers := auth.get("customHeaders"):
+        found = dict[str, str]()
+        for each in headers:
+            value = around.secret(each.get("value", ""), f"customHeaders {each.get('header')}")
+            found[each.get("header", "")] = f"{each['prefix']} {value}" if each.get("prefix") else value
+        return HeaderAuth(found)
+    return None
+
+
+async def _tls(block: JsonObject | None) -> TlsCredentials | None:
+    if not block:
+        return None
+    names = {"authority": "caCertFile", "certificate": "clientCertFile", "key": "clientKeyFile"}
+    texts = {each: await _file(block.get(name)) for each, name in names.items()}
+    if bool(texts["certificate"]) != bool(texts["key"]):
+        raise ValidationError("tls.clientCertFile and tls.clientKeyFile are to be set together")
+    return TlsCredentials(**texts, is_verified=not block.get("insecureSkipVerify", False))
+
+
+async def _file(path: str | None) -> str:
+    if not path:
+        return ""
+    try:
+        return await asyncio.to_thread(_read, path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValidationError(f"file {path} cannot be read as text") from error
+
+
+def _read(path: str) -> str:
+    return Path(path).expanduser().read_text()
+
+
+def _proxies(block: JsonObject | None, around: Surroundings) -> Proxies:
+    """Those of the environment, and over them the block's; an empty block switches them off."""
+    found = read_proxies(around.environment)
+    if block is None:
+        return found
+    if not block:
+        return Proxies()
+    bypassed = tuple(each.strip() for each in block.get("noProxy", "").split(",") if each.strip())
+    return replace(
+        found,
+        http=block.get("http", found.http),
+        https=block.get("https", found.https),
+        bypassed=bypassed or found.bypassed,
+    )
+
+
+async def secret_store(context: JsonObject, around: Surroundings) -> SecretStore | None:
+    block = expanded(context.get("secretStore"), around.environment)
+    if not block:
+        return None
+    return await _file_store(block["file"], around) if "file" in block else await _vault(block["vault"], around)
+
+
+async def _file_store(block: JsonObject, around: Surroundings) -> SecretStore:
+    passphrase = around.text(block.get("passphrase", ""), "secretStore.file.passphrase")
+    key = around.text(block.get("key", ""), "secretStore.file.key")
+    passphrase = (passphrase or await _file(block.get("passphraseFile"))).strip()
+    key = key or await _file(block.get("keyFile"))
+    if not passphrase and not key:
+        raise ValidationError("the secret store's passphrase or key is empty")
+    for each in (passphrase, key):
+        around.scrubber.hide(each)
+    kdf = block.get("kdf", {})
+    parameters = Kdf(int(kdf.get("time", 3)), int(kdf.get("memory", 65536)), int(kdf.get("threads", 4)))
+    lock = Lock(passphrase, b"" if passphrase else read_key(key), parameters)
+    return FileStore(_local(block["path"]), lock)
+
+
+def _local(path: str) -> Path:
+    return Path(path).expanduser()
+
+
+async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
+    settings = VaultSettings(
+        address=block.get("address", "").rstrip("/"),
+        login=_login(block.get("auth", {}), around),
+        mount=(block.get("mount") or "secret").strip("/"),
+        prefix=block.get("pathPrefix", ""),
+        version=int(block.get("kvVersion", 2)),
+        tls=await _tls(block.get("tls")),
+        proxies=_proxies(block.get("proxy"), around),
+    )
+    return VaultStore(await Vault(settings).__aenter__())
+
+
+def _login(auth: JsonObject, around: Surroundings) -> Login:
+    if "token" in auth:
+        return Token(around.secret(auth["token"], "vault.auth.token"))
+    if password := auth.get("password"):
+        found = around.credential(password.get("credentialsRef", {}))
+        return UserPass(found.username, found.password, password.get("mount", "userpass"))
+    if role := auth.get("appRole"):
+        secret = around.secret(role.get("secretID", ""), "vault.auth.appRole.secretID")
+        return AppRole(
+            around.text(role.get("roleID", ""), "vault.auth.appRole.roleID"), secret, role.get("mount", "approle")
+        )
+    raise ValidationError("secretStore.vault.auth needs one of token, password, appRole")

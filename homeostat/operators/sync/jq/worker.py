@@ -1,0 +1,41 @@
+"""A process that runs jq programs for another one: one JSON request a line in, one answer a line out.
+
+It has no environment, little memory and little time, so that a hostile program can harm nobody but itself. It imports
+nothing of this project and is started by its path.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+
+import jq
+
+_MEMORY = 1 << 30
+_CPU_S = 120
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
+    for line in sys.stdin.buffer:
+        sys.stdout.buffer.write(json.dumps(_answer(json.loads(line))).encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answer(request: dict[str, object]) -> dict[str, object]:
+    try:
+        values = request["values"]
+        assert isinstance(values, list)
+        program = jq.compile(str(request["program"]), args={"__resources": request["resources"]})
+        return {"results": [program.input_text(json.dumps(each)).all() for each in values]}
+    except (ValueError, StopIteration) as error:
+        return {"error": str(error)[:500]}
+    except MemoryError:
+        return {"error": "out of memory"}
+
+
+if __name__ == "__main__":
+    main()

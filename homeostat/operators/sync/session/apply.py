@@ -1,0 +1,175 @@
+"""Makes the server's objects equal to the declared ones: parents before children, many at a time, each on its own.
+
+One resource that fails does not stop the others. Where several resources of a collection are applied, the collection
+is listed once: an item that has all declared fields with their values is equal, and needs no request of its own.
+Anything else is read before it is changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, TypeVar
+
+from homeostat.operators.sync.engine.compare.difference import Difference, differences, is_equal, masked
+from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
+from homeostat.operators.sync.engine.lists.items import Item
+from homeostat.operators.sync.engine.paths.logical import parent, segments
+from homeostat.operators.sync.engine.payload.codec import Payload
+from homeostat.operators.sync.engine.payload.pointer import MISSING
+from homeostat.operators.sync.server.client import CONCURRENT
+from homeostat.operators.sync.session.desired import Desired, desired
+from homeostat.operators.sync.session.remote import Remote, list_items, observe, read_resource
+from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.transform import transformed
+from homeostat.operators.sync.session.write import Written, create, update
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    path: str
+    action: str = ""
+    """`created`, `updated` or `unchanged`; empty if it failed."""
+    written: Written | None = None
+    error: SyncError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A declared resource beside the server's object, as a comparison sees both."""
+
+    wanted: Desired
+    remote: Remote
+    local_view: Any
+    remote_view: Any
+    found: list[Difference]
+
+
+async def apply(
+    session: Session, paths: Sequence[str], *, force: bool = False, method: str = "", given: Payload | None = None
+) -> list[Outcome]:
+    """In the order of the paths."""
+
+    async def one(path: str) -> Outcome:
+        return await _apply_one(session, path, force=force, method=method, given=given)
+
+    outcomes = dict[str, Outcome]()
+    for level in levels(paths):
+        await _prepare(session, level)
+        for outcome in await together(one, level):
+            outcomes[outcome.path] = outcome
+    return [outcomes[path] for path in paths]
+
+
+def levels(paths: Iterable[str]) -> list[list[str]]:
+    """Grouped by depth, parents first."""
+    ordered = sorted(paths, key=lambda each: len(segments(each)))
+    return [list(group) for _, group in groupby(ordered, key=lambda each: len(segments(each)))]
+
+
+async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) -> list[T]:
+    """Up to so many at a time, in the order of the paths."""
+    results = dict[int, T]()
+    waiting = iter(enumerate(paths))
+
+    async def worker() -> None:
+        for place, path in waiting:
+            results[place] = await work(path)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(CONCURRENT, len(paths))):
+            group.create_task(worker())
+    return [results[place] for place in range(len(paths))]
+
+
+async def _prepare(session: Session, paths: Sequence[str]) -> None:
+    """List the collections of which several resources are needed."""
+    counts = dict[str, int]()
+    for each in paths:
+        counts[parent(each)] = counts.get(parent(each), 0) + 1
+
+    async def fetch(collection: str) -> None:
+        try:
+            await list_items(session, collection)
+        except SyncError:
+            # Then each resource is read by itself, and reports its own error.
+            session.forget(collection)
+
+    await together(fetch, [each for each, count in counts.items() if count > 1])
+
+
+async def _apply_one(session: Session, path: str, *, force: bool, method: str, given: Payload | None) -> Outcome:
+    try:
+        compared = await compare(session, path, given=given)
+        wanted, remote = compared.wanted, compared.remote
+        if not remote.is_there:
+            return await _create(session, wanted, method)
+        if not compared.found and not force:
+            return Outcome(path, "unchanged")
+        return Outcome(path, "updated", await update(session, wanted, remote, method=method))
+    except SyncError as error:
+        return Outcome(path, error=of(path, error))
+
+
+async def _create(session: Session, wanted: Desired, method: str) -> Outcome:
+    try:
+        return Outcome(wanted.path, "created", await create(session, wanted, method=method))
+    except ConflictError:
+        session.forget(parent(wanted.path))
+        remote = await observe(session, wanted)
+        if not remote.is_there:
+            raise
+        return Outcome(wanted.path, "updated", await update(session, wanted, remote))
+
+
+async def compare(session: Session, path: str, *, given: Payload | None = None) -> Compared:
+    """Without masking: whoever prints differences masks them with `shown`."""
+    wanted = await desired(session, path, given)
+    item = _known(session, wanted)
+    if item is not None:
+        compared = await _compared(session, wanted, Remote(item.value, item.id, item.alias))
+        if not compared.found and session.mode == "declared":
+            return compared
+    elif parent(path) in session.lists and wanted.rules.operations["get"].path == "./{{/id}}":
+        return await _compared(session, wanted, Remote())
+    return await _compared(session, wanted, await observe(session, wanted))
+
+
+def _known(session: Session, wanted: Desired) -> Item | None:
+    """In a list that was read already."""
+    index = session.index(parent(wanted.path))
+    if index is None:
+        return None
+    by_id, by_alias = index
+    return (by_id.get(wanted.id) if wanted.id else None) or by_alias.get(wanted.alias)
+
+
+async def _compared(session: Session, wanted: Desired, remote: Remote) -> Compared:
+    local, other = wanted.value, remote.value
+    steps = wanted.rules.operations["compare"].transforms
+    if remote.is_there and steps and not isinstance(local, bytes | str):
+        read = lambda each: read_resource(session, each)  # noqa: E731
+        local, other = await transformed(session.jq, steps, [local, other], read)
+    if other is not MISSING and is_equal(local, other, session.mode):
+        return Compared(wanted, remote, local, other, [])
+    return Compared(wanted, remote, local, other, differences(wanted.path, local, other, session.mode))
+
+
+def shown(compared: Compared) -> list[Difference]:
+    return masked(compared.found, compared.wanted.secrets)
+
+
+async def compare_all(session: Session, paths: Sequence[str]) -> list[Compared | SyncError]:
+    await _prepare(session, paths)
+
+    async def one(path: str) -> Compared | SyncError:
+        try:
+            return await compare(session, path)
+        except SyncError as error:
+            return of(path, error)
+
+    return await together(one, paths)

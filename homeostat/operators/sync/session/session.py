@@ -1,0 +1,158 @@
+"""One run against one context: its files, its server, its secrets, and what was read of them.
+
+Nothing is read twice: the tree is loaded once, metadata is compiled once a collection, a remote collection is listed
+once. Every secret that is resolved becomes known to the scrubber, so that nothing printed afterwards shows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from homeostat.external.secrets.scrub import Scrubber
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.context.settings import (
+    Surroundings,
+    base_directory,
+    is_git,
+    secret_store,
+    server_settings,
+)
+from homeostat.operators.sync.engine.compare.difference import Mode
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.lists.items import Item, identity_of
+from homeostat.operators.sync.engine.metadata.layers import Metadata
+from homeostat.operators.sync.engine.metadata.rules import Rules
+from homeostat.operators.sync.engine.openapi.document import MAX_BYTES, OpenApi
+from homeostat.operators.sync.engine.payload import yaml
+from homeostat.operators.sync.engine.tree.directory import Directory
+from homeostat.operators.sync.jq.programs import JqPrograms
+from homeostat.operators.sync.repository.files import FileRepository
+from homeostat.operators.sync.server.client import ManagedServer
+from homeostat.operators.sync.stores.store import SecretStore
+
+
+@dataclass(slots=True)
+class Session:
+    """`open_session` makes one. Use it as a context."""
+
+    context: JsonObject
+    scrubber: Scrubber
+    repository: FileRepository | None = None
+    is_git: bool = False
+    server: ManagedServer | None = None
+    store: SecretStore | None = None
+    openapi: OpenApi | None = None
+    shared: Directory | None = None
+    jq: JqPrograms = field(default_factory=JqPrograms)
+    mode: Mode = "declared"
+    root: Directory = field(default_factory=Directory)
+    metadata: Metadata = field(default_factory=Metadata)
+    lists: dict[str, list[Item]] = field(default_factory=dict)
+    indexes: dict[str, tuple[dict[str, Item], dict[str, Item]]] = field(default_factory=dict)
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.jq.close()
+        if self.server is not None:
+            await self.server.close()
+        if self.store is not None:
+            await self.store.close()
+
+    async def load(self, path: str, *, is_recursive: bool = False, depth: int = 1) -> None:
+        """Read the part of the repository that this path needs."""
+        if self.repository is not None:
+            self.root = await self.repository.load(path, is_recursive=is_recursive, depth=depth)
+        self.metadata = Metadata(self.shared, self.root) if self.shared is not None else Metadata(self.root)
+
+    def index(self, collection: str) -> tuple[dict[str, Item], dict[str, Item]] | None:
+        """The items of a list that was read, by id and by alias."""
+        items = self.lists.get(collection)
+        if items is None:
+            return None
+        if collection not in self.indexes:
+            self.indexes[collection] = ({each.id: each for each in items}, {each.alias: each for each in items})
+        return self.indexes[collection]
+
+    def forget(self, collection: str) -> None:
+        self.lists.pop(collection, None)
+        self.indexes.pop(collection, None)
+
+    def remember(self, collection: str, value: Json, rules: Rules) -> None:
+        """Add what a write answered to the list of its collection; without an answer the list is stale for names."""
+        index = self.index(collection)
+        if index is None:
+            return
+        alias, identity = identity_of(rules, value) if isinstance(value, dict) else ("", "")
+        if alias:
+            item = Item(f"{collection}/{alias}", alias, identity, value)
+            self.lists[collection].append(item)
+            index[0][identity] = index[1][alias] = item
+        elif not rules.has_one_identity:
+            self.forget(collection)
+
+    @property
+    def files(self) -> FileRepository:
+        if self.repository is None:
+            raise ValidationError("the context has no repository; set repository in the context")
+        return self.repository
+
+    @property
+    def remote(self) -> ManagedServer:
+        if self.server is None:
+            raise ValidationError("the context has no managedService; set managedService.http in the context")
+        return self.server
+
+    @property
+    def secrets(self) -> SecretStore:
+        if self.store is None:
+            raise ValidationError("the context has no secretStore; set secretStore in the context")
+        return self.store
+
+
+async def open_session(context: JsonObject, around: Surroundings) -> Session:
+    base = base_directory(context)
+    settings = await server_settings(context, around)
+    metadata = await _metadata_directory(context, base)
+    return Session(
+        context,
+        around.scrubber,
+        repository=FileRepository(base) if base is not None else None,
+        is_git=is_git(context),
+        server=ManagedServer(settings, around.scrubber) if settings is not None else None,
+        store=await secret_store(context, around),
+        openapi=await _openapi(context),
+        shared=metadata,
+    )
+
+
+async def _metadata_directory(context: JsonObject, base: Path | None) -> Directory | None:
+    block = context.get("metadata", {})
+    if block.get("bundle") or block.get("bundleFile"):
+        raise ValidationError("metadata bundles are not supported yet; unpack the bundle and set metadata.baseDir")
+    if not block.get("baseDir"):
+        return None
+    path = Path(block["baseDir"])
+    return None if path == base else await FileRepository(path).load("/", is_recursive=True)
+
+
+async def _openapi(context: JsonObject) -> OpenApi | None:
+    where = context.get("managedService", {}).get("http", {}).get("openapi")
+    if not where:
+        return None
+    if where.startswith(("http://", "https://")):
+        raise ValidationError("managedService.http.openapi is an address; only files are supported yet")
+    data = await asyncio.to_thread(_read, Path(where))
+    return OpenApi(yaml.load(data))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValidationError(f"the OpenAPI document {path} is larger than {MAX_BYTES} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise ValidationError(f"the OpenAPI document {path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,19 @@
+"""Where secrets are kept: the protocol that the file store and Vault have in common."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SecretStore(Protocol):
+    """Keys are in normal form; `NotFoundError` for one that is missing."""
+
+    async def open(self) -> None:
+        """Create it where it does not exist."""
+        ...
+
+    async def get(self, key: str) -> str: ...
+    async def put(self, key: str, value: str) -> None: ...
+    async def delete(self, key: str) -> None: ...
+    async def keys(self) -> list[str]: ...
+    async def close(self) -> None: ...
