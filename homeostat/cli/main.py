@@ -39,6 +39,7 @@ _SECTIONS = {
         "plan": "Print what applying resources would change; change nothing.",
         "policy": "Check manifests and clusters against policies.",
         "contract": "Write, validate, compare and publish service contracts.",
+        "sync": "Keep a REST API equal to files in a repository.",
     },
     "Operators beside a cluster": {
         "run": "Run operators on a cluster.",

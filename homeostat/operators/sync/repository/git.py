@@ -81,6 +81,22 @@ class WorkingTree:
         done = await self._run("rev-parse", "-q", "--verify", "HEAD")
         return (await self._git("log", "--no-color", *options)).decode(errors="replace") if not done.code else ""
 
+    async def fetch(self) -> None:
+        self._check_remote()
+        branch = self._branch or "main"
+        await self._git("fetch", "-q", "--", self._url, f"+refs/heads/{branch}:refs/remotes/origin/{branch}")
+
+    async def push(self, *, is_forced: bool = False) -> None:
+        self._check_remote()
+        branch = self._branch or "main"
+        forced = ["--force"] if is_forced else []
+        await self._git("push", "-q", *forced, "--", self._url, f"HEAD:refs/heads/{branch}")
+        await self._git("update-ref", f"refs/remotes/origin/{branch}", "HEAD")
+
+    def _check_remote(self) -> None:
+        if not self._url:
+            raise ValidationError("the repository has no remote; set repository.git.remote.url in the context")
+
     async def check(self) -> None:
         await self._git("rev-parse", "--git-dir")
 

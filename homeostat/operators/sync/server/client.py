@@ -38,7 +38,7 @@ from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.metadata.rules import Pagination
 from homeostat.operators.sync.engine.payload.codec import Payload, decode, encode
 from homeostat.operators.sync.engine.payload.format import BINARY, JSON, Descriptor, by_media
-from homeostat.operators.sync.server.settings import ServerSettings
+from homeostat.operators.sync.server.settings import ServerSettings, Throttle
 
 LARGEST_RESPONSE: Final = 64 << 20
 """Bytes of one answer, a list included."""
@@ -62,14 +62,13 @@ class ManagedServer:
     def __init__(self, settings: ServerSettings, scrubber: Scrubber) -> None:
         self.settings, self._scrubber = settings, scrubber
         throttle = settings.throttle
-        rate = RatePolicy(per_s=throttle.per_s, burst=throttle.burst or max(int(throttle.per_s), 1))
         self._http = RestClient(
             RestSettings(
                 tls=settings.tls,
                 proxies=settings.proxies,
                 connections_per_host=throttle.concurrent or CONCURRENT,
                 retry=_RETRY,
-                rate=rate if throttle.per_s else None,
+                rate=_rate(throttle),
             )
         )
         self._turns = asyncio.Semaphore(throttle.concurrent) if throttle.concurrent else None
@@ -199,6 +198,12 @@ class ManagedServer:
             raise AuthError(self._scrubber.scrub(str(error))) from error
         except RestError as error:
             raise TransportError(self._scrubber.scrub(str(error))) from error
+
+
+def _rate(throttle: Throttle) -> RatePolicy | None:
+    if not throttle.per_s:
+        return None
+    return RatePolicy(per_s=throttle.per_s, burst=throttle.burst or max(int(throttle.per_s), 1))
 
 
 def _count(value: Json) -> int:

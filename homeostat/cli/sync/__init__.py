@@ -1,0 +1,37 @@
+"""`homeostat sync`: a REST API beside files in a repository, compared and applied. The commands are those of the
+original.
+
+Exit codes: 0 success, 2 invalid input, 3 not found, 4 refused credentials, 5 conflict, 6 the server cannot be
+reached, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.options import SyncGroup
+
+
+@click.command(
+    cls=SyncGroup,
+    package=__name__,
+    members={
+        "resource": "Read, compare, apply, save and delete resources.",
+        "repository": "Show and change the repository of the files.",
+        "secret": "Store, list and resolve secrets.",
+        "context": "Add, choose and check contexts.",
+        "server": "Check the managed server and show its addresses.",
+        "version": "Print the version.",
+    },
+    short_help="Keep a REST API equal to files in a repository.",
+)
+def command() -> None:
+    """Keep the objects of a REST API equal to files in a repository.
+
+    \b
+    Examples:
+      homeostat sync context add -f context.yaml
+      homeostat sync resource save /customers/
+      homeostat sync resource diff /customers -r
+      homeostat sync resource apply /customers -r
+    """

@@ -1,0 +1,1 @@
+"""What all commands of `homeostat sync` share: options, the run, payloads, output."""

@@ -1,0 +1,125 @@
+"""Options that every command of `homeostat sync` has, before the name of a command or after it.
+
+Each has a variable of the environment, with the names of the original.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from homeostat.cli.group import LazyGroup
+
+_KEY: Final = "homeostat.sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    context: str = ""
+    output: str = "auto"
+    verbosity: int = 0
+    is_insecure: bool = False
+    is_quiet: bool = False
+    ignores_warnings: bool = False
+
+
+def settings_of(context: click.Context, environment: Mapping[str, str]) -> Settings:
+    given: dict[str, Any] = context.meta.get(_KEY, {})
+
+    def is_set(option: str, *names: str) -> bool:
+        return bool(given.get(option)) or any(
+            environment.get(f"DECLAREST_{each}", "") not in ("", "0") for each in names
+        )
+
+    verbosity = given.get("v") or given.get("verbose") or environment.get("DECLAREST_VERBOSE") or 0
+    return Settings(
+        context=given.get("context") or environment.get("DECLAREST_CONTEXT", ""),
+        output=given.get("output") or environment.get("DECLAREST_OUTPUT", "") or "auto",
+        verbosity=int(verbosity) if str(verbosity).isdecimal() else 1,
+        is_insecure=is_set("verbose_insecure", "VERBOSE_INSECURE"),
+        is_quiet=is_set("skip_result_message", "SKIP_RESULT_MESSAGE", "NO_STATUS"),
+        ignores_warnings=is_set("ignore_warnings", "IGNORE_WARNINGS"),
+    )
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value:
+        context.meta.setdefault(_KEY, {})[parameter.name] = value
+
+
+def _no_colour(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value or os.environ.get("DECLAREST_NO_COLOR"):
+        context.color = False
+
+
+def _options() -> list[click.Option]:
+    shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "hidden": False}
+    return [
+        click.Option(["-c", "--context"], help="Use this context.", **shared),
+        click.Option(
+            ["-o", "--output"],
+            type=click.Choice(["auto", "text", "json", "yaml"]),
+            help="Print in this form.  [default: auto]",
+            **shared,
+        ),
+        click.Option(["-v", "v"], count=True, help="Show payloads and requests; repeat for more.", **shared),
+        click.Option(["--verbose"], is_flag=False, flag_value="1", hidden=True, expose_value=False, callback=_keep),
+        click.Option(["--verbose-insecure"], is_flag=True, help="Show secrets in logs.", **shared),
+        click.Option(["-n", "--skip-result-message"], is_flag=True, help="Print no status line.", **shared),
+        click.Option(["--ignore-warnings"], is_flag=True, help="Print no warnings.", **shared),
+        click.Option(["--no-color"], is_flag=True, expose_value=False, callback=_no_colour, hidden=True),
+    ]
+
+
+class SyncGroup(LazyGroup):
+    """Its commands have the shared options. An unknown command or option exits with 1, as in the original."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        options.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
+        super().__init__(*arguments, **options)
+        _add(self)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        return _add(found) if found is not None else None
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            raise _unknown(error) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise _unknown(error) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise _unknown(error) from None
+
+
+class _UnknownError(click.UsageError):
+    exit_code = 1
+
+
+def _unknown(error: click.UsageError) -> click.UsageError:
+    return _UnknownError(error.format_message(), error.ctx)
+
+
+def _add(command: click.Command) -> click.Command:
+    there = {each for parameter in command.params for each in parameter.opts}
+    command.params += [each for each in _options() if not there & set(each.opts)]
+    command.context_settings.setdefault("help_option_names", ["-h", "--help"])
+    return command

@@ -1,0 +1,70 @@
+"""How values are printed: as JSON or YAML, a text as it is, bytes as they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from homeostat.cli.sync.console.run import Run
+from homeostat.objects.json import Json
+from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
+from homeostat.operators.sync.engine.payload import yaml
+from homeostat.operators.sync.engine.payload.codec import Payload, encode, wrapped
+from homeostat.operators.sync.session.apply import Outcome
+
+
+def print_value(run: Run, value: Json) -> None:
+    """A structured value: JSON, or YAML if it is asked for."""
+    if run.settings.output == "yaml":
+        _write(yaml.dump(value))
+    else:
+        _write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def print_payload(run: Run, payload: Payload) -> None:
+    if (isinstance(payload.value, str | bytes) and run.settings.output in ("auto", "text")) or (
+        run.settings.output == "text" and payload.form.is_structured and payload.form.type != "json"
+    ):
+        _write(encode(payload.value, payload.form))
+    else:
+        print_value(run, wrapped(payload))
+
+
+def print_text(run: Run, text: str) -> None:
+    if run.settings.output in ("json", "yaml"):
+        raise ValidationError(f"this command prints text only; -o {run.settings.output} is not supported")
+    click.echo(text, nl=False)
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def is_text(run: Run) -> bool:
+    """Whether text is asked for; without a choice, a terminal gets text and a pipe JSON."""
+    return run.settings.output == "text" or (run.settings.output == "auto" and sys.stdout.isatty())
+
+
+def finish(run: Run, outcomes: Sequence[Outcome]) -> None:
+    """Print what was written if that is asked for, and fail if anything failed."""
+    if run.settings.verbosity:
+        entries = [run.scrubber.scrub_json(each.written.entry) for each in outcomes if each.written is not None]
+        if entries:
+            print_value(run, entries[0] if len(outcomes) == 1 else entries)
+    raise_first([each.error for each in outcomes if each.error is not None], len(outcomes))
+
+
+def raise_first(errors: Sequence[SyncError], count: int) -> None:
+    """One error as it is; of several, the first kind with the texts of all."""
+    if not errors:
+        return
+    if len(errors) == 1:
+        raise errors[0] if count == 1 else of(errors[0].resource, errors[0])
+    text = "; ".join(str(each) for each in errors[:20])
+    more = f"; and {len(errors) - 20} more" if len(errors) > 20 else ""
+    raise type(errors[0])(f"{len(errors)} of {count} resources failed: {text}{more}")

@@ -1,0 +1,138 @@
+"""One run of a command: its settings, its session, and how it ends.
+
+Data goes to standard output. A command that changes something ends with a status line on standard error; one that
+only reads prints its bare error. No output shows a secret that the run has resolved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import IO, Any, Concatenate, ParamSpec
+
+import click
+
+from homeostat.cli.console.colour import paint
+from homeostat.cli.sync.console.options import Settings, settings_of
+from homeostat.external.secrets.scrub import Scrubber
+from homeostat.objects.json import JsonObject
+from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
+from homeostat.operators.sync.context.settings import Surroundings
+from homeostat.operators.sync.engine.compare.difference import Mode
+from homeostat.operators.sync.engine.errors import SyncError, ValidationError
+from homeostat.operators.sync.engine.paths.logical import Target, parse
+from homeostat.operators.sync.session.session import Session, open_session
+
+P = ParamSpec("P")
+
+
+class SyncFailure(click.ClickException):
+    """How a command ends that has failed; its exit code is that of the error's kind."""
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        return self.error.exit_code
+
+    def __init__(self, error: SyncError, text: str, *, has_status: bool) -> None:
+        super().__init__(text)
+        self.error, self._has_status = error, has_status
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        if self._has_status:
+            label = paint("[ERROR]", "red", sys.stderr)
+            click.echo(f"{label} command execution failed: {self.message}.", err=True)
+        else:
+            click.echo(self.message, err=True)
+
+
+@dataclass(slots=True)
+class Run:
+    settings: Settings
+    environment: Mapping[str, str]
+    scrubber: Scrubber = field(default_factory=Scrubber)
+
+    @property
+    def catalog_path(self) -> Path:
+        return catalog_path(self.environment)
+
+    async def catalog(self) -> Catalog:
+        return await read_catalog(self.catalog_path)
+
+    async def context(self) -> JsonObject:
+        return (await self.catalog()).context(self.settings.context)
+
+    @asynccontextmanager
+    async def session(
+        self, path: str = "", *, is_recursive: bool = False, depth: int = 1, mode: Mode = "declared"
+    ) -> AsyncIterator[Session]:
+        """The session of the context, with the files that a path needs."""
+        catalog = await self.catalog()
+        context = catalog.context(self.settings.context)
+        around = Surroundings(catalog, self.environment, self.scrubber)
+        async with await open_session(context, around) as session:
+            session.mode = mode
+            self._warn(session)
+            if path:
+                await session.load(path, is_recursive=is_recursive, depth=depth)
+            yield session
+
+    def _warn(self, session: Session) -> None:
+        if session.server is not None and session.server.base.startswith("http://"):
+            self.warn("managedService.http.url uses plain http; credentials and payloads are readable on the way")
+
+    def warn(self, text: str) -> None:
+        if not self.settings.ignores_warnings:
+            click.echo(f"{paint('[WARNING]', 'yellow', sys.stderr)} {self.scrubber.scrub(text)}", err=True)
+
+
+def sync_command(
+    *, changes: bool = False
+) -> Callable[[Callable[Concatenate[Run, P], Awaitable[None]]], Callable[P, None]]:
+    """A command whose function gets the run. One that changes something ends with a status line."""
+
+    def decorate(function: Callable[Concatenate[Run, P], Awaitable[None]]) -> Callable[P, None]:
+        @wraps(function)
+        def command(*arguments: P.args, **options: P.kwargs) -> None:
+            run = Run(settings_of(click.get_current_context(), os.environ), os.environ)
+            try:
+                asyncio.run(_awaited(function(run, *arguments, **options)))
+            except SyncError as error:
+                text = run.scrubber.scrub(str(error)).rstrip(".")
+                raise SyncFailure(error, text, has_status=changes and not run.settings.is_quiet) from None
+            if changes and not run.settings.is_quiet:
+                click.echo(f"{paint('[OK]', 'green', sys.stderr)} command executed successfully.", err=True)
+
+        return command
+
+    return decorate
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work
+
+
+def path_arguments(function: Callable[..., None]) -> Callable[..., None]:
+    """`PATH` as an argument or as `-p`."""
+    function = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")(
+        function
+    )
+    return click.argument("path", required=False, default=None)(function)
+
+
+def chosen_text(argument: str | None, option: str | None) -> str:
+    if argument is not None and option is not None and argument != option:
+        raise ValidationError(f'the path is given twice: "{argument}" and --path "{option}"')
+    found = argument if argument is not None else option
+    if found is None:
+        raise ValidationError("a path is required; give it as an argument or with --path")
+    return found
+
+
+def chosen_target(argument: str | None, option: str | None) -> Target:
+    return parse(chosen_text(argument, option))

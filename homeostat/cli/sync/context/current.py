@@ -1,0 +1,24 @@
+"""`homeostat sync context current`: the current context."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import is_text, print_value
+from homeostat.cli.sync.console.run import Run, sync_command
+
+
+@click.command("current", short_help="Print the current context.")
+@sync_command()
+async def command(run: Run) -> None:
+    """Print the current context.
+
+    \b
+    Examples:
+      homeostat sync context current
+    """
+    found = (await run.catalog()).context()
+    if is_text(run):
+        click.echo(found["name"])
+    else:
+        print_value(run, found)

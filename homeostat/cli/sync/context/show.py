@@ -1,0 +1,25 @@
+"""`homeostat sync context show`: a context as the file has it, in YAML."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.payload import yaml
+
+
+@click.command("show", short_help="Print a context as the file has it.")
+@click.argument("name", required=False)
+@sync_command()
+async def command(run: Run, name: str | None) -> None:
+    """Print a context as the file has it.
+
+    \b
+    Examples:
+      homeostat sync context show production
+    """
+    if run.settings.output == "json":
+        raise ValidationError("show prints YAML or text; -o json is not supported")
+    found = (await run.catalog()).context(name or run.settings.context)
+    click.echo(yaml.dump(found, is_sorted=False), nl=False)

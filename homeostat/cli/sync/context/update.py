@@ -1,0 +1,23 @@
+"""`homeostat sync context update`: replaces a context of the same name."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.context.add import context_of
+from homeostat.operators.sync.context.catalog import write_catalog
+
+
+@click.command("update", short_help="Replace a context.")
+@click.option("-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON.")
+@sync_command(changes=True)
+async def command(run: Run, payload: str | None) -> None:
+    """Replace a context.
+
+    \b
+    Examples:
+      homeostat sync context update -f context.yaml
+    """
+    found = await context_of(payload)
+    await write_catalog(run.catalog_path, (await run.catalog()).updated(found))

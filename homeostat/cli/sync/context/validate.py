@@ -1,0 +1,22 @@
+"""`homeostat sync context validate`: checks a context without adding it."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.context.add import context_of
+
+
+@click.command("validate", short_help="Check a context without adding it.")
+@click.option("-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON.")
+@sync_command()
+async def command(_: Run, payload: str | None) -> None:
+    """Check a context without adding it.
+
+    \b
+    Examples:
+      homeostat sync context validate -f context.yaml
+    """
+    found = await context_of(payload)
+    click.echo(f'context "{found["name"]}" is valid', err=True)

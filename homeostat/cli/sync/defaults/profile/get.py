@@ -1,0 +1,29 @@
+"""`homeostat sync resource defaults profile get`: one profile."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import print_value
+from homeostat.cli.sync.console.run import Run, chosen_target, sync_command
+from homeostat.operators.sync.engine.errors import NotFoundError
+
+
+@click.command("get", short_help="Print a profile.")
+@click.argument("path")
+@click.argument("name")
+@sync_command()
+async def command(run: Run, path: str, name: str) -> None:
+    """Print the values of a profile of defaults.
+
+    \b
+    Examples:
+      homeostat sync resource defaults profile get /customers/ big
+    """
+    target = chosen_target(path, None)
+    async with run.session(target.path) as session:
+        blocks = [each.defaults for each in session.metadata.layers(target.path, is_collection=target.is_collection)]
+        found = [each["profiles"][name] for each in blocks if each is not None and name in each.get("profiles", {})]
+        if not found:
+            raise NotFoundError(f'{target.path} has no profile "{name}" of defaults')
+        print_value(run, found[-1])

@@ -1,0 +1,24 @@
+"""`homeostat sync resource metadata resolve`: what all documents together say of a path."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import print_value
+from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
+from homeostat.cli.sync.metadata.address import chosen_selector, load_path, overrides
+
+
+@click.command("resolve", short_help="Print what all documents together say.")
+@path_arguments
+@sync_command()
+async def command(run: Run, path: str | None, path_option: str | None) -> None:
+    """Print the merged documents that hold for a path.
+
+    \b
+    Examples:
+      homeostat sync resource metadata resolve /customers/acme
+    """
+    selector = chosen_selector(path, path_option)
+    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+        print_value(run, overrides(session, selector))

@@ -1,0 +1,28 @@
+"""The commits that commands make, and the working tree that they make them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.repository.git import WorkingTree
+from homeostat.operators.sync.session.session import Session
+
+
+def working_tree(session: Session) -> WorkingTree:
+    if not session.is_git:
+        raise ValidationError("the repository is a plain directory; this needs a git repository")
+    remote = session.context["repository"]["git"].get("remote", {})
+    return WorkingTree(session.files.base, remote_url=remote.get("url", ""), branch=remote.get("branch", ""))
+
+
+async def commit_files(session: Session, message: str, names: Sequence[str], *, pushes: bool = False) -> None:
+    """Commit these files on a git repository; on a plain directory there is nothing to do."""
+    if session.is_git and names:
+        tree = working_tree(session)
+        await tree.init()
+        await tree.commit(message, names)
+        if pushes:
+            await tree.push()
+    elif pushes:
+        raise ValidationError("the repository is a plain directory; --push needs a git repository")

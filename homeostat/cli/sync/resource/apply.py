@@ -1,0 +1,62 @@
+"""`homeostat sync resource apply`: makes the server equal to the repository."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import finish
+from homeostat.cli.sync.console.payloads import read_input
+from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.resource.refresh import refresh_files
+from homeostat.cli.sync.resource.scope import local_paths
+from homeostat.operators.sync.engine.compare.difference import Mode
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.session.apply import apply
+
+COMPARE = click.option(
+    "--compare",
+    type=click.Choice(["declared", "exact"]),
+    default="declared",
+    help="Whether fields that only the server has count as differences.  [default: declared]",
+)
+
+
+@click.command("apply", short_help="Make the server equal to the repository.")
+@path_arguments
+@click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+@click.option("--force", is_flag=True, help="Update even what is equal.")
+@click.option("--refresh", is_flag=True, help="Save what the server made of it into the repository.")
+@click.option("-f", "--payload", default=None, help="Apply this payload instead of the repository's.")
+@click.option("--content-type", default="", help="The format of the payload.")
+@click.option("--http-method", default="", help="Use this method.")
+@COMPARE
+@sync_command(changes=True)
+async def command(
+    run: Run,
+    path: str | None,
+    path_option: str | None,
+    recursive: bool,
+    force: bool,
+    refresh: bool,
+    payload: str | None,
+    content_type: str,
+    http_method: str,
+    compare: Mode,
+) -> None:
+    """Create what is missing on the server and update what differs; what is equal causes no request that writes.
+
+    \b
+    Examples:
+      homeostat sync resource apply /customers/acme
+      homeostat sync resource apply /customers -r
+    """
+    target = chosen_target(path, path_option)
+    if payload is not None and recursive:
+        raise ValidationError("-f applies one payload; it cannot be combined with -r")
+    given = await read_input(payload, content_type) if payload is not None else None
+    async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
+        paths = [target.path] if given is not None else local_paths(session, target, is_recursive=recursive)
+        outcomes = await apply(session, paths, force=force, method=http_method, given=given)
+        if refresh:
+            await refresh_files(session, [each.path for each in outcomes if each.error is None])
+        finish(run, outcomes)

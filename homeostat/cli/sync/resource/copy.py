@@ -1,0 +1,52 @@
+"""`homeostat sync resource copy`: a copy of a resource in the repository."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.payloads import assigned
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.paths.logical import parse, segments
+from homeostat.operators.sync.engine.payload.codec import Payload
+from homeostat.operators.sync.engine.tree.listing import read_payload
+from homeostat.operators.sync.session.save import SaveOptions, save
+
+
+@click.command("copy", short_help="Copy a resource in the repository.")
+@click.argument("path")
+@click.argument("target", required=False)
+@click.option("--target-path", default=None, help="The target, instead of the argument.")
+@click.option("--override-attributes", default="", help="Attributes to change: /pointer=value, with commas.")
+@click.option("--force", is_flag=True, help="Replace a target that exists.")
+@click.option("-m", "--message", default="", help="The message of the commit.")
+@sync_command(changes=True)
+async def command(
+    run: Run,
+    path: str,
+    target: str | None,
+    target_path: str | None,
+    override_attributes: str,
+    force: bool,
+    message: str,
+) -> None:
+    """Copy a resource to another path, with other attributes.
+
+    \b
+    Examples:
+      homeostat sync resource copy /customers/acme /customers/bravo --override-attributes /id=bravo
+    """
+    chosen = target if target is not None else target_path
+    if chosen is None or (target is not None and target_path is not None and target != target_path):
+        raise ValidationError("copy needs one target: an argument or --target-path")
+    source, wanted = parse(path).path, parse(chosen).path
+    async with run.session("/", is_recursive=True) as session:
+        directory = session.root.at(segments(source))
+        payload = read_payload(directory, source) if directory is not None else None
+        if payload is None:
+            raise NotFoundError(f"{source} is not in the repository")
+        value = assigned(payload.value, override_attributes) if override_attributes else payload.value
+        options = SaveOptions(force=force, allow_plaintext=True, form=payload.form)
+        names = await save(session, [(wanted, Payload(value, payload.form))], options)
+        await commit_files(session, message or f"declarest: copy resource {source} to {wanted}", names)

@@ -1,0 +1,44 @@
+"""`homeostat sync resource edit`: a resource of the repository in an editor."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.paths.logical import segments
+from homeostat.operators.sync.engine.payload.codec import Payload, decode, encode
+from homeostat.operators.sync.engine.tree.listing import read_payload
+from homeostat.operators.sync.session.save import SaveOptions, save
+
+
+@click.command("edit", short_help="Edit a resource of the repository.")
+@path_arguments
+@click.option("--editor", default=None, help="The editor.  [default: that of the catalog, or EDITOR]")
+@sync_command(changes=True)
+async def command(run: Run, path: str | None, path_option: str | None, editor: str | None) -> None:
+    """Open the payload in an editor, and save it when the editor ends.
+
+    \b
+    Examples:
+      homeostat sync resource edit /customers/acme
+    """
+    target = chosen_target(path, path_option)
+    if not sys.stdin.isatty():
+        raise ValidationError("edit needs a terminal; use `resource save -f` instead")
+    chosen = editor or (await run.catalog()).editor or None
+    async with run.session(target.path) as session:
+        directory = session.root.at(segments(target.path))
+        payload = read_payload(directory, target.path) if directory is not None else None
+        if payload is None:
+            raise NotFoundError(f"{target.path} is not in the repository")
+        text = encode(payload.value, payload.form).decode()
+        edited = click.edit(text, editor=chosen, extension=payload.form.extension)
+        if edited is None or edited == text:
+            return
+        value = decode(edited.encode(), payload.form)
+        names = await save(session, [(target.path, Payload(value, payload.form))], SaveOptions(force=True))
+        await commit_files(session, f"declarest: save resource {target.path}", names)

@@ -1,0 +1,136 @@
+"""`homeostat sync resource get`: prints a resource, or a collection as a list."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import print_payload, print_value
+from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.resource.scope import excluded, is_local_collection, listed
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.engine.errors import NotFoundError, SyncError
+from homeostat.operators.sync.engine.lists.items import Item
+from homeostat.operators.sync.engine.metadata.call import Place
+from homeostat.operators.sync.engine.metadata.defaults import compact
+from homeostat.operators.sync.engine.paths.logical import Target, name, parent
+from homeostat.operators.sync.engine.payload.codec import Payload, wrapped
+from homeostat.operators.sync.engine.secrets.placeholders import hidden
+from homeostat.operators.sync.session.desired import find_local, local_payload
+from homeostat.operators.sync.session.remote import find, list_items, payload_of, render
+from homeostat.operators.sync.session.session import Session
+
+SOURCES = click.Choice(["managed-service", "repository"])
+
+
+@click.command("get", short_help="Print a resource or a collection.")
+@path_arguments
+@click.option("--source", type=SOURCES, default="managed-service", help="Where to read.  [default: managed-service]")
+@click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
+@click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+@click.option("--show-secrets", is_flag=True, help="Show declared secrets instead of placeholders.")
+@click.option("--show-metadata", is_flag=True, help="Print the metadata beside the payload.")
+@click.option("--http-method", default="", help="Use this method.")
+@sync_command()
+async def command(
+    run: Run,
+    path: str | None,
+    path_option: str | None,
+    source: str,
+    exclude: str | None,
+    prune_defaults: bool,
+    show_secrets: bool,
+    show_metadata: bool,
+    http_method: str,
+) -> None:
+    """Print one resource, or a collection as a list.
+
+    \b
+    Examples:
+      homeostat sync resource get /customers/acme
+      homeostat sync resource get /customers/ --source repository -o yaml
+    """
+    target = chosen_target(path, path_option)
+    async with run.session(target.path) as session:
+        view = _View(session, prune_defaults, show_secrets, excluded(exclude))
+        if source == "repository":
+            found = view.local(target)
+        else:
+            found = await view.remote(target, http_method)
+        if show_metadata:
+            print_value(run, {"payload": wrapped(found), "metadata": await _metadata(session, target)})
+        else:
+            print_payload(run, found)
+
+
+class _View:
+    """What is shown of a value: without defaults, without secrets, as asked."""
+
+    def __init__(self, session: Session, prunes: bool, shows_secrets: bool, excludes: set[str]) -> None:
+        self._session, self._prunes, self._shows, self._excludes = session, prunes, shows_secrets, excludes
+
+    def local(self, target: Target) -> Payload:
+        path = None if target.is_collection else find_local(self._session, target.path)
+        if path is not None and (payload := local_payload(self._session, path)) is not None:
+            return Payload(self._shown(path, payload.value, hides=False), payload.form)
+        paths = [each for each in listed(self._session, target, is_recursive=False) if name(each) not in self._excludes]
+        payloads = ((each, local_payload(self._session, each)) for each in paths)
+        return Payload([self._shown(each, found.value, hides=False) for each, found in payloads if found is not None])
+
+    async def remote(self, target: Target, method: str) -> Payload:
+        if target.is_collection:
+            return self._items(await list_items(self._session, target.path, method=method))
+        try:
+            found = await find(self._session, target.path, method=method)
+        except NotFoundError:
+            items = await _collection(self._session, target.path)
+            if items is None:
+                raise
+            return self._items(items)
+        return Payload(self._shown(target.path, found.value), payload_of(found).form)
+
+    def _items(self, items: list[Item]) -> Payload:
+        kept = (each for each in items if each.alias not in self._excludes and each.id not in self._excludes)
+        return Payload([self._shown(each.path, each.value) for each in kept])
+
+    def _shown(self, path: str, value: Json, *, hides: bool = True) -> Json:
+        rules = self._session.metadata.rules(path)
+        if hides and not self._shows and isinstance(value, dict):
+            value = hidden(value, rules.secret_attributes)
+        return compact(value, rules.defaults) if self._prunes else value
+
+
+async def _collection(session: Session, path: str) -> list[Item] | None:
+    """The items of a path that is no resource but a collection; None if nothing says so."""
+    is_known = session.openapi is not None and session.openapi.is_collection(path)
+    if not is_known and not is_local_collection(session, path):
+        return None
+    try:
+        return await list_items(session, path)
+    except NotFoundError:
+        return None if await _is_missing(session, parent(path)) else []
+
+
+async def _is_missing(session: Session, path: str) -> bool:
+    try:
+        await find(session, path)
+    except SyncError:
+        return path != "/"
+    return False
+
+
+async def _metadata(session: Session, target: Target) -> JsonObject:
+    rules = session.metadata.rules(target.path, is_collection=target.is_collection)
+    document = rules.document
+    place = Place(path=target.path, is_collection=target.is_collection)
+    for operation, value in document["operations"].items():
+        if operation == "defaults":
+            continue
+        try:
+            call = await render(session, rules, operation, place)
+        except SyncError:
+            continue
+        value |= {"method": call.method, "path": call.path}
+        for key, texts in (("query", call.query), ("headers", call.headers)):
+            if texts:
+                value[key] = dict(texts)
+    return document

@@ -1,0 +1,54 @@
+"""What `create` and `update` have in common: one request for each resource, without a comparison."""
+
+from __future__ import annotations
+
+from homeostat.cli.sync.console.output import finish
+from homeostat.cli.sync.console.payloads import read_input
+from homeostat.cli.sync.console.run import Run
+from homeostat.cli.sync.resource.refresh import refresh_files
+from homeostat.cli.sync.resource.scope import local_paths
+from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
+from homeostat.operators.sync.engine.paths.logical import Target
+from homeostat.operators.sync.engine.payload.codec import Payload
+from homeostat.operators.sync.session.apply import Outcome, levels, together
+from homeostat.operators.sync.session.desired import desired
+from homeostat.operators.sync.session.remote import Remote, observe
+from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.write import create, update
+
+
+async def send_all(
+    run: Run,
+    target: Target,
+    *,
+    operation: str,
+    recursive: bool,
+    refresh: bool,
+    payload: str | None,
+    form: str,
+    method: str,
+) -> None:
+    if payload is not None and recursive:
+        raise ValidationError("-f sends one payload; it cannot be combined with -r")
+    given = await read_input(payload, form) if payload is not None else None
+    async with run.session(target.path, is_recursive=recursive) as session:
+        paths = [target.path] if given is not None else local_paths(session, target, is_recursive=recursive)
+
+        async def one(path: str) -> Outcome:
+            try:
+                return await _send(session, path, operation, given, method)
+            except SyncError as error:
+                return Outcome(path, error=of(path, error))
+
+        outcomes = [each for level in levels(paths) for each in await together(one, level)]
+        if refresh:
+            await refresh_files(session, [each.path for each in outcomes if each.error is None])
+        finish(run, outcomes)
+
+
+async def _send(session: Session, path: str, operation: str, given: Payload | None, method: str) -> Outcome:
+    wanted = await desired(session, path, given)
+    if operation == "create":
+        return Outcome(path, "created", await create(session, wanted, method=method))
+    remote = Remote(id=wanted.id, alias=wanted.alias) if wanted.id else await observe(session, wanted)
+    return Outcome(path, "updated", await update(session, wanted, remote, method=method))

@@ -1,0 +1,142 @@
+"""`homeostat sync resource save`: objects of the server, or input, into the repository."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.payloads import read_input
+from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
+from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.cli.sync.resource.scope import excluded
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.lists.items import identified, identity_of, items_of
+from homeostat.operators.sync.engine.paths.logical import Target, join, parse
+from homeostat.operators.sync.engine.paths.selector import is_wild, parse_selector
+from homeostat.operators.sync.engine.payload.codec import Payload
+from homeostat.operators.sync.engine.payload.format import by_word
+from homeostat.operators.sync.session.remote import find, list_items, payload_of
+from homeostat.operators.sync.session.save import SaveOptions, save
+from homeostat.operators.sync.session.session import Session
+
+_ALL = "*"
+
+
+class _Save(click.Command):
+    """`--secret-attributes` may stand without a value, which then means all that are detected."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [f"{each}={_ALL}" if each == "--secret-attributes" else each for each in args])
+
+
+@click.command("save", cls=_Save, short_help="Save objects of the server, or input, into the repository.")
+@path_arguments
+@click.option("-f", "--payload", default=None, help="Save this payload instead of the server's.")
+@click.option("--content-type", default="", help="The format of the payload and of the file.")
+@click.option("--mode", type=click.Choice(["auto", "items", "single"]), default="auto", help="How to save a list.")
+@click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
+@click.option("--secret", is_flag=True, help="Store the whole payload as a secret.")
+@click.option("--allow-plaintext", is_flag=True, help="Write what looks like a secret as it is.")
+@click.option(
+    "--secret-attributes", default=None, help="Store these attributes as secrets; without a value, all detected."
+)
+@click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+@click.option("--force", is_flag=True, help="Replace resources that exist.")
+@click.option("--push", is_flag=True, help="Push the commit.")
+@click.option("-m", "--message", default="", help="The message of the commit.")
+@sync_command(changes=True)
+async def command(
+    run: Run,
+    path: str | None,
+    path_option: str | None,
+    payload: str | None,
+    content_type: str,
+    mode: str,
+    exclude: str | None,
+    secret: bool,
+    allow_plaintext: bool,
+    secret_attributes: str | None,
+    prune_defaults: bool,
+    force: bool,
+    push: bool,
+    message: str,
+) -> None:
+    """Save one object, or each of a collection. `_` in a path stands for every name.
+
+    What looks like a plain secret is refused, unless it is stored with --secret-attributes or allowed.
+
+    \b
+    Examples:
+      homeostat sync resource save /customers/acme
+      homeostat sync resource save /customers/ --exclude test
+      homeostat sync resource save /customers/acme -f acme.json --secret-attributes
+    """
+    text = chosen_text(path, path_option)
+    options = SaveOptions(
+        force=force,
+        allow_plaintext=allow_plaintext,
+        prune_defaults=prune_defaults,
+        is_secret=secret,
+        secret_attributes=_pointers(secret_attributes),
+        form=by_word(content_type) if content_type else None,
+    )
+    given = await read_input(payload, content_type) if payload is not None else None
+    is_pattern = any(is_wild(each) for each in text.split("/"))
+    async with run.session("/" if is_pattern else parse(text).path, is_recursive=is_pattern) as session:
+        if is_pattern:
+            found = await _matching(session, text)
+        elif given is not None:
+            found = _given(session, parse(text), given, mode)
+        else:
+            found = await _remote(session, parse(text), mode)
+        left_out = excluded(exclude)
+        kept = [(where, each) for where, each in found if where.rpartition("/")[2] not in left_out]
+        names = await save(session, kept, options)
+        for where, _ in kept:
+            own = [each for each in names if each.startswith(f"{where[1:]}/")]
+            await commit_files(session, _message(where, message), own, pushes=push)
+
+
+def _message(path: str, message: str) -> str:
+    return message or f"declarest: save resource {path}"
+
+
+def _pointers(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return () if text in ("", _ALL) else tuple(each.strip() for each in text.split(",") if each.strip())
+
+
+async def _remote(session: Session, target: Target, mode: str) -> list[tuple[str, Payload]]:
+    if target.is_collection and mode != "single":
+        return [(each.path, Payload(each.value)) for each in await list_items(session, target.path)]
+    found = await find(session, target.path)
+    return _given(session, target, payload_of(found), mode)
+
+
+def _given(session: Session, target: Target, payload: Payload, mode: str) -> list[tuple[str, Payload]]:
+    """A list becomes one file for each of its items, unless it is to be one."""
+    is_list = isinstance(payload.value, list)
+    if mode == "items" or (mode == "auto" and is_list):
+        rules = session.metadata.rules(target.path, is_collection=True)
+        items = identified(target.path, items_of(payload.value), rules)
+        return [(each.path, Payload(each.value, payload.form)) for each in items]
+    if target.is_collection and not is_list and isinstance(payload.value, dict):
+        alias, _ = identity_of(session.metadata.rules(target.path, is_collection=True), payload.value)
+        if not alias:
+            raise ValidationError(
+                f"{target.path} is a collection, and the payload does not say the name of the resource"
+            )
+        return [(join(target.path, alias), payload)]
+    return [(target.path, payload)]
+
+
+async def _matching(session: Session, text: str) -> list[tuple[str, Payload]]:
+    """All objects that a path with `_` stands for, found by listing the collections on the way."""
+    selector = parse_selector(text if not text.rstrip("/").endswith("/_") else f"{text.rstrip('/')}/x")
+    paths = [""]
+    for segment in selector.segments[:-1] if text.rstrip("/").endswith("/_") else selector.segments:
+        if is_wild(segment):
+            paths = [item.path for each in paths for item in await list_items(session, each or "/")]
+        else:
+            paths = [f"{each}/{segment}" for each in paths]
+    return [(each, payload_of(await find(session, each))) for each in paths]

@@ -1,0 +1,34 @@
+"""`homeostat sync secret mask`: stores the secrets of a payload and prints it with placeholders."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.output import print_value
+from homeostat.cli.sync.console.payloads import structured_input
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.operators.sync.engine.payload import pointer
+from homeostat.operators.sync.engine.secrets.detect import named
+from homeostat.operators.sync.engine.secrets.keys import normal_key
+from homeostat.operators.sync.engine.secrets.placeholders import OWN
+
+
+@click.command("mask", short_help="Store the secrets of a payload and print it with placeholders.")
+@click.option("-f", "--payload", default="-", help="The payload: a file, - for standard input, or JSON.")
+@sync_command()
+async def command(run: Run, payload: str) -> None:
+    """Store each detected secret under the name of its attribute.
+
+    \b
+    Examples:
+      homeostat sync secret mask -f customer.json
+    """
+    value = await structured_input(payload)
+    found = named(value)
+    async with run.session() as session:
+        for name, at in found.items():
+            secret = pointer.get(value, at)
+            run.scrubber.hide(secret)
+            await session.secrets.put(normal_key(name), secret)
+            value = pointer.put(value, at, OWN)
+    print_value(run, value)
