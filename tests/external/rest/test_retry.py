@@ -180,3 +180,21 @@ async def test_a_refused_connection_is_retried_until_the_last_attempt(sleeps: Sl
         with pytest.raises(NotSentError, match="cannot connect"):
             await rest.send(Request("GET", "http://127.0.0.1:1/"))
     assert sleeps.taken == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("status", "asked_s", "retries_refused", "is_retried"),
+    [
+        (429, 1.0, True, True),
+        (503, 1.0, True, True),
+        (503, None, True, False),
+        (502, 1.0, True, False),
+        (429, 1.0, False, False),
+    ],
+)
+def test_a_request_that_is_not_idempotent_is_retried_only_if_it_was_refused_for_now(
+    status: int, asked_s: float | None, retries_refused: bool, is_retried: bool
+) -> None:
+    policy = RetryPolicy(attempts=4, retries_refused=retries_refused)
+    failure = Failure(attempt=1, status=status, asked_s=asked_s, left_s=60.0, is_idempotent=False)
+    assert (policy.wait_s(failure, 0.0) is not None) is is_retried

@@ -40,12 +40,12 @@ def media_of_body(document: OpenApi | None, call: Call) -> str:
 
 
 def check_body(document: OpenApi | None, reference: str, call: Call, body: Json) -> None:
-    """`ValidationError` if the body does not fit the schema that metadata refers to."""
+    """`ValidationError` if the body does not match the schema that metadata refers to."""
     if document is None:
         raise ValidationError(f"{reference} needs an OpenAPI document, and the context has none")
     found = problems(document, _schema(document, reference, call), body)
     if found:
-        raise ValidationError(f"the body does not fit {reference}: {'; '.join(found)}")
+        raise ValidationError(f"the body does not match {reference}: {'; '.join(found)}")
 
 
 def _schema(document: OpenApi, reference: str, call: Call) -> JsonObject:

@@ -86,7 +86,7 @@ def _expression(inner: str, text: str) -> Piece:
     if len(arguments) == 1:
         if isinstance(first, Reference | str):
             return first
-        raise _malformed(text, f'"{inner}" is no expression')
+        raise _malformed(text, f'"{inner}" is not an expression')
     name = first.pointer[1:] if isinstance(first, Reference) else ""
     if name in FORM_FUNCTIONS:
         if arguments[1:] != [Dot()]:
