@@ -95,10 +95,9 @@ class Connection(asyncio.Protocol):
         elif len(data) > SLICE:
             self._unparsed = memoryview(data)
         else:
-            parser = self._parser
-            parser.feed(data)
-            if parser.in_body:
-                self._note_upload(parser.body_size)
+            self._parser.feed(data)
+            if self._parser.in_body:
+                self._note_upload()
         self._serve()
 
     def eof_received(self) -> None:
@@ -129,9 +128,9 @@ class Connection(asyncio.Protocol):
             self._push()
         self._serve()
 
-    def _note_upload(self, size: int) -> None:
-        if size >= LARGE_BYTES:
-            self._service.bodies.receive(self, size)
+    def _note_upload(self) -> None:
+        if self._parser.body_size >= LARGE_BYTES:
+            self._service.bodies.receive(self, self._parser.body_size)
 
     def refuse_upload(self) -> None:
         self._parser.refuse(503, "too many large requests at once; try again later")
@@ -148,7 +147,7 @@ class Connection(asyncio.Protocol):
             size = BODY_SLICE if parser.in_body and not parser.is_chunked else SLICE
             parser.feed(unparsed[:size])
             if parser.in_body:
-                self._note_upload(parser.body_size)
+                self._note_upload()
             unparsed = unparsed[size:]
             if parser.is_chunked and not self._is_busy:
                 break

@@ -107,19 +107,15 @@ def command(
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
     host = _host(bind, is_open=is_open)
-    if is_open and isinstance(database, str):
-        raise click.UsageError(
-            "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
-        )
     if is_open:
-        refuse_programs("--open", allows_programs=allows_programs)
+        _check_open(database, allows_programs=allows_programs)
+    if audit_policy is not None and audit_log is None:
+        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
     from homeostat.server.audit.policy import DEFAULT
 
-    if audit_policy is not None and audit_log is None:
-        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
     named = _operators(operators, OPERATORS)
     described = _described(named)
     settings = Settings(
@@ -140,6 +136,15 @@ def command(
     if settings.faces is not None:
         check_faces(described, settings.environment)
     _serve(settings, verbose)
+
+
+def _check_open(database: Path | str | None, *, allows_programs: bool) -> None:
+    """Refuse what must not be combined with `--open`."""
+    if isinstance(database, str):
+        raise click.UsageError(
+            "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
+        )
+    refuse_programs("--open", allows_programs=allows_programs)
 
 
 def _audit_policy(path: Path) -> Policy:
