@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.sources.directory import Directory, Limits
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
 
@@ -90,6 +94,29 @@ def test_a_large_file_beside_the_contract_matters_only_to_those_who_read_it(fold
     assert files["pacto.yaml"]
     with pytest.raises(InvalidBundleError, match="dump"):
         files["dump"]
+
+
+_names = st.sampled_from(["a", "b", "docs", "x.bak", ".git", ".DS_Store", "pacto.yaml"])
+_trees = st.sets(st.lists(_names, min_size=1, max_size=3).map("/".join), min_size=1, max_size=8)
+_rules = st.lists(
+    st.sampled_from(
+        ["a", "a/", "/a", "!a", "docs/*", "**/b", "*.bak", "!docs/x.bak", "a/**", "*", "!b/", "# x", "pacto.yaml"]
+    ),
+    max_size=4,
+)
+
+
+@given(_trees, _rules)
+def test_what_is_read_from_disk_is_what_the_rules_leave(tree: set[str], rules: list[str]) -> None:
+    paths = [path for path in tree if not any(other.startswith(f"{path}/") for other in tree)]
+    files = {path: path.encode() for path in paths} | {".pactoignore": "\n".join(rules).encode()}
+    with TemporaryDirectory() as folder:
+        for path, data in files.items():
+            Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
+            Path(folder, path).write_bytes(data)
+        found = Directory(folder)
+        assert found.snapshot() == visible(files)
+        assert {path for path in files if path in found} == set(visible(files)) == set(found)
 
 
 @pytest.mark.parametrize(("path", "problem"), [("none", "does not exist"), ("mill/pacto.yaml", "is a file")])
