@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from homeostat.cli.console.failure import print_error, usage_text
-from homeostat.cli.contract.session.settings import add_global_options, global_options
+from homeostat.cli.contract.session.settings import add_global_options, global_options, without_values
 from homeostat.cli.group import LazyGroup
 
 COMMANDS: Final = {
@@ -65,7 +65,13 @@ class ContractGroup(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with _failing():
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, without_values(self, args))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found, rest if found is None else without_values(found, rest)
 
     def invoke(self, ctx: click.Context) -> Any:
         with _failing():

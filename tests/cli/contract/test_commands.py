@@ -37,6 +37,7 @@ def mill(space: Workspace) -> Workspace:
         ("validate", "mill", "-o", "json"),
         ("-v", "validate", "-o", "json", "--no-cache", "--no-anim", "mill"),
         ("--output-format", "text", "validate", "mill", "-o", "json"),
+        ("--no-cache=true", "validate", "mill", "--readiness=false", "--verbose=0", "--output-format=json"),
     ],
     ids=" ".join,
 )
@@ -192,6 +193,14 @@ def test_a_pushed_bundle_is_pulled_validated_compared_and_explained(mill: Worksp
         "Version": "1.1.0",
     }
     assert Path("a/b/docs/guide.md").read_text() == "# guide\n"
+
+
+def test_a_flag_may_have_a_value(mill: Workspace) -> None:
+    ref = f"oci://{mill.registry}/flag"
+    assert mill.run("push", ref, "-p", "mill").code == 0
+    assert "already exists" in mill.run("push", ref, "-p", "mill", "--force=false").err
+    assert mill.run("push", ref, "-p", "mill", "--force=true").out.startswith("Pushed")
+    assert mill.run("push", ref, "-p", "mill", "--force=perhaps").code == 1
 
 
 def test_a_second_push_of_equal_files_has_the_same_digest(mill: Workspace) -> None:

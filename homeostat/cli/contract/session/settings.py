@@ -24,6 +24,7 @@ Format = Literal["text", "json", "markdown"]
 _FORMATS: Final[tuple[Format, ...]] = ("text", "json", "markdown")
 _KEY: Final = "homeostat.contract"
 _TRUE: Final = frozenset({"1", "t", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
 _LARGEST: Final = 1 << 20
 
 
@@ -92,6 +93,19 @@ def add_global_options(command: click.Command) -> click.Command:
     if "--output-format" not in known:
         command.params += global_options(has_short_output="-o" not in known)
     return command
+
+
+def without_values(command: click.Command, arguments: list[str]) -> list[str]:
+    """The arguments with `--force` for `--force=true`, and without `--force=false`: the original takes both forms."""
+    flags = {name for each in command.params if isinstance(each, click.Option) and each.is_flag for name in each.opts}
+    plain = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or name not in flags or value.lower() not in _TRUE | _FALSE:
+            plain.append(argument)
+        elif value.lower() in _TRUE:
+            plain.append(name)
+    return plain
 
 
 def _option(names: list[str], **more: Any) -> click.Option:
