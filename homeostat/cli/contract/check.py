@@ -14,6 +14,7 @@ from typing import Final
 import click
 import msgspec
 
+from homeostat.cli.completion.words import complete_files
 from homeostat.cli.console.connection import connection_options, reporting_errors
 from homeostat.cli.console.report import print_report, report_options
 from homeostat.cli.contract.session.settings import current_settings
@@ -37,6 +38,7 @@ UNREADABLE: Final = 4
     "files",
     multiple=True,
     metavar="FILE|DIR|-",
+    shell_complete=complete_files,
     help="Manifests to check; - is standard input. Without this, the live cluster is checked.",
 )
 @click.option("--service", default="", metavar="NAME", help="The Service.  [default: found by name or selector]")

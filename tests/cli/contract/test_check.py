@@ -214,6 +214,18 @@ def test_a_live_workload_is_checked(plane: Up, tmp_path: Path) -> None:
     assert (named.code, named.json["contractStatus"]) == (1, "NonCompliant")
 
 
+def test_a_cluster_that_does_not_show_the_target_is_unknown(plane: Up, tmp_path: Path) -> None:
+    (tmp_path / "mill").mkdir()
+    (tmp_path / "mill/pacto.yaml").write_text(CONTRACT)
+    config = tmp_path / "stranger.kubeconfig"
+    config.write_text(plane.cli("token", "create", "stranger", "-o", "kubeconfig").out)
+    config.chmod(0o600)
+    done = plane.cli("contract", "check", tmp_path / "mill", "--kubeconfig", config, "-n", "default", "-o", "json")
+    assert (done.code, done.json["contractStatus"]) == (4, "Unknown")
+    assert done.json["findings"][0]["type"] == "RuntimeObserved"
+    assert "stranger" in done.json["findings"][0]["message"]
+
+
 @pytest.mark.parametrize(("status", "verdict"), [(200, "True"), (503, "False")])
 def test_endpoints_are_probed_on_request(plane: Up, tmp_path: Path, status: int, verdict: str) -> None:
     """The plane runs no Pods: a proxy answers for the Service."""

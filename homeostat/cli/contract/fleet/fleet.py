@@ -15,7 +15,6 @@ from homeostat.cli.console.connection import connection_options, open_connection
 from homeostat.cli.console.failure import Failure, UsageFailure
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
-from homeostat.operators.contracts.api import PACTO
 from homeostat.operators.contracts.engine.checks.verdict import REFERENCE
 from homeostat.operators.contracts.engine.document.contract import Contract, Service
 from homeostat.operators.contracts.engine.document.parse import ParseError
@@ -93,6 +92,8 @@ async def read_fleet(where: Where) -> Fleet:
 
 
 async def _live(where: Where) -> Fleet:
+    from homeostat.operators.contracts.api import PACTO
+
     async with open_connection(where.kubeconfig, context=where.context, namespace=where.namespace) as connection:
         namespace = "" if where.all_namespaces else connection.namespace
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from homeostat.operators.contracts.engine.checks.resources import Target
 from homeostat.operators.contracts.engine.checks.selection import (
@@ -14,6 +16,7 @@ from homeostat.operators.contracts.engine.checks.selection import (
     read_candidate,
     select,
 )
+from homeostat.operators.contracts.engine.checks.snapshot import observe
 from homeostat.operators.contracts.engine.document.contract import Contract, Interface, Runtime, Service
 
 _VERSIONS = {"Service": "v1", "Job": "batch/v1", "CronJob": "batch/v1"}
@@ -106,3 +109,49 @@ def test_a_namespace_chooses_between_equal_names() -> None:
 )
 def test_other_objects_are_no_candidates(value: dict[str, Any]) -> None:
     assert read_candidate(value) is None
+
+
+_json: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["mill", "v1", "apps/v1", "Service", "Deployment"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "spec",
+                    "selector",
+                    "template",
+                    "metadata",
+                    "labels",
+                    "containers",
+                    "ports",
+                    "port",
+                    "name",
+                    "strategy",
+                ]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["Service", "Deployment", "CronJob"]), _json, _json), max_size=3))
+def test_a_malformed_object_is_read_as_far_as_it_goes(found: list[tuple[str, Any, Any]]) -> None:
+    candidates = []
+    for kind, metadata, spec in found:
+        named = {"name": "mill", **metadata} if isinstance(metadata, dict) else metadata
+        value = {"apiVersion": _VERSIONS.get(kind, "apps/v1"), "kind": kind, "metadata": named, "spec": spec}
+        candidate = read_candidate(value)
+        candidates += [candidate] if candidate is not None else []
+    try:
+        chosen = select(_contract(*_PORTED), candidates)
+    except AmbiguousTargetError:
+        return
+    observe(
+        None if chosen.service is None else chosen.service.value,
+        None if chosen.workload is None else chosen.workload.value,
+        kind=chosen.target.kind,
+        with_defaults=True,
+    )
