@@ -150,6 +150,19 @@ def test_manifests_are_checked(mill: Workspace) -> None:
     assert {each["type"] for each in found["findings"]} == {"WorkloadExists", "PortsValid"}
 
 
+def test_contracts_beside_it_are_suggested_as_dependencies(mill: Workspace) -> None:
+    mill.write({"env/weir/pacto.yaml": 'pactoVersion: "1.2"\nservice: {name: weir, version: 1.4.0}\n'})
+    answers = _talk(
+        mill, _call(1, "pacto_suggest_dependencies", ref="mill"), _call(2, "pacto_generate_contract", name="sluice")
+    )
+    (found,) = answers[1]["structuredContent"]["dependencies"]
+    assert found == {"name": "weir", "ref": "../env/weir", "required": False, "compatibility": "^1.4.0"}
+    assert set(answers[2]["structuredContent"]["files"]) >= {"pacto.yaml", "interfaces/openapi.yaml"}
+    fields = {"dependencies": [found]}
+    assert _talk(mill, _call(1, "pacto_edit", ref="mill", fields=fields, write=True))[1]["isError"] is False
+    assert mill.run("graph", "mill").out == "mill@1.0.0\n└─ weir@1.4.0 [local]\n"
+
+
 def test_a_contract_is_created_and_edited(mill: Workspace) -> None:
     created = _talk(mill, _call(1, "pacto_create", name="weir", directory="weir", fields={"scaling": None}))[1]
     assert created["structuredContent"]["valid"] is True

@@ -88,7 +88,7 @@ async def read_fleet(where: Where) -> Fleet:
         return await _live(where)
     if where.all_namespaces or where.context or where.kubeconfig or where.namespace:
         raise click.UsageError("--contracts excludes -A, -n, --context and --kubeconfig")
-    return _directory(where.contracts)
+    return read_directory(where.contracts)
 
 
 async def _live(where: Where) -> Fleet:
@@ -116,7 +116,8 @@ def _member(pacto: JsonObject) -> Member:
     return Member(contract, f"{namespace}/{name}", is_running)
 
 
-def _directory(path: str) -> Fleet:
+def read_directory(path: str) -> Fleet:
+    """The contracts in a directory and below it."""
     if not os.path.isdir(path):
         raise UsageFailure(f"there is no directory {path}")
     members: list[Member] = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from homeostat.cli.contract.fleet.fleet import Fleet, read_directory
 from homeostat.cli.contract.mcp.editing import Editor
 from homeostat.cli.contract.session.loaded import Loaded
 from homeostat.cli.contract.session.session import Session
@@ -19,6 +21,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.contracts.engine.document.contract import V1_2, VERSIONS
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.finding import Findings
+from homeostat.operators.contracts.engine.fleet import dependency_target
 from homeostat.operators.contracts.engine.lock.lock import LockError
 from homeostat.operators.contracts.engine.plugin import contract_fields
 from homeostat.operators.contracts.engine.reference import is_oci, location
@@ -28,6 +31,7 @@ from homeostat.operators.contracts.engine.views.explain import explain_fields, i
 from homeostat.operators.contracts.sources.errors import SourceError
 from homeostat.web.mcp.tool import Tool, ToolError
 
+_MOST_SUGGESTED: Final = 500
 _REF: Final = {"type": "string", "description": "Directory of a contract, or oci://HOST/REPOSITORY[:TAG][@DIGEST]."}
 _MANIFESTS: Final = {
     "type": "array",
@@ -45,6 +49,7 @@ def contract_tools(settings: Settings, root: str, *, can_write: bool) -> list[To
     editor = Editor(shelf.inside, can_write=can_write)
     return [
         editor.create_tool(),
+        Editor(shelf.inside, can_write=False).create_tool("pacto_generate_contract"),
         editor.edit_tool(),
         shelf.tool("pacto_check", "Check a contract", _CHECK, _validate, manifests=_MANIFESTS),
         shelf.tool("pacto_validate", "Validate a contract", "Validate a contract with all its policies.", _validate),
@@ -58,6 +63,12 @@ def contract_tools(settings: Settings, root: str, *, can_write: bool) -> list[To
             "Resolve dependencies",
             "Resolve the dependencies of a contract at every depth, with cycles and conflicts.",
             _resolve,
+        ),
+        shelf.tool(
+            "pacto_suggest_dependencies",
+            "Suggest dependencies",
+            "List contracts of the working directory that a contract could depend on, as entries for `dependencies`.",
+            shelf.suggest,
         ),
         shelf.tool("pacto_generate_docs", "Document a contract", "Render a contract as Markdown.", _document),
         _schema_tool(),
@@ -95,6 +106,13 @@ class Shelf:
             raise ToolError(f'"{path}" is outside of the working directory of this server')
         return found
 
+    async def suggest(self, session: Session, loaded: Loaded) -> Json:
+        try:
+            fleet = await asyncio.to_thread(read_directory, str(self._root))
+        except click.ClickException as error:
+            raise ToolError(error.message) from error
+        return {"dependencies": list(_suggestions(loaded, fleet, str(self._root)))}
+
     def _local(self, path: str) -> str:
         return os.path.relpath(self.inside(path), self._root)
 
@@ -119,6 +137,18 @@ class Shelf:
         except click.ClickException as error:
             raise ToolError(error.message) from error
         return checked.fields(checked.report)
+
+
+def _suggestions(loaded: Loaded, fleet: Fleet, root: str) -> Iterator[JsonObject]:
+    """The services of the directory that the contract does not name yet, each once."""
+    contract = loaded.parsed.contract
+    known = {contract.service.name, *(dependency_target(each) for each in contract.dependencies)}
+    for each in fleet.members[:_MOST_SUGGESTED]:
+        name, version = each.contract.service.name, each.contract.service.version
+        if name not in known:
+            known.add(name)
+            ref = os.path.relpath(each.place, loaded.root or root)
+            yield {"name": name, "ref": ref, "required": False, "compatibility": f"^{version}"}
 
 
 async def _validate(session: Session, loaded: Loaded) -> Json:

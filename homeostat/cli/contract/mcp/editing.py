@@ -34,7 +34,7 @@ class Editor:
     def __init__(self, inside: Callable[[str], Path], *, can_write: bool) -> None:
         self._inside, self._can_write = inside, can_write
 
-    def create_tool(self) -> Tool:
+    def create_tool(self, name: str = "pacto_create") -> Tool:
         properties: JsonObject = {
             "name": {"type": "string", "description": "Name of the service: lower case letters, digits and dashes."},
             "fields": _FIELDS,
@@ -45,7 +45,7 @@ class Editor:
                 "description": "Write the bundle to this new directory.",
             }
         return Tool(
-            name="pacto_create",
+            name=name,
             title="Create a contract",
             description="Create a contract for a service, with example files, and validate it. Returns all files.",
             input_schema=_schema(properties, "name"),
