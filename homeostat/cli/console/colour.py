@@ -34,7 +34,7 @@ _counted = re.compile(r"(\d+)/(\d+)").fullmatch
 
 def colour_of(heading: str, text: str) -> str:
     """The colour of a cell: that of its state in a column of states; empty for none."""
-    if heading not in _COLUMNS:
+    if heading not in _COLUMNS or text == heading:
         return ""
     if heading == "STATUS" and text in _VERDICTS:
         # Of a condition: whether True is good depends on the condition.

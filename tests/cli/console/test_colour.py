@@ -31,6 +31,7 @@ class Terminal(io.StringIO):
         ("STATUS", "False", ""),
         ("STATUS", "anything else", ""),
         ("NAME", "failed", ""),
+        ("READY", "READY", ""),
     ],
 )
 def test_a_state_has_a_colour_in_a_column_of_states(heading: str, text: str, colour: str) -> None:
