@@ -15,7 +15,15 @@ from homeostat.operators.catalog import OURS
 PACKAGE = Path(__file__).parents[2] / "homeostat"
 OWN = {
     "actions": ("operators/actions/", "web/actions/", "cli/resource/", "cli/type/", "cli/plan/", "sdk/plugins.py"),
-    "contracts": ("operators/contracts/", "cli/contract/", "web/contracts/", "web/documentation/"),
+    "contracts": (
+        "operators/contracts/",
+        "cli/contract/",
+        "web/contracts/",
+        "web/documentation/",
+        "web/receivers/contracts.py",
+    ),
+    "images": ("operators/images/", "web/images/", "cli/image/", "web/receivers/images.py"),
+    "sync": ("operators/sync/", "web/sync/", "cli/sync/", "web/receivers/sync.py"),
     "policy": ("operators/policy/", "cli/policy/", "web/admission/"),
 }
 # One page for people shows both, and the permissions of the face that it belongs to say so.

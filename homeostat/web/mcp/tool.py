@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cached_property
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
+import jsonschema_rs
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.operators.contracts.engine.schema.json_schema import JsonSchema
 
 MAX_RESULT_BYTES: Final = 1 << 20
 """Text of one result; a longer one is cut, and says so."""
@@ -44,12 +45,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     @cached_property
-    def _schema(self) -> JsonSchema:
-        return JsonSchema(self.input_schema)
+    def _validator(self) -> Any:
+        return jsonschema_rs.validator_for(self.input_schema)
+
+    def _problems(self, arguments: JsonObject) -> list[str]:
+        return [_problem(each) for each in islice(self._validator.iter_errors(arguments), _MOST_PROBLEMS)]
 
     async def run(self, arguments: JsonObject) -> JsonObject:
         """Return a result: content for the model, also if the call failed."""
-        if problems := [str(each) for each in self._schema.violations(arguments)[:_MOST_PROBLEMS]]:
+        if problems := self._problems(arguments):
             return _failed(f"the arguments are invalid: {'; '.join(problems)}")
         try:
             found = await self.call(arguments)
@@ -60,6 +64,11 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         content = _text(msgspec.json.format(encode(found), indent=2).decode())
         structured = {"structuredContent": found} if isinstance(found, dict) else {}
         return {"content": [content], **structured, "isError": False}
+
+
+def _problem(error: Any) -> str:
+    place = "/".join(map(str, error.instance_path))
+    return f"at '/{place}': {error.message}" if place else str(error.message)
 
 
 def _failed(message: str) -> JsonObject:
