@@ -24,7 +24,8 @@ from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
 from homeostat.operators.contracts.engine.services.history import Recorded, latest_version
 from homeostat.operators.contracts.engine.services.instance import Instance, Key, read_instance
-from homeostat.operators.contracts.spec import RevisionSource
+from homeostat.operators.contracts.live.projections import SeenMetadata
+from homeostat.operators.contracts.spec import ContractRef, RevisionSource
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
@@ -40,29 +41,17 @@ class _Part(msgspec.Struct, frozen=True, rename="camel", gc=False):
     pass
 
 
-class EntryMetadata(_Part, frozen=True):
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-
-
-class _ContractRef(_Part, frozen=True):
-    oci: str = ""
-    inline: str = ""
-    pull_secret_ref: str = ""
-
-
 class _Target(_Part, frozen=True):
     service_name: str = ""
 
 
 class _Spec(_Part, frozen=True):
-    contract_ref: _ContractRef = _ContractRef()
+    contract_ref: ContractRef = ContractRef()
     target: _Target | None = None
 
 
 class PactoEntry(_Part, frozen=True):
-    metadata: EntryMetadata
+    metadata: SeenMetadata
     spec: _Spec = _Spec()
     status: msgspec.Raw = _NOTHING
 
@@ -95,7 +84,7 @@ class _RevisionStatus(_Part, frozen=True):
 
 
 class RevisionEntry(_Part, frozen=True):
-    metadata: EntryMetadata
+    metadata: SeenMetadata
     spec: _RevisionSpec = _RevisionSpec()
     status: _RevisionStatus = _RevisionStatus()
 

@@ -25,6 +25,8 @@ from homeostat.objects.roles import READ, rule
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.contracts.api import GROUP, PACTO, REQUESTED
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
+from homeostat.operators.contracts.live.projections import SeenMetadata
+from homeostat.operators.contracts.spec import ContractRef
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import FaceRules, Surroundings
@@ -45,35 +47,22 @@ SECRET_REF: Final = "CONTRACTS_WEBHOOK_SECRET_REF"  # noqa: S105
 RULES: Final = FaceRules(
     cluster=(rule(GROUP, ["pactos"], [*READ, "patch"]),), namespace=(rule("", ["secrets"], ["get"]),)
 )
+SETTLE_S: Final = 1.0
+"""Distribution reports a manifest before it stores the tag. Who looks at once finds the old tag, or none."""
 _HINT: Final = f"set {SECRET}, or {SECRET_REF} to the Secret that has it"
 _READY_WITHIN_S: Final = 10.0
 _AT_ONCE: Final = 8
 _ALIASES: Final = {"index.docker.io": "docker.io", "registry-1.docker.io": "docker.io"}
 
 
-class _Part(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    pass
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    contract_ref: ContractRef = ContractRef()
 
 
-class _Metadata(_Part, frozen=True):
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-
-
-class _ContractRef(_Part, frozen=True):
-    oci: str = ""
-    inline: str = ""
-
-
-class _Spec(_Part, frozen=True):
-    contract_ref: _ContractRef = _ContractRef()
-
-
-class Referring(_Part, frozen=True):
+class Referring(msgspec.Struct, frozen=True):
     """A Pacto, as far as webhooks need it."""
 
-    metadata: _Metadata
+    metadata: SeenMetadata
     spec: _Spec = _Spec()
 
     @property
@@ -89,8 +78,14 @@ class Referring(_Part, frozen=True):
 class PushedContracts:
     """Knows which Pactos refer to which repository, and requests their reconciliation."""
 
-    def __init__(self, client: Client, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._client, self._now = client, now
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settle_s: float = SETTLE_S,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client, self._settle_s, self._now = client, settle_s, now
         self._informers = Informers(client)
         source = Source(PACTO.kind.path(""), skips_status=True)
         self._pactos = self._informers.get(source, Referring, {"repository": _repositories})
@@ -117,6 +112,7 @@ class PushedContracts:
         return named or self._pactos.cache.indexed_names("repository", place[1])
 
     async def _request(self, place: tuple[str, str]) -> int:
+        await asyncio.sleep(self._settle_s)
         names = self.referring(place)
         patch = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}
         places = asyncio.Semaphore(_AT_ONCE)
@@ -155,14 +151,20 @@ def check_settings(environment: Mapping[str, str]) -> None:
 
 @asynccontextmanager
 async def open_hooks(
-    client: Client, *, namespace: str, environment: Mapping[str, str], is_open: bool, figures: RestFigures | None = None
+    client: Client,
+    *,
+    namespace: str,
+    environment: Mapping[str, str],
+    is_open: bool,
+    settle_s: float = SETTLE_S,
+    figures: RestFigures | None = None,
 ) -> AsyncIterator[Handler]:
     check_settings(environment)
     named = environment.get(SECRET_REF, "")
     reference = parse_reference(named, namespace=namespace) if named else None
     seconds = asyncio.get_running_loop().time
     secrets = WebhookSecrets(client, environment, variable=SECRET, reference=reference, seconds=seconds)
-    pushed = PushedContracts(client)
+    pushed = PushedContracts(client, settle_s=settle_s)
     receiver = Receiver(REGISTRIES, secrets, pushed.deliver, is_open=is_open, hint=_HINT, seconds=seconds)
     answering = Answering(figures or RestFigures())
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))

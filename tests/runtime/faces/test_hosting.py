@@ -169,9 +169,9 @@ async def test_a_face_of_a_users_file_is_served_by_up_and_run_and_has_options_of
 
 
 def test_an_option_of_a_face_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    command = [PROGRAM, "up", "--data", str(tmp_path), "--operators", FILE, "--images-port", "8001"]
+    command = [PROGRAM, "up", "--data", str(tmp_path), "--operators", FILE, "--pictures-port", "8001"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 2
-    assert '--images-port: no operator that is to run has a face "images"; there are: hello' in " ".join(
+    assert '--pictures-port: no operator that is to run has a face "pictures"; there are: hello' in " ".join(
         done.stderr.split()
     )

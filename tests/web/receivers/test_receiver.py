@@ -74,7 +74,7 @@ async def open_receiver(
 ) -> AsyncIterator[Hooks]:
     await install(client, KINDS)
     async with (
-        open_hooks(client, namespace="default", environment=environment, is_open=is_open) as app,
+        open_hooks(client, namespace="default", environment=environment, is_open=is_open, settle_s=0.0) as app,
         aiohttp.ClientSession() as session,
     ):
         server = await serve(app)
