@@ -17,9 +17,11 @@ from homeostat.cli.console.failure import UsageFailure, print_warning
 from homeostat.cli.console.table import Table
 from homeostat.cli.contract.fleet.fleet import Fleet, Where, fleet_options, read_fleet
 from homeostat.cli.contract.session.result import failures, print_result
-from homeostat.cli.contract.session.settings import current_settings
+from homeostat.cli.contract.session.session import Session
+from homeostat.cli.contract.session.settings import Settings, current_settings
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.fleet import Affected, affected_by, broken_by
+from homeostat.operators.contracts.engine.reference import is_oci
 
 EXCEEDED: Final = 1
 UNREADABLE: Final = 4
@@ -57,12 +59,15 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command(short_help="List the services that a change affects.")
-@click.argument("service", metavar="SERVICE")
+@click.argument("service", metavar="SERVICE|BUNDLE")
 @click.option("--version", "version", default="", metavar="VERSION", help="Mark dependents that exclude this version.")
 @click.option("--max", "most", type=click.IntRange(0), help="Exit with 1 if more services than this require it.")
 @fleet_options
 def command(service: str, version: str, most: int | None, **where: Any) -> None:
-    """List the services that depend on SERVICE, the name of a service, directly and transitively.
+    """List the services that depend on a service, directly and transitively.
+
+    SERVICE is its name. A BUNDLE is a path with a slash, "." or an oci:// reference: then it is the service and the
+    version of that contract.
 
     The blast radius is the number of services that require it: each dependency on the way is required. Others are
     reached over an optional dependency. Contracts are read from the Pactos of a cluster, or from a directory.
@@ -79,11 +84,12 @@ def command(service: str, version: str, most: int | None, **where: Any) -> None:
     Examples:
       homeostat contract impact billing -A
       homeostat contract impact billing --version 2.0.0 --contracts environments/production
+      homeostat contract impact ./billing -n shop
       homeostat contract impact billing -A --max 5 -o json
     """
     chosen = current_settings()
     with reporting_errors(), failures():
-        fleet = asyncio.run(read_fleet(Where(**where)))
+        service, version, fleet = asyncio.run(_read(chosen, service, version, Where(**where)))
     for each in fleet.problems:
         print_warning(each)
     found = _impact(fleet, service, version)
@@ -95,6 +101,14 @@ def command(service: str, version: str, most: int | None, **where: Any) -> None:
         sys.exit(EXCEEDED)
     if fleet.problems:
         sys.exit(UNREADABLE)
+
+
+async def _read(chosen: Settings, service: str, version: str, where: Where) -> tuple[str, str, Fleet]:
+    if is_oci(service) or "/" in service or service in (".", ".."):
+        async with Session(chosen) as session:
+            found = (await session.load(service)).parsed.contract.service
+        service, version = found.name, version or found.version
+    return service, version, await read_fleet(where)
 
 
 def _impact(fleet: Fleet, service: str, version: str) -> Impact:

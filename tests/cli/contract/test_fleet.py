@@ -99,6 +99,11 @@ def test_every_service_that_is_reached_is_listed(shop: Workspace) -> None:
     assert done.out.endswith("ledger: 2 of 3 dependent services require it (env)\n")
 
 
+def test_a_bundle_stands_for_its_service_and_version(shop: Workspace) -> None:
+    found = shop.run("impact", "new/ledger", "--contracts", "env", "-o", "json").json
+    assert found == shop.run("impact", "ledger", "--version", "2.0.0", "--contracts", "env", "-o", "json").json
+
+
 @pytest.mark.parametrize(("most", "code"), [("2", 0), ("1", 1)])
 def test_a_blast_radius_may_have_a_limit(shop: Workspace, most: str, code: int) -> None:
     assert shop.run("impact", "ledger", "--contracts", "env", "--max", most).code == code
