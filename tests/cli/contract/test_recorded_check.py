@@ -16,7 +16,7 @@ _ENDPOINTS = ("HealthEndpointValid", "MetricsEndpointValid")
 _ELSEWHERE = ("ReadinessSatisfied", *_ENDPOINTS)
 
 
-def _verdicts() -> Iterator[Any]:
+def _named_cases() -> Iterator[tuple[str, tuple[dict[tuple[str, str], Any], Any, Any]]]:
     """Scenarios with an inline contract and a target: the objects so far, and what was observed of each Pacto."""
     for name, case in _CASES.items():
         objects: dict[tuple[str, str], Any] = {}
@@ -26,10 +26,16 @@ def _verdicts() -> Iterator[Any]:
                 spec = objects["Pacto", pacto]["spec"]
                 ref = spec["contractRef"]
                 if ref.get("inline") and not ref.get("oci") and spec.get("target") and not spec.get("overrides"):
-                    yield pytest.param(dict(objects), spec, expected, id=f"{name}-{number}")
+                    yield f"{name}-{number}", (dict(objects), spec, expected)
 
 
-@pytest.mark.parametrize(("objects", "spec", "expected"), list(_verdicts()))
+def verdict_cases() -> list[tuple[dict[tuple[str, str], Any], Any, Any]]:
+    return [case for _, case in _named_cases()]
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec", "expected"), [pytest.param(*case, id=name) for name, case in _named_cases()]
+)
 def test_manifests_get_the_recorded_verdicts(
     bare: Workspace, objects: dict[tuple[str, str], Any], spec: Any, expected: Any
 ) -> None:
@@ -55,4 +61,4 @@ def _without(conditions: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(list(_verdicts())) > 20
+    assert len([pytest.param(*case, id=name) for name, case in _named_cases()]) > 20
