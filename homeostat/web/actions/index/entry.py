@@ -89,6 +89,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.metadata.creation_timestamp, self.metadata.uid
 
     @property
+    def size(self) -> int:
+        """About the number of bytes that showing it takes."""
+        return len(self.spec) + len(self.action) + len(self.status) + len(self.metadata.annotations.metadata)
+
+    @property
     def updated(self) -> str:
         return newest_of(self.metadata.managed_fields) or self.metadata.creation_timestamp
 

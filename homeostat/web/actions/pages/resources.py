@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import REQUESTED
@@ -14,6 +16,7 @@ from homeostat.web.actions.bodies import kept_finalizers, plugin_of, resource_bo
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import (
     LARGEST_PAGE,
+    LARGEST_PAGE_BYTES,
     Applied,
     Changed,
     Declaration,
@@ -30,6 +33,9 @@ from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.routing import API
 
+_LARGE_BYTES: Final = 64 * 1024
+"""A page from this size on is encoded in a thread."""
+
 
 class Resources:
     def __init__(self, face: Face) -> None:
@@ -43,17 +49,21 @@ class Resources:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
         limit, claims = min(query.limit, LARGEST_PAGE), (await self._face.plugins.known()).claims
-        page: list[tuple[IndexedResource, TypeEntry]] = []
-        for each in _chosen(self._face, query, await self._readable(caller), claims):
-            page.append(each)
-            if len(page) > limit:
-                break
-        headers = next_page(request, page[limit - 1][0].entry.number) if len(page) > limit else ()
-        bodies = [
-            resource_body(indexed, of, is_admin=caller.is_admin, claimed=claims.get(of.spec.name, ""))
-            for indexed, of in page[:limit]
-        ]
-        return Reply(200, encode(bodies), headers=headers)
+        page, has_more = _page(_chosen(self._face, query, await self._readable(caller), claims), limit)
+        headers = next_page(request, page[-1][0].entry.number) if has_more else ()
+
+        def bodies() -> bytes:
+            return encode(
+                [
+                    resource_body(indexed, of, is_admin=caller.is_admin, claimed=claims.get(of.spec.name, ""))
+                    for indexed, of in page
+                ]
+            )
+
+        is_large = sum(indexed.entry.size for indexed, _ in page) > _LARGE_BYTES
+        return Reply(
+            200, await in_thread(bodies, user=f"rest:{caller.username}") if is_large else bodies(), headers=headers
+        )
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)
@@ -133,6 +143,20 @@ class Resources:
 
     async def _created(self, caller: Caller, made: Found) -> Reply:
         return await self._answer(201, caller, made, ("Location", f"{API}/resources/{made.entry.number}"))
+
+
+def _page(
+    chosen: Iterator[tuple[IndexedResource, TypeEntry]], limit: int
+) -> tuple[list[tuple[IndexedResource, TypeEntry]], bool]:
+    """The first resources, within the limits of a page, and whether there are more."""
+    page: list[tuple[IndexedResource, TypeEntry]] = []
+    size = 0
+    for each in chosen:
+        size += each[0].entry.size
+        if len(page) == limit or (page and size > LARGEST_PAGE_BYTES):
+            return page, True
+        page.append(each)
+    return page, False
 
 
 def _chosen(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.testing.eventually import eventually
@@ -225,6 +227,18 @@ async def test_lists_are_newest_first_filtered_and_paged(notes: Api, shelf: Worl
     assert (await notes.get("/resources?limit=0")).status == 422
     assert (await notes.get("/resources?limit=x")).status == 422
     assert (await notes.get("/resources?limit=5000")).status == 200
+
+
+async def test_a_page_ends_where_its_resources_are_large(notes: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for at in range(1, 4):
+        await notes.made("/resources", note(f"n{at}", "x" * 1_000_000))
+    monkeypatch.setattr("homeostat.web.actions.pages.resources.LARGEST_PAGE_BYTES", 2_500_000)
+    pages, path = [], "/resources"
+    while path:
+        page = await notes.get(path)
+        pages.append([(each["id"], len(each["spec"]["text"])) for each in page.body])
+        path = page.headers.get("Link", "").partition(">")[0].removeprefix("<")
+    assert pages == [[(3, 1_000_000), (2, 1_000_000)], [(1, 1_000_000)]]
 
 
 async def test_what_is_not_there_is_told_in_detail(notes: Api) -> None:
