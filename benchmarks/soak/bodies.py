@@ -30,6 +30,18 @@ def yaml_anchors() -> bytes:
     return b"spec:\n" + b"".join(b"  k%d: &a%d x\n" % (each, each) for each in range(100_000))
 
 
+def yaml_directives() -> bytes:
+    return b"".join(b"%%TAG !%d! x\n" % each for each in range(100_000)) + b"--- a"
+
+
+def yaml_flow() -> bytes:
+    return b"{a: [%bx]}" % (b"x," * 60_000)
+
+
+def repeated_keys() -> bytes:
+    return b'{"metadata":{"name":"repeated"},"data":{%b"a":""}}' % (b'"a":"",' * 400_000)
+
+
 def strategic_merge() -> bytes:
     entries = [{"$patch": "delete", "name": f"c{each}"} for each in range(30_000)]
     return _encode({"spec": {"containers": entries}})
