@@ -170,6 +170,24 @@ def test_an_ignored_file_that_the_contract_names_is_missing(bare: Workspace) -> 
     assert not list(Path().glob("*.tar.gz"))
 
 
+def test_a_contract_in_a_large_repository_is_read_alone(bare: Workspace) -> None:
+    """The other files may be many, large or links: nothing but packing looks at them."""
+    bare.write({"pacto.yaml": WARNED, "e.yaml": "x: 1\n", "sbom/a.spdx.json": "{}", "node_modules/x": ""})
+    for number in range(10_050):
+        Path(f"node_modules/{number}").touch()
+    Path("node_modules/link").symlink_to("/etc")
+    assert bare.run("validate").code == 0
+    assert bare.run("diff", ".", ".").code == 0
+    assert bare.run("graph").code == 0
+    bare.write({"pacto.yaml": WARNED.replace("e.yaml", "gone/e.yaml")})
+    assert "FILE_NOT_FOUND" in bare.run("validate").err
+    bare.write({"pacto.yaml": WARNED})
+    refused = bare.run("pack")
+    assert (refused.code, ".pactoignore" in refused.err) == (1, True)
+    bare.write({".pactoignore": "node_modules/\n"})
+    assert bare.run("pack").code == 0
+
+
 def test_a_link_is_not_published(mill: Workspace) -> None:
     Path("mill/docs/key").symlink_to("/etc/hostname")
     for command in (("pack", "mill"), ("push", f"oci://{mill.registry}/x", "-p", "mill")):

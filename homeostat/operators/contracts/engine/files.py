@@ -6,8 +6,8 @@ not an empty mapping, and missing files are not reported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol, runtime_checkable
 
 Files = Mapping[str, bytes]
 
@@ -26,6 +26,20 @@ def is_path(path: str) -> bool:
     return bool(path) and "\0" not in path and all(step not in ("", ".", "..") for step in path.split("/"))
 
 
+@runtime_checkable
+class Folders(Protocol):
+    """Files that know their folders, such as those on disk; the others are searched."""
+
+    def below(self, folder: str) -> Iterable[str]: ...
+
+
+def below(files: Files, folder: str) -> Iterable[str]:
+    """Return the files in a folder and its sub-folders."""
+    if isinstance(files, Folders):
+        return files.below(folder)
+    return [each for each in files if each.startswith(f"{folder}/")]
+
+
 def exists(files: Files, path: str) -> bool:
     """Return whether the path is a file, or a directory that contains one."""
-    return path in files or (is_path(path) and any(each.startswith(f"{path}/") for each in files))
+    return path in files or (is_path(path) and any(True for _ in below(files, path)))

@@ -67,6 +67,17 @@ class Directory(Mapping[str, bytes]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def below(self, folder: str) -> Iterator[str]:
+        """The files in a folder; the rest of the directory is not visited."""
+        steps = folder.split("/")
+        parents = [steps[:end] for end in range(1, len(steps) + 1)]
+        if not is_path(folder) or any(self._ignore.hides_entry(tuple(each), is_directory=True) for each in parents):
+            return
+        if any(os.path.islink(os.path.join(self.root, *each)) for each in parents):
+            return
+        if os.path.isdir(os.path.join(self.root, folder)):
+            yield from (path for path, entry in self._walk(f"{folder}/") if entry.is_file(follow_symlinks=False))
+
     def snapshot(self) -> dict[str, bytes]:
         """Read all files. A link, a device and a bundle beyond the limits are errors."""
         files: dict[str, bytes] = {}
@@ -85,9 +96,9 @@ class Directory(Mapping[str, bytes]):
                 )
         return files
 
-    def _walk(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    def _walk(self, start: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
         """All visible entries but directories, in a stable order."""
-        waiting, count = [""], 0
+        waiting, count = [start], 0
         while waiting:
             folder = waiting.pop()
             for entry in self._entries(folder):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.operators.contracts.engine.bundle.ignore import visible
+from homeostat.operators.contracts.engine.files import below
 from homeostat.operators.contracts.sources.directory import Directory, Limits
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
 
@@ -110,13 +111,15 @@ _rules = st.lists(
 def test_what_is_read_from_disk_is_what_the_rules_leave(tree: set[str], rules: list[str]) -> None:
     paths = [path for path in tree if not any(other.startswith(f"{path}/") for other in tree)]
     files = {path: path.encode() for path in paths} | {".pactoignore": "\n".join(rules).encode()}
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as root:
         for path, data in files.items():
-            Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
-            Path(folder, path).write_bytes(data)
-        found = Directory(folder)
+            Path(root, path).parent.mkdir(parents=True, exist_ok=True)
+            Path(root, path).write_bytes(data)
+        found = Directory(root)
         assert found.snapshot() == visible(files)
         assert {path for path in files if path in found} == set(visible(files)) == set(found)
+        for folder in {path.rpartition("/")[0] for path in paths} - {""}:
+            assert set(found.below(folder)) == set(below(visible(files), folder))
 
 
 @pytest.mark.parametrize(("path", "problem"), [("none", "does not exist"), ("mill/pacto.yaml", "is a file")])

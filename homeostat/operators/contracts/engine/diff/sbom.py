@@ -10,10 +10,10 @@ from typing import Final, Literal
 import msgspec
 
 from homeostat.objects.json import Json
-from homeostat.operators.contracts.engine.files import Files
+from homeostat.operators.contracts.engine.files import Files, below
 from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
 
-_DIRECTORY: Final = "sbom/"
+_DIRECTORY: Final = "sbom"
 _FORMATS: Final = {".spdx.json": "spdx", ".cdx.json": "cyclonedx"}
 
 
@@ -45,10 +45,10 @@ class SbomDifference(msgspec.Struct, kw_only=True, omit_defaults=True, rename="c
 
 def read_sbom(files: Files) -> Sbom | None:
     """Return the SBOM; None if there is none or it cannot be read."""
-    for path in sorted(files):
-        name = path.removeprefix(_DIRECTORY)
+    for path in sorted(below(files, _DIRECTORY)):
+        name = path.removeprefix(f"{_DIRECTORY}/")
         found = next((each for ending, each in _FORMATS.items() if name.endswith(ending)), None)
-        if found is None or name == path or "/" in name:
+        if found is None or "/" in name:
             continue
         try:
             value = read_json(files[path])
