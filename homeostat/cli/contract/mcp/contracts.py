@@ -13,14 +13,13 @@ import click
 import msgspec
 
 from homeostat.cli.contract.fleet.fleet import Fleet, read_directory
-from homeostat.cli.contract.mcp.editing import Editor
+from homeostat.cli.contract.mcp.editing import Editor, finding_fields
 from homeostat.cli.contract.session.loaded import Loaded
 from homeostat.cli.contract.session.session import Session
 from homeostat.cli.contract.session.settings import Settings
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.contracts.engine.document.contract import V1_2, VERSIONS
 from homeostat.operators.contracts.engine.document.parse import ParseError
-from homeostat.operators.contracts.engine.finding import Findings
 from homeostat.operators.contracts.engine.fleet import dependency_target
 from homeostat.operators.contracts.engine.lock.lock import LockError
 from homeostat.operators.contracts.engine.plugin import contract_fields
@@ -154,14 +153,6 @@ def _suggestions(loaded: Loaded, fleet: Fleet, root: str) -> Iterator[JsonObject
 async def _validate(session: Session, loaded: Loaded) -> Json:
     findings = (await session.closure(loaded).validate(loaded.parsed, loaded.files)).findings
     return finding_fields(findings)
-
-
-def finding_fields(findings: Findings) -> JsonObject:
-    return {
-        "valid": findings.is_valid,
-        "errors": [msgspec.to_builtins(each) for each in findings.errors],
-        "warnings": [msgspec.to_builtins(each) for each in findings.warnings],
-    }
 
 
 async def _inspect(session: Session, loaded: Loaded) -> Json:  # noqa: ARG001

@@ -16,6 +16,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.contracts.engine.document.overrides import merge
 from homeostat.operators.contracts.engine.document.parse import ParseError, read_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, Files
+from homeostat.operators.contracts.engine.finding import Findings
 from homeostat.operators.contracts.engine.scaffold import new_bundle
 from homeostat.operators.contracts.engine.validate import validate_files
 from homeostat.operators.contracts.sources.directory import Directory
@@ -79,7 +80,7 @@ class Editor:
         files = new_bundle(name)
         if arguments.get("fields"):
             files[CONTRACT_FILE] = _changed(files[CONTRACT_FILE], arguments["fields"])
-        found = _validated(files)
+        found = finding_fields(validate_files(files).findings)
         directory = arguments.get("directory")
         if directory:
             target = self._inside(str(directory))
@@ -100,7 +101,7 @@ class Editor:
         except KeyError as error:
             raise ToolError(f'"{ref}" has no {CONTRACT_FILE}') from error
         changed = _changed(before, arguments["fields"])
-        found = _validated({**files, CONTRACT_FILE: changed})
+        found = finding_fields(validate_files({**files, CONTRACT_FILE: changed}).findings)
         is_written = bool(arguments.get("write"))
         if is_written and not found["valid"]:
             problems = "; ".join(f"{each['path']}: {each['message']}" for each in found["errors"][:5])
@@ -133,8 +134,7 @@ def _without_nulls(value: Json) -> Json:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def _validated(files: Files) -> JsonObject:
-    findings = validate_files(files).findings
+def finding_fields(findings: Findings) -> JsonObject:
     return {
         "valid": findings.is_valid,
         "errors": [msgspec.to_builtins(each) for each in findings.errors],
