@@ -38,6 +38,7 @@ _SECTIONS = {
         "resource": "Apply, list, follow and delete resources of types.",
         "plan": "Print what applying resources would change; change nothing.",
         "policy": "Check manifests and clusters against policies.",
+        "image": "Show, preview and stop updates of image tags.",
         "contract": "Write, validate, compare and publish service contracts.",
         "sync": "Keep a REST API equal to files in a repository.",
     },

@@ -107,7 +107,11 @@ class Repository:
         kept = f"{KEPT}{hashlib.sha256(wanted.encode()).hexdigest()[:16]}"
         if await self._commit_at(kept) != commit:
             async with self._writing() as lock:
-                await self._fetch_into(wanted, kept, lock)
+                if await self._commit_at(commit):
+                    # Our own push, or another branch at the same commit.
+                    await self._git.output("update-ref", kept, commit)
+                else:
+                    await self._fetch_into(wanted, kept, lock)
             commit = await self._commit_at(kept)
             if not commit:
                 raise MissingRefError(f'the ref "{ref}" does not point to a commit')

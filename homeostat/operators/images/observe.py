@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -25,17 +25,20 @@ from homeostat.operators.images.engine.path import check_path
 from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.policy import CommitPolicy
 from homeostat.operators.images.engine.rules import Rules, RulesError, rules_of
-from homeostat.operators.images.records import Records
 from homeostat.operators.images.settings import ImageSettings
 from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories, git_problem, read_files
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
-from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Subject, Wanted, World
+from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Record, Subject, Wanted, World
 
 T = TypeVar("T")
 _AT_ONCE: Final = 16
 """Questions of one pass that are under way together."""
+
+
+class Remembered(Protocol):
+    def of(self, tracked: Tracked) -> Record: ...
 
 
 class Observer:
@@ -46,7 +49,7 @@ class Observer:
         *,
         images: Images,
         builds: Builds,
-        records: Records,
+        records: Remembered,
         settings: ImageSettings,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

@@ -37,6 +37,7 @@ from homeostat.runtime.cache.cache import Cache, Change
 log = logging.getLogger(__name__)
 _LONGEST: Final = 1000
 _KIND: Final = IMAGE_UPDATE.kind
+_NO_PIN: Final = "Updates are not stopped"
 _READY: Final[dict[Action, ConditionStatus]] = {
     "patched": "True",
     "up_to_date": "True",
@@ -145,18 +146,8 @@ class Records:
     async def _create(self, tracked: Tracked) -> None:
         if self._cache.get(tracked.namespace, tracked.name) is not None:
             return
-        owner: JsonObject = {
-            "apiVersion": DEPLOYMENT.api_version,
-            "kind": DEPLOYMENT.kind,
-            "name": tracked.name,
-            "uid": tracked.uid,
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-        new = _KIND.new(tracked.name)
-        new["metadata"]["ownerReferences"] = [owner]
         try:
-            await self._client.create(_KIND.path(tracked.namespace), new)
+            await self._client.create(_KIND.path(tracked.namespace), owned(tracked))
         except AlreadyExistsError:
             return
 
@@ -169,6 +160,21 @@ class Records:
                 continue
             except (ApiError, UnreachableError) as error:
                 log.warning("failed to delete image update", extra={"name": "/".join(key), "reason": str(error)})
+
+
+def owned(tracked: Tracked) -> JsonObject:
+    """A new ImageUpdate of the Deployment."""
+    owner: JsonObject = {
+        "apiVersion": DEPLOYMENT.api_version,
+        "kind": DEPLOYMENT.kind,
+        "name": tracked.name,
+        "uid": tracked.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    new = _KIND.new(tracked.name)
+    new["metadata"]["ownerReferences"] = [owner]
+    return new
 
 
 def new_status(
@@ -207,10 +213,5 @@ def _conditions(entry: Entry, reason: str, *, is_pinned: bool) -> tuple[Conditio
     message = entry.message[:_LONGEST]
     return (
         Condition(READY, _READY[entry.action], reason, message),
-        Condition(
-            PINNED,
-            "True" if is_pinned else "False",
-            "Pinned" if is_pinned else "NotPinned",
-            message if is_pinned else "",
-        ),
+        Condition(PINNED, "True", "Pinned", message) if is_pinned else Condition(PINNED, "False", "NotPinned", _NO_PIN),
     )

@@ -1,0 +1,53 @@
+"""`homeostat image status`: lists the tracked Deployments, their tags and the results of the last pass."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.table import Table
+from homeostat.cli.image.targets import Known, read_known, tracked_deployments
+from homeostat.objects.json import JsonObject
+from homeostat.operators.images.engine.annotations import Tracked
+
+_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT", "PINNED")
+
+
+@click.command(short_help="List the tracked Deployments, their tags and results.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@connected
+async def command(connection: Connection, output: str) -> None:
+    """List the tracked Deployments of all namespaces, or with --namespace those of one.
+
+    TAG is the tag in the manifests repository after the last pass, WANTED the one that is due.
+
+    \b
+    Examples:
+      homeostat image status
+      homeostat image status -n shop -o json
+    """
+    namespace = str(click.get_current_context().params["namespace"])
+    tracked, known = await tracked_deployments(connection, namespace), await read_known(connection, namespace)
+    rows = [_row(each, known) for each in sorted(tracked, key=lambda each: each.key)]
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+        return
+    Table(_HEADINGS).print([list(each.values())[: len(_HEADINGS)] for each in rows])
+
+
+def _row(tracked: Tracked, known: Known) -> JsonObject:
+    status, update = known.status(tracked), known.find(tracked)
+    pin = update.spec.pin if update is not None else None
+    return {
+        "namespace": tracked.namespace,
+        "name": tracked.name,
+        "enabled": tracked.settings.enabled,
+        "image": tracked.settings.image,
+        "tag": status.tag or "",
+        "wanted": status.wanted or "",
+        "result": status.result.action if status.result is not None else "",
+        "pinned": "" if pin is None else pin.tag or "yes",
+        "message": status.result.message if status.result is not None else "",
+        "commit": status.commit or "",
+    }

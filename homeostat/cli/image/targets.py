@@ -1,0 +1,74 @@
+"""The Deployments that a command names, and what the operator remembers of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from homeostat.cli.console.connection import Connection
+from homeostat.cli.console.failure import Failure
+from homeostat.client.projection import Projection
+from homeostat.client.requests import Selection
+from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.views.workload import Workload
+from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus
+from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.world import Record
+
+
+class Known:
+    """The ImageUpdates of a cluster, by namespace and name."""
+
+    def __init__(self, updates: Sequence[ImageUpdate]) -> None:
+        self._updates = {(each.metadata.namespace, each.metadata.name): each for each in updates}
+
+    def find(self, tracked: Tracked) -> ImageUpdate | None:
+        return self._updates.get((tracked.namespace, tracked.name))
+
+    def status(self, tracked: Tracked) -> ImageUpdateStatus:
+        found = self.find(tracked)
+        try:
+            return ImageUpdateStatus() if found is None else found.read_status(ImageUpdateStatus)
+        except msgspec.ValidationError:
+            return ImageUpdateStatus()
+
+    def of(self, tracked: Tracked) -> Record:
+        found, status = self.find(tracked), self.status(tracked)
+        pin = found.spec.pin if found is not None else None
+        return Record(
+            tag=status.tag or "",
+            attempt=status.attempt or "",
+            candidate=status.wanted or "",
+            since=status.since or "",
+            pin=None if pin is None else pin.tag,
+        )
+
+
+async def read_known(connection: Connection, namespace: str = "") -> Known:
+    kind = IMAGE_UPDATE.kind
+    return Known([each async for each in Projection(connection.client, kind, ImageUpdate).list(Selection(namespace))])
+
+
+async def tracked_deployments(connection: Connection, namespace: str = "") -> list[Tracked]:
+    found = [each async for each in Projection(connection.client, DEPLOYMENT, Workload).list(Selection(namespace))]
+    return [tracked for each in found if (tracked := tracked_of(each)) is not None]
+
+
+async def named_deployments(connection: Connection, names: Sequence[str]) -> list[Tracked]:
+    """Those that are named, or all that are tracked; `Failure` for one that is not."""
+    tracked = {each.key: each for each in await tracked_deployments(connection)}
+    if not names:
+        return list(tracked.values())
+    keys = [name if "/" in name else f"{connection.namespace}/{name}" for name in names]
+    for key in keys:
+        if key not in tracked:
+            raise Failure(
+                f"Deployment {key} is not tracked: it does not exist, or lacks a required annotation of "
+                "gitops.operator; list those that are with: homeostat image status"
+            )
+    return [tracked[key] for key in dict.fromkeys(keys)]
+
+
+names_argument = click.argument("names", nargs=-1, required=True, metavar="NAMESPACE/NAME...")

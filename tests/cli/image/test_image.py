@@ -1,0 +1,109 @@
+"""The commands for image updates, with a plane of their own and repositories of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.running import Cli, Up, make_cli, running
+from tests.external.git_servers import Origin
+from tests.operators.images.scenarios import OLD
+from tests.operators.images.stage import DEPLOYMENT_FILE, Repository
+
+_PATH = "apps/web.yaml"
+
+
+@pytest.fixture
+def up(tmp_path: Path, bytecode: Path) -> Iterator[Up]:
+    cli = make_cli(tmp_path / "plane" / "data", bytecode)
+    options = ("--open", "--operators", "images", "--images-interval", "0", "--images-allow-file")
+    with running(cli, *options) as up:
+        yield up
+
+
+def _repository(path: Path, files: dict[str, str]) -> Repository:
+    made = Repository(path)
+    made.git("checkout", "-q", "-b", "master")
+    made.commit(files)
+    return made
+
+
+def _scene(cli: Cli, folder: Path) -> tuple[Repository, Repository]:
+    app = _repository(folder / "app", {"main.go": "package main\n"})
+    manifests = _repository(folder / "manifests", {_PATH: DEPLOYMENT_FILE.format(image=f"org/app:{OLD} # ours")})
+    annotations = {
+        "enabled": "true",
+        "app_repository": app.file_url,
+        "manifest_repository": manifests.file_url,
+        "deployment_path": _PATH,
+        "image_name": "org/app",
+        "ssh_key_name": "key",
+        "ssh_key_namespace": "default",
+    }
+    noted = {f"gitops.operator.{name}": value for name, value in annotations.items()}
+    spec = {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "app", "image": f"org/app:{OLD}"}]},
+        },
+    }
+    key = {"ssh-privatekey": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n"}
+    metadata = {"name": "web", "annotations": noted}
+    documents = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": key},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec},
+    ]
+    done = cli("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    assert done.code == 0, done.err
+    return app, manifests
+
+
+def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path) -> None:
+    app, manifests = _scene(up.cli, tmp_path)
+    before = manifests.head()
+    checked = up.cli("image", "check", "default/web", "--allow-file")
+    assert checked.code == 0, checked.err
+    assert f"would be updated: org/app {OLD} -> {app.head()}" in checked.out
+    assert f"{_PATH}, line 9" in checked.out
+    preview = up.cli("image", "update", "--dry-run", "--allow-file", "default/web")
+    assert f"-          image: org/app:{OLD} # ours\n+          image: org/app:{app.head()} # ours\n" in preview.out
+    assert manifests.head() == before
+    done = up.cli("image", "update", "default/web")
+    assert (done.code, done.out.split(":")[1].strip()) == (0, "patched"), done.err
+    assert f"org/app:{app.head()} # ours" in manifests.show(_PATH)
+    (row,) = up.cli("image", "status", "-o", "json").json
+    assert (row["name"], row["tag"], row["result"], row["pinned"]) == ("web", app.head(), "patched", "")
+    assert up.cli("image", "pin", "default/web").out == f"default/web pinned at {app.head()}\n"
+    newer = app.push({"main.go": "package newer\n"})
+    assert "skipped" in up.cli("image", "update", "default/web").out
+    assert app.head() not in manifests.show(_PATH)
+    assert up.cli("image", "unpin", "default/web").code == 0
+    assert "patched" in up.cli("image", "update", "default/web").out
+    assert newer in manifests.show(_PATH)
+    assert up.cli("image", "status").rows[1][:2] == ["default", "web"]
+
+
+def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:
+    done = up.cli("image", "check", "default/none")
+    assert done.code == 1
+    assert "Deployment default/none is not tracked" in done.err
+
+
+def test_a_checkout_is_edited_without_a_cluster(cli: Cli, tmp_path: Path) -> None:
+    made = Origin(tmp_path / "checkout")
+    text = DEPLOYMENT_FILE.format(image="org/app:1 # ours")
+    made.write({_PATH: text, "other.yaml": "a: 1\n", "broken.yaml": "a: [\n"})
+    words = ("image", "update", "--path", str(made.path), "--image", "org/app", "--tag", "2")
+    preview = cli.here(*words, "--dry-run")
+    assert preview.code == 0, preview.err
+    assert "-          image: org/app:1 # ours\n+          image: org/app:2 # ours\n" in preview.out
+    assert (made.path / _PATH).read_text() == text
+    assert cli.here(*words).code == 0
+    assert (made.path / _PATH).read_text() == text.replace("app:1", "app:2")
+    assert cli.here(*words, "--file", "other.yaml").code == 1
+    assert cli.here(*words, "--file", "../checkout/other.yaml").code == 1
+    assert cli.here("image", "update", "--path", str(made.path)).code == 2
