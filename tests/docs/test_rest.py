@@ -29,7 +29,7 @@ def test_the_example_becomes_ready_drifts_and_is_repaired(tmp_path: Path) -> Non
     section = _section.search(text_of("docs/rest.md"))
     assert section is not None
     create, repair = _blocks.findall(section[1])
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as served:
+    with up(tmp_path / "plane", "--open", "--faces-port", "0") as served:
         run(served, create)
         show = "curl http://localhost:8000/api/v1/resources/1"
         waiting(lambda: served.run(show), lambda each: each["status"] == "ready" and each["conditions"])

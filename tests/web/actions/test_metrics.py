@@ -74,7 +74,7 @@ async def test_a_request_is_a_line_of_the_log_without_what_it_asked(
 
 
 def test_a_plane_shows_them_with_its_own(tmp_path: Path) -> None:
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as served:
+    with up(tmp_path / "plane", "--open", "--faces-port", "0") as served:
         served.run("curl http://localhost:8000/health")
         plane = re.search(r"at (http://\S+)", served.welcome)
         assert plane is not None

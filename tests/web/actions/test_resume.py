@@ -141,13 +141,13 @@ async def test_a_server_that_is_behind_tells_nothing_again(served: Api, client: 
 
 
 async def test_a_plane_that_was_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as first:
+    with up(tmp_path / "plane", "--open", "--faces-port", "0") as first:
         first.run(CREATE_TYPE)
         async with listening(first.url) as listener:
             number = first.run(CREATE_RESOURCE)["id"]
             last = await listener.next()
             assert last.short == ("CREATED", "production-pg")
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as second:
+    with up(tmp_path / "plane", "--open", "--faces-port", "0") as second:
         async with listening(second.url, last=last.id) as back:
             told = await settled(back, "production-pg")
             assert "RECONCILED" in {each.type for each in told}

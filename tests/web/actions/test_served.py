@@ -103,7 +103,7 @@ def waiting(see: Any, holds: Any) -> Any:
 
 
 def test_the_curl_examples_of_the_original_work_as_they_are(tmp_path: Path) -> None:
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as served:
+    with up(tmp_path / "plane", "--open", "--faces-port", "0") as served:
         made = served.run(CREATE_TYPE)
         assert (made["id"], made["name"], made["version"]) == (1, "DatabaseCluster", "v1")
         resource = served.run(CREATE_RESOURCE)
@@ -125,7 +125,7 @@ def test_the_curl_examples_of_the_original_work_as_they_are(tmp_path: Path) -> N
 
 def test_without_open_it_is_tls_and_asks_for_a_token(tmp_path: Path) -> None:
     data = tmp_path / "plane"
-    with up(data, "--rest-port", "0") as served:
+    with up(data, "--faces-port", "0") as served:
         assert served.url.startswith("https://")
         trusted = f"--cacert {data}/pki/ca.crt"
         show = "curl http://localhost:8000/api/v1/resource-types"
