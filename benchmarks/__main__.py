@@ -168,6 +168,15 @@ def bundles(bundles: int) -> None:
 
 
 @main.command()
+@click.option("--quick", is_flag=True, help="Fewer Pactos: within a minute.")
+def contracts(quick: bool) -> None:
+    """Measure the contracts operator: many Pactos on one plane."""
+    from benchmarks.contracts import comparison as bench
+
+    run(bench.show_contracts(bench.QUICK if quick else bench.FULL))
+
+
+@main.command()
 @click.option("--quick", is_flag=True, help="Fewer resources, half the time: within two minutes.")
 def actions(quick: bool) -> None:
     """Measure the actions operator: many resources due all the time."""

@@ -1,16 +1,18 @@
 """Metrics in the text format of Prometheus, from collectors that belong to no process-wide registry.
 
 Prometheus accepts a page only if each metric name occurs once, so families of several collectors that share a name are
-merged.
+merged. A collector with very many series renders their lines itself (`rendered`): an object for each sample takes
+longer than all the rest, and the page is made on the event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
+    from prometheus_client.samples import Sample
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -34,6 +36,13 @@ class Families:
         for collector in self._collectors:
             for family in collector.collect():
                 merged = found.get(family.name)
+                if merged is None and hasattr(family, "text"):
+                    found[family.name] = family
+                    continue
+                if merged is not None and hasattr(merged, "text"):
+                    whole = Metric(merged.name, merged.documentation, merged.type)
+                    whole.samples = merged.samples
+                    merged = found[family.name] = whole
                 if merged is None:
                     merged = found[family.name] = Metric(family.name, family.documentation, family.type)
                 elif merged.type != family.type:
@@ -44,7 +53,47 @@ class Families:
         return list(found.values())
 
 
+def rendered(name: str, documentation: str, type_: str, lines: str, read: Callable[[], list[Sample]]) -> Metric:
+    """A family whose samples are lines of text already, each with a line break; `read` has them as objects, for other
+    exporters.
+    """
+    from prometheus_client.metrics_core import Metric
+
+    class Rendered(Metric):
+        text = lines
+
+        @property
+        def samples(self) -> list[Sample]:
+            return read()
+
+        @samples.setter
+        def samples(self, _: list[Sample]) -> None:
+            pass
+
+    return Rendered(name, documentation, type_)
+
+
+def escaped(value: str) -> str:
+    """The value of a label as it stands on a page."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
 def exposition(*collectors: Collector) -> bytes:
     from prometheus_client import generate_latest
 
-    return generate_latest(Families(*collectors))
+    found = Families(*collectors).collect()
+    plain = [each for each in found if not hasattr(each, "text")]
+    texts = [
+        f"# HELP {each.name} {each.documentation}\n# TYPE {each.name} {each.type}\n{text}"
+        for each in found
+        if (text := getattr(each, "text", None)) is not None
+    ]
+    return generate_latest(_Collected(plain)) + "".join(texts).encode()
+
+
+class _Collected:
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families

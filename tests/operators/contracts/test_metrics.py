@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from homeostat.edge.metrics.exposition import exposition
 from homeostat.operators.contracts.engine.checks.series import Figures
 from homeostat.operators.contracts.metrics import Series
 
 
 def _lines(series: Series) -> set[str]:
-    return {each for each in exposition(series).decode().splitlines() if not each.startswith("#")}
+    """As Prometheus reads them, with labels in alphabetical order."""
+    found = set()
+    for family in text_string_to_metric_families(exposition(series).decode()):
+        for sample in family.samples:
+            labels = ",".join(f'{key}="{value}"' for key, value in sorted(sample.labels.items()))
+            found.add(f"{sample.name}{{{labels}}} {sample.value}" if labels else f"{sample.name} {sample.value}")
+    return found
 
 
 def test_two_pactos_of_one_service_have_one_series_with_the_worse_result() -> None:
