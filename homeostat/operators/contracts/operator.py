@@ -24,6 +24,7 @@ from homeostat.operators.contracts.probes.prober import WORKERS, Prober
 from homeostat.operators.contracts.probes.request import probe_client, send_probe
 from homeostat.operators.contracts.settings import NAMES, read_settings
 from homeostat.operators.contracts.world import World
+from homeostat.runtime.cache.cache import Cache
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
@@ -75,8 +76,8 @@ SETTINGS = NAMES
 
 
 class PactoOperator:
-    def __init__(self, observer: Observer, actor: Actor, series: Series) -> None:
-        self._observer, self._actor, self._series = observer, actor, series
+    def __init__(self, observer: Observer, actor: Actor, series: Series, pactos: Cache[Pacto]) -> None:
+        self._observer, self._actor, self._series, self._pactos = observer, actor, series, pactos
 
     async def observe(self, obj: Pacto) -> World:
         return await self._observer.observe(obj)
@@ -85,11 +86,20 @@ class PactoOperator:
         evaluation = evaluate(world)
         coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
         key = (obj.metadata.namespace, obj.metadata.name)
-        self._series.show(key, figures(evaluation), None if coming is None else coming.expires_at)
+        if self._pactos.knows(*key):
+            self._series.show(key, figures(evaluation), None if coming is None else coming.expires_at)
+        else:
+            # It was deleted while it was observed.
+            self.forget(*key)
         return decide_evaluated(obj, world, evaluation)
 
     async def act(self, obj: Pacto, action: Action) -> None:
         await self._actor.act(obj, action)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """All that is kept in memory about a Pacto."""
+        self._observer.forget(namespace, name)
+        self._series.forget((namespace, name))
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
@@ -121,17 +131,14 @@ def register(setup: Setup) -> None:
     )
     series = Series(lambda: prober.sent)
     setup.metrics.register(series)
-    operator = PactoOperator(observer, Actor(setup.client, setup.recorder), series)
-    options = Options(concurrency=16, component=COMPONENT)
+    operator = PactoOperator(observer, Actor(setup.client, setup.recorder), series, pactos.cache)
+    # A pass waits for writes only, and the server commits many of them together.
+    options = Options(concurrency=64, component=COMPONENT)
     controller = setup.control(PACTO.kind, Pacto, operator, options)
     controller.also(revisions, to_owner(PACTO.kind), when=lambda change: change.new is None)
     routes.start(controller)
 
-    def forget(namespace: str, name: str) -> None:
-        observer.forget(namespace, name)
-        series.forget((namespace, name))
-
-    pactos.add_handler(lambda change: forget(change.namespace, change.name) if change.new is None else None)
+    pactos.add_handler(lambda change: operator.forget(change.namespace, change.name) if change.new is None else None)
 
     async def probe() -> None:
         async with client:
