@@ -80,6 +80,8 @@ class Case:
         self.repo.mkdir()
         self.write(self.repo, case.get("files", {}))
         self.write(self.root, case.get("outside", {}))
+        for name, target in case.get("links", {}).items():
+            (self.repo / name).symlink_to(target)
         kind: Json = {"filesystem": {"baseDir": str(self.repo)}}
         if case.get("git"):
             kind = {"git": {"local": {"baseDir": str(self.repo)}}}

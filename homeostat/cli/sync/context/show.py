@@ -22,4 +22,4 @@ async def command(run: Run, name: str | None) -> None:
     if run.settings.output == "json":
         raise ValidationError("show prints YAML or text; -o json is not supported")
     found = (await run.catalog()).context(name or run.settings.context)
-    click.echo(yaml.dump(found, is_sorted=False), nl=False)
+    click.echo(yaml.dump({key: item for key, item in found.items() if item != {}}, is_sorted=False), nl=False)

@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.resource.refresh import refresh_files
-from homeostat.cli.sync.resource.scope import local_paths
+from homeostat.cli.sync.resource.scope import given_path, local_paths
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.session.apply import apply
@@ -55,7 +55,11 @@ async def command(
         raise ValidationError("-f applies one payload; it cannot be combined with -r")
     given = await read_input(payload, content_type) if payload is not None else None
     async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
-        paths = [target.path] if given is not None else local_paths(session, target, is_recursive=recursive)
+        paths = (
+            local_paths(session, target, is_recursive=recursive)
+            if given is None
+            else [given_path(session, target, given)]
+        )
         outcomes = await apply(session, paths, force=force, method=http_method, given=given)
         if refresh:
             await refresh_files(session, [each.path for each in outcomes if each.error is None])

@@ -6,7 +6,7 @@ from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run
 from homeostat.cli.sync.resource.refresh import refresh_files
-from homeostat.cli.sync.resource.scope import local_paths
+from homeostat.cli.sync.resource.scope import given_path, local_paths
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
 from homeostat.operators.sync.engine.paths.logical import Target
 from homeostat.operators.sync.engine.payload.codec import Payload
@@ -32,7 +32,11 @@ async def send_all(
         raise ValidationError("-f sends one payload; it cannot be combined with -r")
     given = await read_input(payload, form) if payload is not None else None
     async with run.session(target.path, is_recursive=recursive) as session:
-        paths = [target.path] if given is not None else local_paths(session, target, is_recursive=recursive)
+        paths = (
+            local_paths(session, target, is_recursive=recursive)
+            if given is None
+            else [given_path(session, target, given)]
+        )
 
         async def one(path: str) -> Outcome:
             try:

@@ -8,9 +8,8 @@ from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.cli.sync.resource.scope import excluded
-from homeostat.operators.sync.engine.errors import ValidationError
-from homeostat.operators.sync.engine.lists.items import identified, identity_of, items_of
-from homeostat.operators.sync.engine.paths.logical import Target, join, parse
+from homeostat.operators.sync.engine.lists.items import identified, items_of
+from homeostat.operators.sync.engine.paths.logical import Target, parse
 from homeostat.operators.sync.engine.paths.selector import is_wild, parse_selector
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.payload.format import by_word
@@ -110,24 +109,18 @@ async def _remote(session: Session, target: Target, mode: str) -> list[tuple[str
     if target.is_collection and mode != "single":
         return [(each.path, Payload(each.value)) for each in await list_items(session, target.path)]
     found = await find(session, target.path)
-    return _given(session, target, payload_of(found), mode)
+    return _given(session, target, payload_of(found), mode, is_checked=False)
 
 
-def _given(session: Session, target: Target, payload: Payload, mode: str) -> list[tuple[str, Payload]]:
+def _given(
+    session: Session, target: Target, payload: Payload, mode: str, *, is_checked: bool = True
+) -> list[tuple[str, Payload]]:
     """A list becomes one file for each of its items, unless it is to be one."""
-    is_list = isinstance(payload.value, list)
-    if mode == "items" or (mode == "auto" and is_list):
+    if mode == "items" or (mode == "auto" and isinstance(payload.value, list)):
         rules = session.metadata.rules(target.path, is_collection=True)
         items = identified(target.path, items_of(payload.value), rules)
         return [(each.path, Payload(each.value, payload.form)) for each in items]
-    if target.is_collection and not is_list and isinstance(payload.value, dict):
-        alias, _ = identity_of(session.metadata.rules(target.path, is_collection=True), payload.value)
-        if not alias:
-            raise ValidationError(
-                f"{target.path} is a collection, and the payload does not say the name of the resource"
-            )
-        return [(join(target.path, alias), payload)]
-    return [(target.path, payload)]
+    return [(given_path(session, target, payload) if is_checked else target.path, payload)]
 
 
 async def _matching(session: Session, text: str) -> list[tuple[str, Payload]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from homeostat.operators.sync.engine.errors import NotFoundError
-from homeostat.operators.sync.engine.paths.logical import Target, segments
+from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.lists.items import identity_of
+from homeostat.operators.sync.engine.paths.logical import Target, join, name, parent, segments
+from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.tree.listing import children, has_payload, resources
 from homeostat.operators.sync.session.desired import find_local
 from homeostat.operators.sync.session.session import Session
@@ -29,6 +31,23 @@ def is_local_collection(session: Session, path: str) -> bool:
     """Whether the repository has a directory with resources or metadata here, and no payload."""
     directory = session.root.at(segments(path))
     return directory is not None and not has_payload(directory) and bool(directory.directories)
+
+
+def given_path(session: Session, target: Target, payload: Payload) -> str:
+    """The resource that a given payload is for: in a collection by its own name, else it must agree with the path."""
+    if not isinstance(payload.value, dict):
+        return target.path
+    where = target.path if target.is_collection else parent(target.path)
+    alias, identity = identity_of(
+        session.metadata.rules(target.path, is_collection=target.is_collection), payload.value
+    )
+    if target.is_collection:
+        if not alias:
+            raise ValidationError(f"{target.path} is a collection, and the payload has no name for the resource")
+        return join(where, alias)
+    if alias and name(target.path) not in (alias, identity):
+        raise ValidationError(f'{target.path}: the payload is called "{alias}"; expected "{name(target.path)}"')
+    return target.path
 
 
 def excluded(text: str | None) -> set[str]:

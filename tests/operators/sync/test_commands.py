@@ -1,0 +1,338 @@
+"""Commands beyond the recorded cases: server-given ids, pages, races, secrets in errors, other ways of input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.operators.sync.cases import Case, Rest, rest_server
+
+J = json.dumps
+STORE = {
+    "secretStore": {
+        "file": {"path": "$ROOT/s.json", "passphrase": "pp-1234", "kdf": {"time": 1, "memory": 64, "threads": 1}}
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def rest() -> Iterator[Rest]:
+    with rest_server() as server:
+        yield server
+
+
+def step(*args: str, code: int = 0, **more: Any) -> dict[str, Any]:
+    """A step that sends nothing but reads, unless it says what it writes."""
+    expect: dict[str, Any] = {key: more.pop(key) for key in ("writes", "stdout", "says", "reads") if key in more}
+    if "writes" not in expect and not code:
+        expect["quiet"] = True
+    return {"args": list(args), **more, "expect": {"exit": code, **expect}}
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "an id that the server gives is found by the alias": {
+        "files": {
+            "t/_/metadata.yaml": "resource: {id: /id, alias: /name}\n",
+            "t/a/resource.json": J({"name": "a", "v": 1}),
+        },
+        "server": {"collections": {"/t": {"assign": True, "add": {"rev": 1}}}},
+        "steps": [
+            step("resource", "apply", "/t/a", writes=[{"method": "POST", "path": "/t", "body": {"name": "a", "v": 1}}]),
+            step("resource", "apply", "/t/a"),
+            step("resource", "diff", "/t/a", says=["No differences"]),
+            step("resource", "diff", "/t/a", "--compare", "exact", "-o", "json", says=["/rev", "add"]),
+            step(
+                "resource",
+                "apply",
+                "/t/a",
+                write={"t/a/resource.json": J({"name": "a", "v": 2})},
+                writes=[{"method": "PUT", "path": "/t/1001", "body": {"name": "a", "v": 2}}],
+            ),
+        ],
+        "expect": {
+            "objects": {"/t/1001": {"rev": 1, "name": "a", "v": 2}},
+            "files": {"t/a/resource.json": J({"name": "a", "v": 2})},
+        },
+    },
+    "pages are followed by links in headers and bodies": {
+        "server": {
+            "collections": {"/a": {"page": 2}, "/b": {"page": 2, "list": "items"}},
+            "objects": {f"/{c}/{n}": {"id": str(n)} for c in "ab" for n in range(1, 6)},
+        },
+        "steps": [
+            step("resource", "list", f"/{c}", "-o", "json", stdout={"json": [{"id": str(n)} for n in range(1, 6)]})
+            for c in "ab"
+        ],
+        "expect": {"objects": {f"/{c}/{n}": {"id": str(n)} for c in "ab" for n in range(1, 6)}},
+    },
+    "an object that is the id of one and the alias of another is ambiguous": {
+        "files": {
+            "n/_/metadata.yaml": "resource: {id: /uid, alias: /label}\n",
+            "n/x/resource.json": J({"uid": "x", "label": "x"}),
+        },
+        "server": {
+            "collections": {"/n": {"id": "uid"}},
+            "objects": {"/n/x": {"uid": "x", "label": "a"}, "/n/y": {"uid": "y", "label": "x"}},
+        },
+        "steps": [step("resource", "diff", "/n/x", code=5), step("resource", "get", "/n/x", code=5)],
+        "expect": {"objects": {"/n/x": {"uid": "x", "label": "a"}, "/n/y": {"uid": "y", "label": "x"}}},
+    },
+    "an object that appears between read and create is updated": {
+        "files": {"s/a/resource.json": J({"id": "a", "v": 2})},
+        "server": {
+            "collections": {"/s": {}},
+            "objects": {"/s/a": {"id": "a", "v": 1}},
+            "faults": [{"method": "GET", "path": "/s/a", "status": 404}],
+        },
+        "steps": [
+            step("resource", "apply", "/s/a", writes=[{"method": "PUT", "path": "/s/a", "body": {"id": "a", "v": 2}}])
+        ],
+        "expect": {"objects": {"/s/a": {"id": "a", "v": 2}}},
+    },
+    "a server that repeats a secret in its error does not make it public": {
+        "context": STORE,
+        "files": {"s/a/resource.json": J({"id": "a", "pw": "{{secret .}}"})},
+        "server": {
+            "collections": {"/s": {}},
+            "faults": [
+                {"method": "POST", "path": "/s", "status": 422, "body": '{"bad":"top-secret-1 is weak"}', "times": 9}
+            ],
+        },
+        "never": ["top-secret-1"],
+        "steps": [
+            step("secret", "set", "/s/a:/pw", "top-secret-1"),
+            step("resource", "apply", "/s/a", code=2, says=["is weak", "/s/a"]),
+            step("resource", "explain", "/s/a", says=["***"]),
+            step("resource", "diff", "/s/a", says=["/s/a [REMOVED]"]),
+        ],
+        "expect": {"objects": {}},
+    },
+    "an update names the version that was read": {
+        "files": {"s/a/resource.json": J({"id": "a", "v": 2})},
+        "server": {"etag": True, "collections": {"/s": {}}, "objects": {"/s/a": {"id": "a", "v": 1}}},
+        "steps": [
+            step("resource", "apply", "/s/a", writes=[{"method": "PUT", "path": "/s/a", "body": {"id": "a", "v": 2}}])
+        ],
+        "expect": {"objects": {"/s/a": {"id": "a", "v": 2}}},
+    },
+    "INI and text go over the wire as they are": {
+        "files": {
+            "d/_/metadata.yaml": "operations: {create: {method: PUT, path: './{{/alias}}'}}\n",
+            "d/i/resource.ini": "a = 1\n[s]\nk = v\n",
+            "d/t/resource.txt": "hello\n",
+        },
+        "server": {"collections": {"/d": {"raw": True, "upsert": True}}},
+        "steps": [
+            step(
+                "resource",
+                "apply",
+                "/d/i",
+                writes=[
+                    {
+                        "method": "PUT",
+                        "path": "/d/i",
+                        "body": {"text": "a = 1\n\n[s]\nk = v\n"},
+                        "headers": {"Content-Type": "application/ini"},
+                    }
+                ],
+            ),
+            step("resource", "apply", "/d/i"),
+            step(
+                "resource",
+                "apply",
+                "/d/t",
+                writes=[
+                    {
+                        "method": "PUT",
+                        "path": "/d/t",
+                        "body": {"text": "hello\n"},
+                        "headers": {"Content-Type": "text/plain"},
+                    }
+                ],
+            ),
+            step("resource", "apply", "/d/t"),
+        ],
+        "expect": {
+            "objects": {
+                "/d/i": {"type": "application/ini", "text": "a = 1\n\n[s]\nk = v\n"},
+                "/d/t": {"type": "text/plain", "text": "hello\n"},
+            }
+        },
+    },
+    "a YAML file is sent as JSON if metadata says so": {
+        "files": {"s/_/metadata.yaml": "resource: {format: json}\n", "s/a/resource.yaml": "id: a\nv: 1\n"},
+        "server": {"collections": {"/s": {}}},
+        "steps": [
+            step(
+                "resource",
+                "apply",
+                "/s/a",
+                writes=[
+                    {
+                        "method": "POST",
+                        "path": "/s",
+                        "body": {"id": "a", "v": 1},
+                        "headers": {"Content-Type": "application/json"},
+                    }
+                ],
+            ),
+            step("resource", "apply", "/s/a"),
+        ],
+        "expect": {"objects": {"/s/a": {"id": "a", "v": 1}}},
+    },
+    "a payload is given in several ways": {
+        "server": {"collections": {"/s": {}}},
+        "steps": [
+            step(
+                "resource",
+                "create",
+                "/s/a",
+                "-f",
+                "id=a,opt.x=3",
+                writes=[{"method": "POST", "path": "/s", "body": {"id": "a", "opt": {"x": "3"}}}],
+            ),
+            step(
+                "resource",
+                "create",
+                "/s/b",
+                "-f",
+                "/id=b",
+                writes=[{"method": "POST", "path": "/s", "body": {"id": "b"}}],
+            ),
+            step(
+                "resource",
+                "create",
+                "/s/c",
+                "-f",
+                '{"id": "c"}',
+                writes=[{"method": "POST", "path": "/s", "body": {"id": "c"}}],
+            ),
+            step("resource", "create", "/s/d", "-f", "no/such/file.json", code=2),
+            step("resource", "apply", "/s/d", "-f", '{"id": "e"}', code=2, says=["e"]),
+            step(
+                "resource",
+                "apply",
+                "/s/",
+                "-f",
+                '{"id": "f"}',
+                writes=[{"method": "POST", "path": "/s", "body": {"id": "f"}}],
+            ),
+        ],
+        "expect": {
+            "objects": {
+                "/s/a": {"id": "a", "opt": {"x": "3"}},
+                "/s/b": {"id": "b"},
+                "/s/c": {"id": "c"},
+                "/s/f": {"id": "f"},
+            }
+        },
+    },
+    "detected secrets are added to metadata": {
+        "files": {"s/a/resource.json": J({"id": "a", "apiToken": "t-1"}), "s/b/resource.json": J({"id": "b"})},
+        "steps": [
+            step("secret", "detect", "/s", stdout={"json": [{"LogicalPath": "/s/a", "Attributes": ["/apiToken"]}]}),
+            step(
+                "secret",
+                "detect",
+                "/s",
+                "--fix",
+                stdout={"json": [{"LogicalPath": "/s/a", "Attributes": ["/apiToken"]}]},
+            ),
+        ],
+        "expect": {"objects": {}, "files": {"s/a/metadata.yaml": "resource: {secretAttributes: [/apiToken]}"}},
+    },
+    "metadata in JSON gives way to YAML": {
+        "files": {"s/_/metadata.json": J({"resource": {"id": "/x"}})},
+        "steps": [
+            step("resource", "metadata", "resolve", "/s/a", stdout={"json": {"resource": {"id": "/x"}}}),
+            step("resource", "metadata", "set", "/s/", "-f", "-", stdin=J({"resource": {"id": "/y"}})),
+            step("resource", "metadata", "resolve", "/s/a", stdout={"json": {"resource": {"id": "/y"}}}),
+            step("resource", "metadata", "unset", "/s/"),
+            step("resource", "metadata", "resolve", "/s/a", stdout={"json": {}}),
+            step("resource", "metadata", "unset", "/s/", code=3),
+        ],
+        "expect": {"objects": {}, "files": {"s/_/metadata.json": None}},
+    },
+    "objects below one with an id of its own are reached by that id": {
+        "files": {
+            "r/_/metadata.yaml": "resource: {id: /uid, alias: /name}\n",
+            "r/main/resource.json": J({"name": "main"}),
+            "r/main/k/x/resource.json": J({"id": "x"}),
+        },
+        "server": {"collections": {"/r": {"id": "uid", "assign": True}, "/r/*/k": {"parent": True}}},
+        "steps": [
+            step(
+                "resource",
+                "apply",
+                "/r",
+                "-r",
+                order="any",
+                writes=[
+                    {"method": "POST", "path": "/r", "body": {"name": "main"}},
+                    {"method": "POST", "path": "/r/1001/k", "body": {"id": "x"}},
+                ],
+            ),
+            step("resource", "apply", "/r", "-r"),
+        ],
+        "expect": {"objects": {"/r/1001": {"uid": "1001", "name": "main"}, "/r/1001/k/x": {"id": "x"}}},
+    },
+    "a whole payload is a secret": {
+        "context": STORE,
+        "never": ["PRIVATE-1"],
+        "server": {"collections": {"/k": {"raw": True, "upsert": True}}},
+        "steps": [
+            step(
+                "resource", "save", "/k/a", "-f", "-", "--content-type", "text/plain", "--secret", stdin="PRIVATE-1\n"
+            ),
+            step(
+                "resource",
+                "update",
+                "/k/a",
+                writes=[{"method": "PUT", "path": "/k/a", "body": {"text": "PRIVATE-1\n"}}],
+            ),
+            step("resource", "diff", "/k/a", says=["No differences"]),
+        ],
+        "expect": {
+            "objects": {"/k/a": {"type": "text/plain", "text": "PRIVATE-1\n"}},
+            "files": {"k/a/resource.txt": "{{secret .}}", "k/a/metadata.yaml": "resource: {secret: true}"},
+        },
+    },
+    "an unknown command or option exits with 1, a missing path with 2": {
+        "steps": [
+            step("resource", "nonsense", code=1),
+            step("nonsense", code=1),
+            step("resource", "get", "--nonsense", code=1),
+            step("resource", "get", code=2),
+            step("resource", "apply", "/nothing/here", code=3),
+            step("repository", "commit", "-m", "x", code=2),
+            step("repository", "status", stdout={"text": "type=filesystem sync=not_applicable hasUncommitted=false"}),
+            step("repository", "history", says=["not supported"]),
+            step("resource", "edit", "/a/b", code=2),
+        ],
+        "expect": {"objects": {}},
+    },
+    "a directory that links out of the repository is neither read nor written": {
+        "files": {"s/a/resource.json": J({"id": "a"})},
+        "outside": {"out/resource.json": J({"id": "outside"})},
+        "links": {"s/link": "../../out"},
+        "server": {"collections": {"/s": {}}, "objects": {"/s/link": {"id": "link"}}},
+        "steps": [
+            step("resource", "list", "/s", "--source", "repository", "-o", "json", stdout={"json": [{"id": "a"}]}),
+            step("resource", "save", "/s/link", code=2),
+        ],
+        "expect": {"objects": {"/s/link": {"id": "link"}}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_does_what_it_promises(
+    name: str, rest: Rest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = Case(CASES[name], tmp_path, rest)
+    assert case.run() == []
