@@ -64,7 +64,7 @@ def _architecture(graph: Graph) -> Iterator[Node]:
     drawn = draw(graph)
     if drawn is None:
         return
-    yield drawn
+    yield el("div", drawn, class_="wide")
     broken = [each for each in _edges(graph) if each.error]
     for each in broken[:20]:
         yield el("p", badge("unresolved", "bad"), " ", code(each.ref), f" {each.error}")

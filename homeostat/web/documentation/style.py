@@ -80,7 +80,7 @@ background:var(--wash);color:var(--soft)}
 .DELETE{background:var(--bad-wash);color:var(--bad)}
 .gone{text-decoration:line-through}
 meter{width:100%;height:.9rem}
-svg{max-width:100%;height:auto;display:block}
+svg{display:block}
 svg text{font:13px var(--sans);fill:var(--ink)}
 svg .note{font-size:11px;fill:var(--soft)}
 svg rect{fill:var(--wash);stroke:var(--line)}
