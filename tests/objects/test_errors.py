@@ -12,8 +12,8 @@ from homeostat.objects.json import MAX_CONTAINERS, decode
 from homeostat.objects.names import MAX_OWNERS, SUBDOMAIN, check_metadata, check_metadata_update
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.list_types import list_plan
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.rules.evaluate import Rules
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
 

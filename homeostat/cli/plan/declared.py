@@ -17,9 +17,9 @@ from homeostat.objects.apply.apply import apply
 from homeostat.objects.errors import BadRequestError, InvalidError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.types.definition import definition_of

@@ -14,7 +14,7 @@ from homeostat.objects.crd.version import check_columns, check_deprecation, chec
 from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 
 _APPROVAL = "api-approved.kubernetes.io"
 _NAMES = form.object_of(

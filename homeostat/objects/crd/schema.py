@@ -13,11 +13,11 @@ from homeostat.objects.json import Json
 from homeostat.objects.schema.cost import Validation
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.keywords import check_form, check_keywords
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.rules.check import check_rules
 from homeostat.objects.schema.schema import UNSET, Schema
-from homeostat.objects.schema.structural import schema_of
-from homeostat.objects.schema.structure import check_structure
+from homeostat.objects.schema.structural import check_structure
 
 _WITH_STATUS = (
     *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),

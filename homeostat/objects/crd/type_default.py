@@ -17,8 +17,8 @@ from msgspec import inspect
 from homeostat.objects.crd.field_meta import RULES
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.schema import UNSET
-from homeostat.objects.schema.structural import schema_of
 
 _ABSENT: tuple[Json, ...] = (None, "", [], {})
 

@@ -12,8 +12,8 @@ from typing import Any
 from homeostat.cel.regex import SLIGHT_WEIGHT, PatternError, compile_pattern
 from homeostat.objects.json import Json
 from homeostat.objects.schema.list_types import identity
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 
 MOST_STEPS = 500_000
 """The most steps of one validation beyond the walk over the value: a second or two of a thread."""

@@ -15,9 +15,9 @@ import jsonschema_rs
 from homeostat.cel.regex import SLIGHT_WEIGHT, PatternError, compile_pattern
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.formats import Check, format_check
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.pattern import fits
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 
 INT64_LOWEST, INT64_HIGHEST = -(2**63), 2**63 - 1
 

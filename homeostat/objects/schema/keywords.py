@@ -1,7 +1,7 @@
 """The keywords of a CustomResourceDefinition's schema: their JSON types, and which may stand where.
 
 `check_form` runs first and checks the JSON types. `check_keywords` then checks every schema of the tree, those inside
-combinations included, in the words of Kubernetes. `structure.py` checks whether the whole is structural.
+combinations included, in the words of Kubernetes. `structural.py` checks whether the whole is structural.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from homeostat.objects import json_types as form
 from homeostat.objects.crd.field_path import FieldPathError, resolve
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import Json, JsonObject, is_deeper
-from homeostat.objects.schema.structural import TYPES, schema_of
+from homeostat.objects.schema.openapi import TYPES, schema_of
 
 _DEEPEST = 200
 _META = ("apiVersion", "kind", "metadata")

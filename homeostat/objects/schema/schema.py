@@ -1,7 +1,7 @@
 """The schema of a kind: one node type for built-in kinds and for custom ones.
 
 Built-in kinds come from a table (`wire/builtin_schema.py`), custom kinds from a CustomResourceDefinition
-(`structural.py`). Pruning, defaulting, unknown fields, strategic merge, server-side apply and OpenAPI all read these
+(`openapi.py`). Pruning, defaulting, unknown fields, strategic merge, server-side apply and OpenAPI all read these
 nodes and know no difference between the two. Nodes may be shared and may refer to themselves; they are frozen once
 built.
 """

@@ -14,8 +14,8 @@ import msgspec
 
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import unknown_fields
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, GROUP

@@ -10,10 +10,10 @@ from homeostat.objects.crd.definition import default_crd, validate_crd, validate
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.schema.default import ManyDefaultsError, apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Kind, Registry, ScalePaths

@@ -13,9 +13,9 @@ from functools import lru_cache
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.types.definition import definition_of

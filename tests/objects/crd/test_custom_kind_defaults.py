@@ -17,9 +17,9 @@ from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.keywords import check_keywords
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune
-from homeostat.objects.schema.structural import schema_of
-from homeostat.objects.schema.structure import check_structure
+from homeostat.objects.schema.structural import check_structure
 from homeostat.objects.schema.validate import Validator
 from tests.examples import examples
 from tests.objects.custom_kinds import GreetingSpec, Mood, Voice

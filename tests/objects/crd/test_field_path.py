@@ -1,7 +1,7 @@
 import pytest
 
 from homeostat.objects.crd.field_path import FieldPathError, resolve
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 
 SCHEMA = schema_of(
     {

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.schema.keywords import check_form
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 from tests.examples import examples
 from tests.objects.schemas import any_json, object_schemas

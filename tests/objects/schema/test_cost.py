@@ -8,7 +8,7 @@ import pytest
 
 from homeostat.objects.schema.cost import MOST_STEPS, TooComplexError, Validation, cost_plan
 from homeostat.objects.schema.explain import explain
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 
 

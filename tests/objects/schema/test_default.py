@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from homeostat.objects.schema.default import MOST_ADDED, ManyDefaultsError, apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from tests.examples import examples
 from tests.objects.schemas import object_schemas, objects
 

@@ -4,8 +4,8 @@ from hypothesis import given
 
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.json_schema import accepter
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from tests.examples import examples
 from tests.objects.schemas import schemas, values
 

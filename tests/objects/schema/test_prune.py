@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from tests.examples import examples
 from tests.objects.schemas import object_schemas, objects
 

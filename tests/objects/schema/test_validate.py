@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.schema.json_schema import accepter
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from tests.examples import examples
 from tests.objects.schemas import any_json, object_schemas, objects

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.declared import Metadata, OwnerReference
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import (

@@ -12,7 +12,7 @@ from homeostat.objects.conditions import find
 from homeostat.objects.decision import Stalled
 from homeostat.objects.declared import Metadata
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.api import (

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune
-from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 
 

@@ -25,7 +25,7 @@ from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.kind import DEFINITION, Kind
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import GROUP, RESOURCES, ActionReference, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.types.naming import check_names, resource_kind

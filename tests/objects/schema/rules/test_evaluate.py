@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from homeostat.objects.crd.schema import check_schema
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.rules.evaluate import Rules
-from homeostat.objects.schema.structural import schema_of
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from homeostat.objects.crd.definition import validate_crd
 from homeostat.objects.json import JsonObject
-from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import KINDS, ResourceTypeSpec
 from homeostat.operators.actions.types.compatibility import incompatible_resources
