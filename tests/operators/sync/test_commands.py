@@ -315,6 +315,28 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "expect": {"objects": {}},
     },
+    "a known collection that the server lacks is empty": {
+        "files": {"sites/a/resource.json": J({"id": "a"})},
+        "steps": [
+            step("resource", "list", "/sites", "-o", "json", stdout={"json": []}),
+            step("resource", "get", "/sites/", stdout={"json": []}),
+            step("resource", "get", "/sites", stdout={"json": []}),
+            step("resource", "list", "/others", code=3),
+        ],
+        "expect": {"objects": {}},
+    },
+    "a resource of the repository is found by its id": {
+        "files": {
+            "n/_/metadata.yaml": "resource: {id: /uid, alias: /label}\n",
+            "n/office/resource.json": J({"uid": "77", "label": "office"}),
+        },
+        "steps": [
+            step(
+                "resource", "get", "/n/77", "--source", "repository", stdout={"json": {"uid": "77", "label": "office"}}
+            )
+        ],
+        "expect": {"objects": {}},
+    },
     "a directory that links out of the repository is neither read nor written": {
         "files": {"s/a/resource.json": J({"id": "a"})},
         "outside": {"out/resource.json": J({"id": "outside"})},

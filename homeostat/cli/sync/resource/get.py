@@ -6,17 +6,17 @@ import click
 
 from homeostat.cli.sync.console.output import print_payload, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.resource.scope import excluded, is_local_collection, listed
+from homeostat.cli.sync.resource.scope import collection_items, excluded, is_known_collection, listed
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError
 from homeostat.operators.sync.engine.lists.items import Item
 from homeostat.operators.sync.engine.metadata.call import Place
 from homeostat.operators.sync.engine.metadata.defaults import compact
-from homeostat.operators.sync.engine.paths.logical import Target, name, parent
+from homeostat.operators.sync.engine.paths.logical import Target, name
 from homeostat.operators.sync.engine.payload.codec import Payload, wrapped
 from homeostat.operators.sync.engine.secrets.placeholders import hidden
 from homeostat.operators.sync.session.desired import find_local, local_payload
-from homeostat.operators.sync.session.remote import find, list_items, payload_of, render
+from homeostat.operators.sync.session.remote import find, payload_of, render
 from homeostat.operators.sync.session.session import Session
 
 SOURCES = click.Choice(["managed-service", "repository"])
@@ -78,14 +78,13 @@ class _View:
 
     async def remote(self, target: Target, method: str) -> Payload:
         if target.is_collection:
-            return self._items(await list_items(self._session, target.path, method=method))
+            return self._items(await collection_items(self._session, target.path, method=method))
         try:
             found = await find(self._session, target.path, method=method)
         except NotFoundError:
-            items = await _collection(self._session, target.path)
-            if items is None:
+            if not is_known_collection(self._session, target.path):
                 raise
-            return self._items(items)
+            return self._items(await collection_items(self._session, target.path, method=method))
         return Payload(self._shown(target.path, found.value), payload_of(found).form)
 
     def _items(self, items: list[Item]) -> Payload:
@@ -97,25 +96,6 @@ class _View:
         if hides and not self._shows and isinstance(value, dict):
             value = hidden(value, rules.secret_attributes)
         return compact(value, rules.defaults) if self._prunes else value
-
-
-async def _collection(session: Session, path: str) -> list[Item] | None:
-    """The items of a path that is no resource but a collection; None if nothing says so."""
-    is_known = session.openapi is not None and session.openapi.is_collection(path)
-    if not is_known and not is_local_collection(session, path):
-        return None
-    try:
-        return await list_items(session, path)
-    except NotFoundError:
-        return None if await _is_missing(session, parent(path)) else []
-
-
-async def _is_missing(session: Session, path: str) -> bool:
-    try:
-        await find(session, path)
-    except SyncError:
-        return path != "/"
-    return False
 
 
 async def _metadata(session: Session, target: Target) -> JsonObject:

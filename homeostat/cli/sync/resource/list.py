@@ -7,14 +7,13 @@ import click
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.resource.get import SOURCES
-from homeostat.cli.sync.resource.scope import excluded, listed
+from homeostat.cli.sync.resource.scope import collection_items, excluded, listed
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.paths.logical import Target, name
 from homeostat.operators.sync.engine.payload.codec import wrapped
 from homeostat.operators.sync.engine.secrets.placeholders import hidden
 from homeostat.operators.sync.session.desired import local_payload
-from homeostat.operators.sync.session.remote import list_items
 from homeostat.operators.sync.session.session import Session
 
 
@@ -48,7 +47,7 @@ async def command(
         else:
             found = [
                 (each.alias, each.id, hidden(each.value, session.metadata.rules(each.path).secret_attributes))
-                for each in await list_items(session, target.path, method=http_method)
+                for each in await collection_items(session, target.path, method=http_method)
             ]
         kept = [each for each in found if not {each[0], each[1]} & excluded(exclude)]
         if is_text(run):

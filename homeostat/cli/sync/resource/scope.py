@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
-from homeostat.operators.sync.engine.lists.items import identity_of
-from homeostat.operators.sync.engine.paths.logical import Target, join, name, parent, segments
+from homeostat.operators.sync.engine.lists.items import Item, identity_of
+from homeostat.operators.sync.engine.paths.logical import ROOT, Target, join, name, parent, segments
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.tree.listing import children, has_payload, resources
 from homeostat.operators.sync.session.desired import find_local
+from homeostat.operators.sync.session.remote import find, list_items
 from homeostat.operators.sync.session.session import Session
 
 
@@ -27,10 +28,24 @@ def listed(session: Session, target: Target, *, is_recursive: bool) -> list[str]
     return resources(session.root, target.path, is_recursive=is_recursive)
 
 
-def is_local_collection(session: Session, path: str) -> bool:
-    """Whether the repository has a directory with resources or metadata here, and no payload."""
+def is_known_collection(session: Session, path: str) -> bool:
+    """Whether the OpenAPI document says so, or the repository has resources or metadata here, and no payload."""
+    if session.openapi is not None and session.openapi.is_collection(path):
+        return True
     directory = session.root.at(segments(path))
     return directory is not None and not has_payload(directory) and bool(directory.directories)
+
+
+async def collection_items(session: Session, path: str, *, method: str = "") -> list[Item]:
+    """The objects of a collection on the server; none if it is a known collection that the server lacks so far."""
+    try:
+        return await list_items(session, path, method=method)
+    except NotFoundError:
+        if not is_known_collection(session, path):
+            raise
+        if parent(path) != ROOT:
+            await find(session, parent(path))
+        return []
 
 
 def given_path(session: Session, target: Target, payload: Payload) -> str:

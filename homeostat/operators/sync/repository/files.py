@@ -88,7 +88,7 @@ class _Reader:
 
     def _on_the_way(self, directory: Path, parts: Sequence[str]) -> Directory:
         files, found = dict[str, bytes](), dict[str, Directory]()
-        for entry in os.scandir(directory):
+        for entry in _entries(directory):
             if entry.is_dir(follow_symlinks=False):
                 if entry.name == parts[0] and not is_wild(entry.name):
                     found[entry.name] = self.read(Path(entry.path), parts[1:])
@@ -98,7 +98,7 @@ class _Reader:
 
     def _whole(self, directory: Path, levels: int) -> Directory:
         files, found = dict[str, bytes](), dict[str, Directory]()
-        for entry in os.scandir(directory):
+        for entry in _entries(directory):
             if entry.is_dir(follow_symlinks=False):
                 if entry.name == ".git":
                     continue
@@ -120,6 +120,11 @@ class _Reader:
             return TOO_LARGE
         with open(entry.path, "rb") as file:
             return file.read()
+
+
+def _entries(directory: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return list(found)
 
 
 def _selects(name: str, part: str) -> bool:

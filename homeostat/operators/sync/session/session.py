@@ -25,6 +25,7 @@ from homeostat.operators.sync.engine.lists.items import Item, identity_of
 from homeostat.operators.sync.engine.metadata.layers import Metadata
 from homeostat.operators.sync.engine.metadata.rules import Rules
 from homeostat.operators.sync.engine.openapi.document import MAX_BYTES, OpenApi
+from homeostat.operators.sync.engine.paths.logical import ROOT, parent, segments
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.jq.programs import JqPrograms
@@ -66,6 +67,9 @@ class Session:
         """Read the part of the repository that this path needs."""
         if self.repository is not None:
             self.root = await self.repository.load(path, is_recursive=is_recursive, depth=depth)
+            if path != ROOT and self.root.at(segments(path)) is None:
+                # It may be another name of a resource in its collection.
+                self.root = await self.repository.load(parent(path), is_recursive=False, depth=depth + 1)
         self.metadata = Metadata(self.shared, self.root) if self.shared is not None else Metadata(self.root)
 
     def index(self, collection: str) -> tuple[dict[str, Item], dict[str, Item]] | None:

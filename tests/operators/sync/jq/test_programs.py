@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.metadata.step import referenced
+from homeostat.operators.sync.jq import programs
+from homeostat.operators.sync.jq.programs import JqPrograms
+
+
+@pytest.fixture
+async def jq() -> AsyncIterator[JqPrograms]:
+    async with JqPrograms() as found:
+        yield found
+
+
+async def test_many_values_go_through_one_program(jq: JqPrograms) -> None:
+    assert await jq.run(".a[]", [{"a": [1, 2]}, {"a": []}]) == [[1, 2], []]
+
+
+async def test_a_program_reads_the_resources_that_it_names(jq: JqPrograms) -> None:
+    program = 'resource("/zones/main").ports'
+    assert referenced(program) == ["/zones/main"]
+    assert await jq.run(program, [None], {"/zones/main": {"ports": [1]}}) == [[[1]]]
+
+
+@pytest.mark.parametrize("program", ["nonsense(", "error", ".a.b.c", 'resource("/missing")', "input"])
+async def test_a_program_that_fails_is_a_validation_error(jq: JqPrograms, program: str) -> None:
+    with pytest.raises(ValidationError):
+        await jq.run(program, [{"a": 1}])
+    assert await jq.run(".", [1]) == [[1]]
+
+
+async def test_a_program_sees_no_environment(jq: JqPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_OURS", "s3cret")
+    (outputs,) = await jq.run("[env, $ENV]", [None])
+    assert "s3cret" not in str(outputs)
+
+
+async def test_an_endless_program_ends_and_the_next_one_runs(jq: JqPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "TIMEOUT_S", 1.0)
+    with pytest.raises(ValidationError, match="longer than"):
+        await jq.run("def f: f; f", [None])
+    monkeypatch.setattr(programs, "TIMEOUT_S", 20.0)
+    assert await jq.run(".", [2]) == [[2]]
+
+
+async def test_a_program_that_needs_too_much_memory_harms_only_its_worker(jq: JqPrograms) -> None:
+    with pytest.raises(ValidationError):
+        await jq.run('"x" * 2000000000 | length', [None])
+    assert await jq.run(".", [3]) == [[3]]
