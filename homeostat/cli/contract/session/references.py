@@ -12,7 +12,7 @@ from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.finding import Findings, failed
 from homeostat.operators.contracts.engine.lock.lock import LockError
 from homeostat.operators.contracts.engine.validate import Overrides
-from homeostat.operators.contracts.sources.errors import SourceError
+from homeostat.operators.contracts.sources.errors import SourceError, UntrustedError
 
 _AT_ONCE = 32
 
@@ -45,5 +45,7 @@ async def _validate(session: Session, name: str, overrides: Callable[[], Overrid
         return (await session.closure(loaded).validate(loaded.parsed, loaded.files, gate_on=gate_on)).findings
     except LockError as error:
         return failed(error.code, str(error))
+    except UntrustedError as error:
+        return failed("SIGNATURE_INVALID", str(error))
     except (SourceError, ParseError) as error:
         return failed("PARSE_ERROR", str(error))

@@ -154,7 +154,8 @@ class Verifier:
                 if count >= MAX_SIGNATURES:
                     break
         seen = f"none of its {count} signatures matches the key" if count else "it has no signature"
-        raise UntrustedError(f"{found.ref} at {found.digest} is not trusted: {seen}")
+        name = found.ref if found.digest in found.ref else f"{found.ref} at {found.digest}"
+        raise UntrustedError(f"{name} is not trusted: {seen}")
 
     async def _judged(self, found: Resolved) -> AsyncIterator[bool]:
         """The verdict on each signature."""

@@ -15,7 +15,12 @@ from homeostat.operators.contracts.engine.validate import load
 from homeostat.operators.contracts.sources.errors import UntrustedError
 from homeostat.operators.contracts.sources.push import push_bundle
 from homeostat.operators.contracts.sources.registry import RegistrySource
-from homeostat.operators.contracts.sources.signature import InvalidKeyError, Verifier, read_public_key
+from homeostat.operators.contracts.sources.signature import (
+    InvalidKeyError,
+    Verifier,
+    is_simple_signature,
+    read_public_key,
+)
 from tests.operators.contracts.sources.signing import Key, Signed, public
 
 FILES = {"pacto.yaml": b'pactoVersion: "1.0"\nservice: {name: mill, version: 1.1.0}\n'}
@@ -88,6 +93,29 @@ async def test_a_bundle_pushed_after_the_signature_is_not_trusted(signed: Signed
     await push_bundle(signed.registry, f"{signed.name}:1.1.0", Bundle(load(changed).contract, changed))
     with pytest.raises(UntrustedError, match="no signature"):
         await pull(signed, OWN)
+
+
+# Made by cosign 2.4.1: sign --key cosign.key --tlog-upload=false
+_COSIGN_KEY = b"""-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwQZ+CJxesTKYATVPiaYLGAEOjxMn
+GHzsNYah4J5jdDgV73ey5QrxPZbQUKUPLkKQrRlN371BEhxRqKBQVA+0EA==
+-----END PUBLIC KEY-----
+"""
+_COSIGN_DIGEST = "sha256:77e1928dafebab736e1458c18c2c3d92b912d06321240b30054bc849d15f6f19"
+_COSIGN_PAYLOAD = (
+    b'{"critical":{"identity":{"docker-reference":"registry.test/c/mill"},"image":{"docker-manifest-digest":'
+    b'"sha256:77e1928dafebab736e1458c18c2c3d92b912d06321240b30054bc849d15f6f19"},'
+    b'"type":"cosign container image signature"},"optional":null}'
+)
+_COSIGN_SIGNATURE = "MEYCIQC2qnGiDq0c+eThn6cq/ENhFQwztEwSCGiWDgsyar3hsQIhAITkCUIpt4n0EAWweBbUnyBiDCgcjHahE09e/zwERFl9"
+
+
+def test_a_signature_that_cosign_made_is_accepted() -> None:
+    keys = [read_public_key(_COSIGN_KEY)]
+    assert is_simple_signature(keys, _COSIGN_PAYLOAD, _COSIGN_SIGNATURE, _COSIGN_DIGEST)
+    assert not is_simple_signature(keys, _COSIGN_PAYLOAD, _COSIGN_SIGNATURE, digest_of(b"other"))
+    assert not is_simple_signature(keys, _COSIGN_PAYLOAD + b" ", _COSIGN_SIGNATURE, _COSIGN_DIGEST)
+    assert not is_simple_signature([public(OTHER)], _COSIGN_PAYLOAD, _COSIGN_SIGNATURE, _COSIGN_DIGEST)
 
 
 @pytest.mark.parametrize("pem", [b"", b"hello", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"])
