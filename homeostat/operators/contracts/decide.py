@@ -2,7 +2,8 @@
 
 Promises, each tested: the same Pacto and world give the same decision; after acting nothing is left to do; the status
 is written when something changed and once in an interval, and a latency that differs is no change; conditions of checks
-that no longer apply are removed; readiness never changes the contract status.
+that no longer apply are removed; readiness never changes the contract status, and neither does a registry with a fault
+that may pass.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Action = RevisionAction
 EARLY: Final = 0.9
 """Of an interval: what is nearly due is done together with what is due."""
 _SOONEST_S: Final = 0.1
-_TYPES: Final = (*SEVERITIES, READINESS_SATISFIED, READINESS_EXPIRING)
+CONTRACT_OUTDATED: Final = "ContractOutdated"
+_TYPES: Final = (*SEVERITIES, READINESS_SATISFIED, READINESS_EXPIRING, CONTRACT_OUTDATED)
 # The runtime sets Ready if a reconciliation fails; a Pacto says by its own conditions how it is.
 _ABSENT: Final = (*_TYPES, READY)
 _KEPT: Final = frozenset({"conditions", "observedGeneration", "currentRevision", "lastReconciledAt"})
@@ -53,7 +55,7 @@ def decide_evaluated(pacto: Pacto, world: World, evaluation: Evaluation) -> Deci
     current = _current_status(pacto)
     coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
     plan = _plan(pacto, world, evaluation)
-    conditions = _conditions(pacto, evaluation, coming)
+    conditions = _conditions(pacto, evaluation, coming, world.fault)
     fields = _fields(pacto, world, evaluation, plan, coming)
     age_s = _age_s(current, world.now)
     is_changed = _is_changed(current, fields, conditions)
@@ -80,10 +82,13 @@ def _plan(pacto: Pacto, world: World, evaluation: Evaluation) -> RevisionPlan | 
     return plan_revisions(pacto.metadata.name, world.version, world.versions, world.revisions, limit=limit)
 
 
-def _conditions(pacto: Pacto, evaluation: Evaluation, coming: Forecast | None) -> tuple[Condition, ...]:
+def _conditions(pacto: Pacto, evaluation: Evaluation, coming: Forecast | None, fault: str) -> tuple[Condition, ...]:
     found = [*evaluation.conditions]
     if coming is not None and coming.is_near:
         found.append(coming.condition())
+    if fault:
+        message = f"The contract that was loaded before is used, because its registry has a fault: {fault}"
+        found.append(Condition(CONTRACT_OUTDATED, "Unknown", "RegistryFault", message))
     generation = pacto.metadata.generation
     return tuple(msgspec.structs.replace(each, observed_generation=generation) for each in found)
 

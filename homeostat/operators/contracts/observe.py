@@ -39,6 +39,7 @@ class _Source(msgspec.Struct, frozen=True):
     version: Version | None = None
     versions: tuple[Version, ...] = ()
     due_in_s: float | None = None
+    fault: str = ""
     has_secret: bool = True
 
 
@@ -67,6 +68,7 @@ class Observer:
             now=self._now(),
             prepared=source.prepared,
             version=source.version,
+            fault=source.fault,
             versions=source.versions,
             observed=observed,
             revisions=self._held(pacto),
@@ -90,7 +92,7 @@ class Observer:
             return _Source(found.prepared, found.version)
         load = await self._load(pacto, credential)
         found = await self._preparations.bundle(load.content, overridden)
-        return _Source(found.prepared, found.version, load.versions, load.due_in_s)
+        return _Source(found.prepared, found.version, load.versions, load.due_in_s, load.fault)
 
     async def _credential(self, pacto: Pacto) -> Credential | Failure | None:
         """A Secret that is named has to be usable, whether its credential is needed or not."""

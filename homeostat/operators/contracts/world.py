@@ -18,6 +18,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """The contract with its overrides, validated; or why there is none."""
     version: Version | None = None
     """The version of the contract; None if none was loaded."""
+    fault: str = ""
+    """Why the contract may be outdated: its registry has a fault that may pass."""
     versions: tuple[Version, ...] = ()
     """All versions of the repository that were read."""
     observed: Observed | None = None

@@ -165,3 +165,18 @@ def test_a_gate_that_will_drop_soon_is_reported_once_beforehand() -> None:
     far = decide(obj, world(_ready("2027-11-30"), obj))
     assert far.notices == ()
     assert [each.type for each in far.conditions] == ["ContractValid", "ReadinessSatisfied"]
+
+
+def test_a_registry_with_a_passing_fault_is_reported_and_changes_neither_status_nor_counts() -> None:
+    obj, seen = _settled(contract(), pacto(target=_TARGET), snapshot=running())
+    before = _status(obj)
+    faulty = msgspec.structs.replace(seen, fault="registry.example.org answered 503")
+    obj = written(obj, decide(obj, faulty), NOW)
+    after = _status(obj)
+    (told,) = (each for each in after["conditions"] if each["type"] == "ContractOutdated")
+    assert (told["status"], told["reason"]) == ("Unknown", "RegistryFault")
+    assert "503" in told["message"]
+    assert (after["contractStatus"], after["summary"]) == (before["contractStatus"], before["summary"])
+    assert after["contractStatus"] == "Compliant"
+    obj = written(obj, decide(obj, seen), NOW)
+    assert _status(obj)["conditions"] == before["conditions"]

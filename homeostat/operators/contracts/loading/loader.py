@@ -4,7 +4,8 @@
 
 Promises, each with a test: a registry is asked once in an interval for each repository, whatever changes in the
 cluster; a reconciliation waits only a moment, and only for what was never loaded; an error is retried after half a
-minute; what was fetched with the credential of one Pacto is not given to another that has a different one.
+minute, and sooner if it may pass; what was fetched with the credential of one Pacto is not given to another that has a
+different one.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from homeostat.runtime.control.workers import Workers
 
 WORKERS: Final = 16
 RETRY_FAILED_S: Final = 30.0
+_SOON_S: Final = 2.0
 _EARLY: Final = 0.9
 """Of an interval: what is due right after a reconciliation is refreshed by it."""
 _PATIENCE_S: Final = 2.0
@@ -50,6 +52,8 @@ class Load(msgspec.Struct, frozen=True):
     """All versions of the repository; empty for a pinned digest."""
     due_in_s: float | None = None
     """When the registry is to be asked again; None for a pinned digest."""
+    fault: str = ""
+    """Why the contract, which was read before, may be outdated."""
 
 
 class Loader:
@@ -97,7 +101,9 @@ class Loader:
             return None
         if parts.digest:
             return Load(content, due_in_s=RETRY_FAILED_S if repository.has_failed else None)
-        return Load(content, repository.versions(), due_in_s if due_in_s > 0 else self._life_s(repository, max_age_s))
+        due_in_s = due_in_s if due_in_s > 0 else self._life_s(repository, max_age_s)
+        fault = "" if isinstance(content.loaded, Failure) else repository.fault(wish)
+        return Load(content, repository.versions(), due_in_s, fault)
 
     def refresh(self, name: str) -> None:
         """Ask the registry for this repository now: something was pushed to it."""
@@ -131,7 +137,11 @@ class Loader:
         return repository.refreshed_at + self._life_s(repository, max_age_s) - self._seconds()
 
     def _life_s(self, repository: Repository, max_age_s: float) -> float:
-        return min(max_age_s * _EARLY, RETRY_FAILED_S) if repository.has_failed else max_age_s * _EARLY
+        if not repository.has_failed:
+            return max_age_s * _EARLY
+        # A fault that may pass is retried soon, and then more and more seldom.
+        soon_s = _SOON_S * 2 ** min(repository.faults_in_row - 1, 10) if repository.faults_in_row else RETRY_FAILED_S
+        return min(max_age_s * _EARLY, RETRY_FAILED_S, soon_s)
 
     def _request(self, key: Key) -> None:
         if self._queue is not None:

@@ -5,8 +5,10 @@
     repository.content("")
 
 All Pactos of a repository share it, so that its registry is asked once in an interval, whatever the number of
-Pactos and of changes. What they follow is read first (`on_ready`), then the other versions, newest first. If the
-registry cannot be reached, what was read before stays.
+Pactos and of changes. What they follow is read first (`on_ready`), then the other versions, newest first.
+
+A fault that may pass does not replace what was read before: the registry cannot be reached, or does not have yet what
+it lists. Who follows the highest version keeps the version in use until the new one can be read.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Failure
 from homeostat.operators.contracts.engine.constraint import best_tag
 from homeostat.operators.contracts.engine.semver import versions_of
 from homeostat.operators.contracts.loading.content import Content, Version, read_bundle
-from homeostat.operators.contracts.sources.errors import SourceError, UnreachableError
+from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError, UnreachableError
 from homeostat.operators.contracts.sources.registry import RegistrySource, Resolved
 
 log = logging.getLogger(__name__)
@@ -41,12 +43,19 @@ class _Seen(msgspec.Struct):
     digest: str = ""
 
 
+class _Fault(msgspec.Struct, frozen=True):
+    message: str
+    may_pass: bool
+
+
 class Repository:
     def __init__(self, name: str, source: RegistrySource, *, most_versions: int, seconds: Callable[[], float]) -> None:
         self.name = name
         self.refreshed_at: float | None = None
         self.has_failed = False
         """Whether something that is wished for could not be read at the last refresh."""
+        self.faults_in_row = 0
+        """Refreshes in a row with a fault that may pass."""
         self.ready = asyncio.Event()
         self.reading: frozenset[str] = frozenset()
         """The wishes that a refresh is reading."""
@@ -54,7 +63,9 @@ class Repository:
         self._wishes: dict[str, float] = {}
         self._seen: dict[str, _Seen] = {}
         self._best = ""
+        self._listed: frozenset[str] = frozenset()
         self._mirrored: tuple[str, ...] = ()
+        self._faults: dict[str, str] = {}
 
     def want(self, wish: str) -> None:
         self._wishes[wish] = self._seconds()
@@ -63,6 +74,10 @@ class Repository:
         """What is known; None before the first attempt to read it."""
         seen = self._seen.get(self._best if wish == LATEST else wish)
         return None if seen is None else seen.content
+
+    def fault(self, wish: str) -> str:
+        """Why the content may be outdated; empty if the last refresh could read what is wished for."""
+        return self._faults.get(wish, "")
 
     def versions(self) -> tuple[Version, ...]:
         """Of all tags that are versions, newest first, as far as they were read."""
@@ -87,27 +102,39 @@ class Repository:
 
     async def _refresh(self, wishes: list[str], on_ready: Callable[[], None]) -> bool:
         before = self._state()
-        digests = {wish for wish in wishes if ":" in wish}
-        tags = await self._tags() if any(wish not in digests for wish in wishes) else ()
-        self._best = best_tag(tags) or _FALLBACK_TAG
-        followed = [self._best if wish == LATEST else wish for wish in wishes]
-        self.has_failed = False
-        for name in dict.fromkeys(followed):
-            self.has_failed |= not await self._read(name)
+        tags = await self._tags() if any(":" not in wish for wish in wishes) else []
+        self._listed = frozenset(tags)
+        best = best_tag(tags) or _FALLBACK_TAG
+        faults = {wish: await self._read(wish) for wish in wishes if wish != LATEST}
+        if LATEST in wishes:
+            faults[best] = faults[best] if best in faults else await self._read(best)
+            self._follow(best, faults[best])
+            faults[LATEST] = faults[best]
+        self.has_failed = any(faults.values())
+        self._faults = {wish: each.message for wish, each in faults.items() if each is not None and each.may_pass}
+        self.faults_in_row = self.faults_in_row + 1 if self._faults else 0
         self.ready.set()
         if is_changed := self._state() != before:
             on_ready()
             before = self._state()
         self._mirrored = tuple(tag for _, tag in versions_of(tags)[: self._most_versions]) or self._mirrored
         for tag in self._mirrored:
-            if tag not in followed:
+            if tag not in faults:
                 await self._read(tag)
-        self._seen = {name: seen for name, seen in self._seen.items() if name in {*followed, *self._mirrored}}
+        kept = {*faults, self._best, *self._mirrored}
+        self._seen = {name: seen for name, seen in self._seen.items() if name in kept}
         return is_changed or self._state() != before
+
+    def _follow(self, best: str, fault: _Fault | None) -> None:
+        """Use the highest version. If a passing fault keeps it away, the one in use stays while it is listed."""
+        held = self._seen.get(self._best)
+        stays = fault is not None and fault.may_pass and self._best in self._listed
+        if not stays or held is None or not held.digest:
+            self._best = best
 
     def _state(self) -> tuple[object, ...]:
         seen = {name: (each.digest, each.content.version, _message(each.content)) for name, each in self._seen.items()}
-        return self._best, self._mirrored, seen
+        return self._best, self._mirrored, self._faults, seen
 
     async def _tags(self) -> list[str]:
         """None if they cannot be listed: then the tag `latest` is tried, as for a repository without versions."""
@@ -119,24 +146,29 @@ class Repository:
         except SourceError:
             return []
 
-    async def _read(self, name: str) -> bool:
-        """Whether the tag or digest could be read; what was read before stays if the registry is unreachable."""
+    async def _read(self, name: str) -> _Fault | None:
+        """Read a tag or digest; None if that succeeded. What was read before stays if the fault may pass."""
         is_digest = ":" in name
         ref = f"{self.name}@{name}" if is_digest else f"{self.name}:{name}"
         before = self._seen.get(name)
         if is_digest and before is not None and before.digest:
-            return True
+            return None
         try:
             found = await self._source.resolve(ref)
             if before is None or before.digest != found.digest:
                 content = await self._pull(found, tag="" if is_digest else name)
                 self._seen[name] = _Seen(content, found.digest)
         except SourceError as error:
-            if not isinstance(error, UnreachableError) or before is None or not before.digest:
-                self._seen[name] = _Seen(Content(Failure(f"failed to load the contract: {error}")))
             log.warning("failed to load contract", extra={"ref": ref, "reason": str(error)})
-            return False
-        return True
+            fault = _Fault(str(error), self._may_pass(error, name))
+            if not fault.may_pass or before is None or not before.digest:
+                self._seen[name] = _Seen(Content(Failure(f"failed to load the contract: {error}")))
+            return fault
+        return None
+
+    def _may_pass(self, error: SourceError, name: str) -> bool:
+        """A registry may list a tag before it can answer with what the tag names."""
+        return isinstance(error, UnreachableError) or (isinstance(error, NotFoundError) and name in self._listed)
 
     async def _pull(self, found: Resolved, *, tag: str) -> Content:
         pulled = await self._source.pull(found)

@@ -27,10 +27,14 @@ class Relay:
     def __init__(self, registry: str) -> None:
         self.registry, self.counted, self.is_down = registry, Counter[str](), False
         self.host = ""
+        self.absent: tuple[str, ...] = ()
+        """Requests whose path ends like one of these are answered with 404."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.is_down:
             return web.Response(status=503)
+        if request.path.endswith(self.absent):
+            return web.json_response({"errors": [{"code": "MANIFEST_UNKNOWN"}]}, status=404)
         kind = next((each for each in ("tags", "manifests", "blobs") if f"/{each}/" in request.path), "")
         self.counted[f"{request.method} {kind}"] += bool(kind)
         headers = {key: value for key, value in request.headers.items() if key.lower() != "host"}
@@ -161,6 +165,42 @@ async def test_what_was_loaded_stays_while_the_registry_is_down(stage: Stage) ->
     await eventually(lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", ""].has_failed, within_s=20)
     assert _version(await stage.load("loader/down")) == "1.0.0"
     assert [each.tag for each in (await stage.load("loader/down")).versions] == ["1.0.0"]
+
+
+async def test_the_version_in_use_stays_until_a_newer_one_that_is_listed_can_be_read(stage: Stage) -> None:
+    await push(stage.relay.registry, "loader/early:1.0.0", contract())
+    await stage.load("loader/early")
+    await push(stage.relay.registry, "loader/early:1.1.0", contract("1.1.0"))
+    stage.relay.absent = ("/manifests/1.1.0",)
+    stage.now += 300
+    load = await eventually(lambda: stage.load("loader/early"), lambda load: load.fault != "")
+    assert _version(load) == "1.0.0"
+    assert "1.1.0" in load.fault
+    assert load.due_in_s is not None
+    assert load.due_in_s <= 2
+    stage.relay.absent = ()
+    stage.now += 2
+    load = await eventually(lambda: stage.load("loader/early"), lambda load: _version(load) == "1.1.0")
+    assert load.fault == ""
+    assert load.due_in_s is not None
+    assert load.due_in_s > 60
+
+
+async def test_a_pinned_tag_keeps_its_contract_while_the_registry_lists_it_without_having_it(stage: Stage) -> None:
+    await push(stage.relay.registry, "loader/pin:1.0.0", contract())
+    await stage.load("loader/pin:1.0.0")
+    stage.relay.absent = ("/manifests/1.0.0",)
+    stage.now += 300
+    load = await eventually(lambda: stage.load("loader/pin:1.0.0"), lambda load: load.fault != "")
+    assert _version(load) == "1.0.0"
+
+
+async def test_a_tag_that_is_no_longer_listed_is_a_failure(stage: Stage) -> None:
+    await push(stage.relay.registry, "loader/gone:1.0.0", contract())
+    await stage.load("loader/gone:1.0.0")
+    stage.relay.absent = ("/manifests/1.0.0", "/tags/list")
+    stage.now += 300
+    await eventually(lambda: stage.load("loader/gone:1.0.0"), lambda load: isinstance(load.content.loaded, Failure))
 
 
 @pytest.mark.parametrize("ref", ["no repository", "registry.example.org/a:b:c", "registry.example.org/a@sha256:12"])
