@@ -29,6 +29,9 @@ class OAuth2:
     scope: str = ""
     audience: str = ""
     sends: Literal["basic", "form"] = "basic"
+    username: str = ""
+    """With it, the grant is that of a user's password (RFC 6749, 4.3)."""
+    password: str = field(default="", repr=False)
 
 
 Auth = BasicAuth | BearerToken | HeaderAuth | OAuth2

@@ -83,6 +83,8 @@ class OAuth2Tokens:
 
 def token_request(auth: OAuth2) -> Request:
     form = {"grant_type": "client_credentials", "scope": auth.scope, "audience": auth.audience}
+    if auth.username:
+        form |= {"grant_type": "password", "username": auth.username, "password": auth.password}
     if auth.sends == "form":
         form |= {"client_id": auth.client_id, "client_secret": auth.client_secret}
     body = urlencode({name: value for name, value in form.items() if value}).encode()

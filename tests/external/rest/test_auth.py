@@ -231,3 +231,12 @@ async def test_a_token_that_is_refused_is_not_asked_for_again(tokens: TokenServe
         with pytest.raises(TokenError):
             await client.send(Request("GET", f"{tokens.url}/data", auth=tokens.auth()))
     assert len(tokens.forms) == 1
+
+
+async def test_a_user_is_granted_a_token_by_its_password(tokens: TokenServer) -> None:
+    auth = replace(tokens.auth(), sends="form", username="ann", password="p w")
+    async with tokens.client() as client:
+        assert (await client.send(Request("GET", f"{tokens.url}/data", auth=auth))).status == 200
+    form = tokens.forms[0]
+    assert (form["grant_type"], form["username"], form["password"]) == ("password", "ann", "p w")
+    assert "p w" not in repr(auth)

@@ -1,10 +1,14 @@
-"""What `create` and `update` have in common: one request for each resource, without a comparison."""
+"""`create` and `update`: one request for each resource, without a comparison."""
 
 from __future__ import annotations
 
+from typing import Literal
+
+import click
+
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
-from homeostat.cli.sync.console.run import Run
+from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.resource.refresh import refresh_files
 from homeostat.cli.sync.resource.scope import given_path, local_paths
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
@@ -17,7 +21,39 @@ from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.write import create, update
 
 
-async def send_all(
+def one_way(operation: Literal["create", "update"]) -> click.Command:
+    """The command of an operation."""
+
+    @click.command(operation, short_help=f"{operation.capitalize()} objects on the server, without comparing.")
+    @path_arguments
+    @click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+    @click.option("--refresh", is_flag=True, help="Save what the server made of it into the repository.")
+    @click.option("-f", "--payload", default=None, help="Send this payload instead of the repository's.")
+    @click.option("--content-type", "form", default="", help="The format of the payload.")
+    @click.option("--http-method", "method", default="", help="Use this method.")
+    @sync_command(changes=True)
+    async def command(
+        run: Run,
+        path: str | None,
+        path_option: str | None,
+        recursive: bool,
+        refresh: bool,
+        payload: str | None,
+        form: str,
+        method: str,
+    ) -> None:
+        target = chosen_target(path, path_option)
+        options = {"recursive": recursive, "refresh": refresh}
+        await _send_all(run, target, operation=operation, payload=payload, form=form, method=method, **options)
+
+    command.help = (
+        f"{operation.capitalize()} what the repository declares; the server's objects are not compared.\n\n"
+        f"\b\nExamples:\n  homeostat sync resource {operation} /customers/acme"
+    )
+    return command
+
+
+async def _send_all(
     run: Run,
     target: Target,
     *,

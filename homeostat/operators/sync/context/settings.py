@@ -81,7 +81,7 @@ async def server_settings(context: JsonObject, around: Surroundings) -> ServerSe
         headers={key: str(value) for key, value in http.get("defaultHeaders", {}).items()},
         health_check=http.get("healthCheck", ""),
         tls=await _tls(http.get("tls")),
-        proxies=_proxies(http.get("proxy"), around),
+        proxies=proxies_of(http.get("proxy"), around),
         throttle=Throttle(
             concurrent=int(throttle.get("maxConcurrentRequests", 0)),
             queue=int(throttle.get("queueSize", 0)),
@@ -94,8 +94,9 @@ async def server_settings(context: JsonObject, around: Surroundings) -> ServerSe
 def _auth(auth: JsonObject, around: Surroundings) -> Auth | None:
     if oauth := auth.get("oauth2"):
         grant = oauth.get("grantType", "client_credentials")
-        if grant != "client_credentials":
-            raise ValidationError(f'oauth2.grantType "{grant}" is not supported; expected client_credentials')
+        if grant not in ("client_credentials", "password"):
+            raise ValidationError(f'oauth2.grantType "{grant}" is unknown; expected client_credentials or password')
+        is_user = grant == "password"
         return OAuth2(
             token_url=oauth.get("tokenURL", ""),
             client_id=around.text(oauth.get("clientID", ""), "oauth2.clientID"),
@@ -103,6 +104,8 @@ def _auth(auth: JsonObject, around: Surroundings) -> Auth | None:
             scope=oauth.get("scope", ""),
             audience=oauth.get("audience", ""),
             sends="form",
+            username=around.text(oauth.get("username", ""), "oauth2.username") if is_user else "",
+            password=around.secret(oauth.get("password", ""), "oauth2.password") if is_user else "",
         )
     if basic := auth.get("basic"):
         return around.credential(basic.get("credentialsRef", {}))
@@ -138,7 +141,7 @@ def _read(path: str) -> str:
     return Path(path).expanduser().read_text()
 
 
-def _proxies(block: JsonObject | None, around: Surroundings) -> Proxies:
+def proxies_of(block: JsonObject | None, around: Surroundings) -> Proxies:
     """Those of the environment, and over them the block's; an empty block switches them off."""
     found = read_proxies(around.environment)
     if block is None:
@@ -188,7 +191,7 @@ async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
         prefix=block.get("pathPrefix", ""),
         version=int(block.get("kvVersion", 2)),
         tls=await _tls(block.get("tls")),
-        proxies=_proxies(block.get("proxy"), around),
+        proxies=proxies_of(block.get("proxy"), around),
     )
     return VaultStore(await Vault(settings).__aenter__())
 

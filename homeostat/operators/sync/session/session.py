@@ -12,16 +12,19 @@ from pathlib import Path
 
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.context.bundle import download, fetch_bundle
 from homeostat.operators.sync.context.settings import (
     Surroundings,
     base_directory,
     is_git,
+    proxies_of,
     secret_store,
     server_settings,
 )
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.lists.items import Item, identity_of
+from homeostat.operators.sync.engine.metadata.bundle import Bundle
 from homeostat.operators.sync.engine.metadata.layers import Metadata
 from homeostat.operators.sync.engine.metadata.rules import Rules
 from homeostat.operators.sync.engine.openapi.document import MAX_BYTES, OpenApi
@@ -120,7 +123,8 @@ class Session:
 async def open_session(context: JsonObject, around: Surroundings) -> Session:
     base = base_directory(context)
     settings = await server_settings(context, around)
-    metadata = await _metadata_directory(context, base)
+    bundle = await _bundle(context, around)
+    metadata = bundle.metadata if bundle is not None else await _metadata_directory(context, base)
     return Session(
         context,
         around.scrubber,
@@ -128,28 +132,37 @@ async def open_session(context: JsonObject, around: Surroundings) -> Session:
         is_git=is_git(context),
         server=ManagedServer(settings, around.scrubber) if settings is not None else None,
         store=await secret_store(context, around),
-        openapi=await _openapi(context),
+        openapi=await _openapi(context, bundle, around),
         shared=metadata,
     )
 
 
 async def _metadata_directory(context: JsonObject, base: Path | None) -> Directory | None:
     block = context.get("metadata", {})
-    if block.get("bundle") or block.get("bundleFile"):
-        raise ValidationError("metadata bundles are not supported yet; unpack the bundle and set metadata.baseDir")
     if not block.get("baseDir"):
         return None
     path = Path(block["baseDir"])
     return None if path == base else await FileRepository(path).load("/", is_recursive=True)
 
 
-async def _openapi(context: JsonObject) -> OpenApi | None:
-    where = context.get("managedService", {}).get("http", {}).get("openapi")
+async def _bundle(context: JsonObject, around: Surroundings) -> Bundle | None:
+    block = context.get("metadata", {})
+    reference = block.get("bundle") or block.get("bundleFile")
+    return await fetch_bundle(reference, proxies_of(block.get("proxy"), around)) if reference else None
+
+
+async def _openapi(context: JsonObject, bundle: Bundle | None, around: Surroundings) -> OpenApi | None:
+    """The context's own, else that of the bundle."""
+    http = context.get("managedService", {}).get("http", {})
+    where = http.get("openapi")
     if not where:
-        return None
-    if where.startswith(("http://", "https://")):
-        raise ValidationError("managedService.http.openapi is an address; only files are supported yet")
-    data = await asyncio.to_thread(_read, Path(where))
+        return OpenApi(yaml.load(bundle.openapi)) if bundle is not None and bundle.openapi is not None else None
+    if where.startswith("https://"):
+        data = await download(where, proxies_of(http.get("proxy"), around), largest=MAX_BYTES)
+    elif where.startswith("http://"):
+        raise ValidationError("managedService.http.openapi is a plain http address; expected a file or https")
+    else:
+        data = await asyncio.to_thread(_read, Path(where.removeprefix("file://")))
     return OpenApi(yaml.load(data))
 
 
