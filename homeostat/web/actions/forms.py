@@ -18,7 +18,7 @@ _Plugin = Annotated[str, Meta(max_length=253)]
 _Page = Annotated[int, Meta(ge=1)]
 _Fields = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=253)], ...], Meta(max_length=100)]
 LARGEST_PAGE = 1000
-LARGEST_PAGE_BYTES = 16 << 20
+LARGEST_PAGE_BYTES = 4 << 20
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
