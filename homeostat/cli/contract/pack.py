@@ -8,7 +8,7 @@ import click
 
 from homeostat.cli.contract.session.loaded import load_local, published_files, require_directory
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
-from homeostat.cli.contract.session.result import ContractFailure, failures, print_findings, print_result
+from homeostat.cli.contract.session.result import ContractFailure, failures, print_problem, print_result
 from homeostat.cli.contract.session.settings import BUNDLE, current_settings
 from homeostat.external.oci.bundle import pack_bundle
 from homeostat.operators.contracts.engine.finding import Findings
@@ -43,7 +43,10 @@ def command(ref: str, output: str | None, values: tuple[str, ...], settings: tup
 
 
 def check_valid(findings: Findings) -> None:
-    """Print findings, and fail if one is an error."""
-    print_findings(findings)
+    """Fail if there is an error, and print what is wrong. Warnings and codes are those of `validate`: scripts that pack
+    and push look for codes of locks alone.
+    """
+    for each in findings.errors:
+        print_problem(f"  ERROR {each.path}: {each.message}" if each.path else f"  ERROR {each.message}")
     if findings.errors:
         raise ContractFailure(f"contract validation failed with {len(findings.errors)} error(s)")
