@@ -34,6 +34,7 @@ from homeostat.web.kit.routing import Page
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _START_WITHIN_S: Final = 15.0
+_STATUS_WITHIN_S: Final = 3.0
 _LOOK_EVERY_S: Final = 0.05
 _AGAIN: Final = (("Retry-After", "5"),)
 
@@ -90,10 +91,12 @@ class Pages:
 
     async def status(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
+        await self._started()
         return Reply(200, status_text(self._tracked()).encode(), _TEXT)
 
     async def debug(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
+        await self._started()
         return _json([_debug_entry(each) for each in self._tracked()])
 
     async def health(self, request: Request, _: Mapping[str, str]) -> Answer:
@@ -104,6 +107,15 @@ class Pages:
         service = self._service()
         collectors = (self._figures,) if service is None else (service.series, self._figures)
         return Reply(200, exposition(*collectors), CONTENT_TYPE)
+
+    async def _started(self) -> None:
+        """Waits a moment for an operator that is being started, because the first Deployment has just come."""
+        deadline = asyncio.get_running_loop().time() + _STATUS_WITHIN_S
+        while asyncio.get_running_loop().time() < deadline:
+            service = self._service()
+            if service.scheduler.is_running if service is not None else await self._is_asleep():
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     def _tracked(self) -> Sequence[Tracked]:
         service = self._service()

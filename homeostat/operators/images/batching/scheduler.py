@@ -51,8 +51,15 @@ class Scheduler:
         self._tasks: asyncio.TaskGroup | None = None
         self._context = contextvars.copy_context()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether this process leads, and its caches are filled."""
+        return self._tasks is not None
+
     async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
         """A pass over all Deployments, or over the groups of some; the entries of those that were asked for."""
+        # Before it runs, the caches may be empty: absence of data is not data.
+        self._check_running()
         tracked = [each for each in self._tracked() if keys is None or each.key in keys]
         memory = Memory()
         asked = [self._ask(group, memory) for group in grouped(tracked)]
@@ -114,12 +121,15 @@ class Scheduler:
             self._changed.set()
 
     def _ask(self, group: Group, memory: Memory) -> asyncio.Future[Outcomes]:
-        if self._tasks is None:
-            raise NotLeadingError("this process does not run the operator images now; another replica may")
+        self._check_running()
         lane = self._lanes.get(group)
         if lane is None:
             lane = self._lanes[group] = Lane(lambda memory: self._pass(group, memory))
         return lane.ask(memory, self._start)
+
+    def _check_running(self) -> None:
+        if self._tasks is None:
+            raise NotLeadingError("this process does not run the operator images now; another replica may")
 
     def _start(self, lane: Lane) -> None:
         assert self._tasks is not None

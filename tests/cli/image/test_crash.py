@@ -1,0 +1,51 @@
+"""kill -9 at each step of an update: the commit is pushed once, and never taken for one of a person."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.image.test_image import _PATH, _scene
+from tests.cli.running import make_cli, running
+
+_OPTIONS = ("--open", "--operators", "images", "--images-interval", "0", "--images-allow-file")
+
+
+def _await(file: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file} did not appear"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("hook", ["pre-receive", "post-receive"])
+def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path, bytecode: Path) -> None:
+    cli = make_cli(tmp_path / "plane" / "data", bytecode)
+    mark = tmp_path / "reached"
+    with running(cli, *_OPTIONS) as up:
+        app, manifests = _scene(cli, tmp_path)
+        script = manifests.path / ".git" / "hooks" / hook
+        script.parent.mkdir(exist_ok=True)
+        # Before or after the branch has moved; its process ends with the operator's.
+        script.write_text(f"#!/bin/sh\ntouch {mark}\nsleep 5\n")
+        script.chmod(0o755)
+        waiting = cli.start("image", "update", "default/web", "--timeout", "30")
+        _await(mark)
+        up.process.send_signal(signal.SIGKILL)
+        up.process.wait(10)
+        waiting.kill()
+        waiting.communicate()
+    script.unlink()
+    # The hook of the push that was cut off has to end before its branch is looked at.
+    time.sleep(6)
+    with running(cli, *_OPTIONS):
+        done = cli("image", "update", "default/web")
+        assert done.code == 0, done.out + done.err
+        assert done.out.split(":")[1].strip() in ("patched", "up_to_date")
+        assert manifests.log("%s").count("chore(refs): gitops-operator updating image tags") == 1
+        newer = app.push({"main.go": "package newer\n"})
+        assert "patched" in cli("image", "update", "default/web").out
+        assert newer in manifests.show(_PATH)
