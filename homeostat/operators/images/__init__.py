@@ -35,7 +35,7 @@ from homeostat.runtime.setup import Setup
 
 __all__ = ["FACES", "KINDS", "OPTIONS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
 
-FACE = "images"
+FACE, HOOKS = "images", "image-hooks"
 FACES = (
     Face(
         name=FACE,
@@ -46,6 +46,15 @@ FACES = (
         pages=(("image updates", "/status"),),
         rules="homeostat.web.images.access:RULES",
         switch="images-api",
+    ),
+    Face(
+        name=HOOKS,
+        title="webhooks of image updates",
+        prefixes=("/hooks/images",),
+        open="homeostat.web.receivers.images:open_app",
+        rules="homeostat.web.receivers.images:RULES",
+        settings=("IMAGES_WEBHOOK_SECRET", "IMAGES_WEBHOOK_SECRET_REF"),
+        check="homeostat.web.receivers.images:check_settings",
     ),
 )
 WAKES = (*KINDS, DEPLOYMENT)
@@ -113,7 +122,9 @@ def register(setup: Setup) -> None:
 
     setup.run(run)
     setup.run(notifier.run)
-    setup.offer(FACE, ImageService(tracked, scheduler, series))
+    service = ImageService(tracked, scheduler, series)
+    for face in (FACE, HOOKS):
+        setup.offer(face, service)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments
@@ -22,3 +22,7 @@ class ImageService:
 
     async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
         return await self.scheduler.reconcile(keys)
+
+    def trigger(self, matches: Callable[[Tracked], bool]) -> int:
+        """A pass soon over those that match; how many there are. `NotLeadingError` if another process leads."""
+        return self.scheduler.trigger_matching(matches)

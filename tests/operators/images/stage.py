@@ -80,7 +80,7 @@ class Repository(Origin):
 class Stage:
     def __init__(self, root: Path, client: Client, url: str, session: aiohttp.ClientSession) -> None:
         self.root, self.client, self.url, self._session = root, client, url, session
-        self.git_url = self.registry = self.slow = self.webhook = ""
+        self.git_url = self.registry = self.slow = self.webhook = self.hooks = ""
         self.said: list[str] = []
         self.webhook_status = 200
         self.git: HttpGit | None = None
@@ -217,11 +217,13 @@ async def staged(data: Path, root: Path, *, has_registries: bool = False, **envi
             is_open=True,
             operators=frozenset({"images"}),
             environment={"HOMEOSTAT_IMAGES_INTERVAL": "0", "HOMEOSTAT_IMAGES_WINDOW": "0.1", **environment},
-            faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}),
+            faces=FaceChoice(own={name: Place("127.0.0.1", 0) for name in ("images", "image-hooks")}),
         )
         plane = await stack.enter_async_context(open_plane(settings))
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        stage = Stage(root, plane.client, plane.faces[0].url, session)
+        urls = {each.face.name: each.url for each in plane.faces}
+        stage = Stage(root, plane.client, urls["images"], session)
+        stage.hooks = urls["image-hooks"]
         stage.git, stage.git_url = await stack.enter_async_context(serving_git(root))
         stage.webhook = await stack.enter_async_context(serving(stage.hear))
         if has_registries:

@@ -97,7 +97,7 @@ async def test_where_credentials_are_needed_only_health_is_free(first_start: Pat
         port=0,
         operators=frozenset({"images"}),
         environment={},
-        faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}),
+        faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}, without=frozenset({"image-hooks"})),
     )
     async with open_plane(settings) as plane, aiohttp.ClientSession() as session:
         url = plane.faces[0].url

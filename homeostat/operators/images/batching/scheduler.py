@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 import logging
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -73,8 +73,9 @@ class Scheduler:
         if tracked.settings.enabled:
             self._poke(group_of(tracked.settings), self._window_s)
 
-    def trigger_repository(self, matches: Callable[[Tracked], bool]) -> int:
-        """All that match, such as those of a repository that was pushed to; returns how many."""
+    def trigger_matching(self, matches: Callable[[Tracked], bool]) -> int:
+        """Triggers all that match, such as those of a repository that was pushed to; returns how many."""
+        self._check_running()
         found = [each for each in self._tracked() if matches(each)]
         for each in found:
             self.trigger(each)
@@ -187,7 +188,3 @@ def _entry(tracked: Tracked, entries: dict[str, Entry]) -> Entry:
     if not tracked.settings.enabled:
         return skipped(tracked)
     return failed(tracked, "its annotations changed during the pass; ask again")
-
-
-def keys_of(tracked: Iterable[Tracked]) -> frozenset[str]:
-    return frozenset(each.key for each in tracked)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
-from urllib.parse import urlsplit
 
 from homeostat.external.forges import github, gitlab
 from homeostat.external.forges.forge import ForgeError, RateLimitedError, RefusedError
@@ -12,12 +10,12 @@ from homeostat.external.rest.client import RestClient
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Settings
 from homeostat.operators.images.engine.build import Build, Run, build_of
+from homeostat.operators.images.engine.origin import origin_of
 from homeostat.operators.images.engine.rules import Rules
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
 from homeostat.operators.images.world import Absent, ImageState, Problem
 
 _RETRY_S: Final = 60.0
-_scp = re.compile(r"(?:[^@/]+@)?([^:/]+):(.+)").fullmatch
 _PIPELINES: Final = {
     "created": "queued",
     "waiting_for_resource": "waiting",
@@ -53,7 +51,7 @@ class Builds:
 
     def github_repository(self, settings: Settings) -> github.Repository | None:
         """None for a repository that is elsewhere. With an API of its own, a GitHub may have any host."""
-        host, path = _place(settings.app_repository)
+        host, path = origin_of(settings.app_repository)
         steps = path.split("/")
         if len(steps) < 2 or (host != "github.com" and not self._github_api):
             return None
@@ -77,7 +75,7 @@ class Builds:
     async def _gitlab(
         self, settings: Settings, rules: Rules, commit: str, secrets: Secrets, memory: Memory
     ) -> Build | None:
-        host, path = _place(settings.app_repository)
+        host, path = origin_of(settings.app_repository)
         if not rules.gitlab_token_secret_name or not path or (host != "gitlab.com" and not self._gitlab_api):
             return None
         name = SecretName(rules.gitlab_token_secret_namespace or DEFAULT_NAMESPACE, rules.gitlab_token_secret_name)
@@ -101,16 +99,3 @@ async def _gitlab_build(client: gitlab.GitLab, commit: str) -> Build:
     except RefusedError:
         return Build.NOT_FOUND
     return build_of(Run(_PIPELINES.get(each.status, "completed"), _ENDED.get(each.status, "")) for each in pipelines)
-
-
-def _place(url: str) -> tuple[str, str]:
-    """Host, and path without `.git`."""
-    if "://" not in url and (found := _scp(url)):
-        host, path = found[1], found[2]
-    else:
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            return "", ""
-        host, path = parts.hostname or "", parts.path
-    return host.lower(), path.strip("/").removesuffix(".git")

@@ -1,0 +1,21 @@
+"""The host and the path of a repository, however its URL is written. Pure."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_scp = re.compile(r"(?:[^@/]+@)?([^:/]+):(.+)").fullmatch
+
+
+def origin_of(url: str) -> tuple[str, str]:
+    """`git@github.com:acme/shop.git` and `https://github.com/acme/shop` are `github.com` and `acme/shop`."""
+    if "://" not in url and (found := _scp(url)):
+        host, path = found[1], found[2]
+    else:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return "", ""
+        host, path = parts.hostname or "", parts.path
+    return host.lower(), path.strip("/").removesuffix(".git")
