@@ -19,6 +19,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Failure, Observ
 from homeostat.operators.contracts.engine.checks.resources import Target
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
+from homeostat.operators.contracts.live.extras import extras_of
 from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
 from homeostat.operators.contracts.live.targets import Targets
 from homeostat.operators.contracts.loading.content import Content, Version
@@ -51,12 +52,14 @@ class Observer:
         prober: Prober,
         *,
         secrets: PullSecrets,
+        pactos: Cache[Pacto],
         revisions: Cache[PactoRevision],
         settings: Settings,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._targets, self._loader, self._prober = targets, loader, prober
-        self._secrets, self._revisions, self._settings, self._now = secrets, revisions, settings, now
+        self._secrets, self._pactos, self._revisions = secrets, pactos, revisions
+        self._settings, self._now = settings, now
         self._preparations = Preparations()
         self._requests: dict[tuple[str, str], str] = {}
 
@@ -132,8 +135,10 @@ class Observer:
         if isinstance(snapshot, Failure):
             return Observed(target=target, namespace=namespace, snapshot=snapshot), _UNSEEN_RETRY_S
         outcomes = self._outcomes(pacto, prepared, target, snapshot)
-        observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes)
-        return observed, self._prober.due_in_s(owner, pacto.spec.check_interval_seconds)
+        extras, changes_in_s = extras_of(pacto, self._pactos, self._now())
+        observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes, extras=extras)
+        dues = (self._prober.due_in_s(owner, pacto.spec.check_interval_seconds), changes_in_s)
+        return observed, min((each for each in dues if each is not None), default=None)
 
     def _outcomes(self, pacto: Pacto, prepared: Prepared, target: Target, snapshot: Snapshot) -> dict[str, Outcome]:
         namespace = pacto.metadata.namespace

@@ -126,6 +126,7 @@ def register(setup: Setup) -> None:
         loader,
         prober,
         secrets=PullSecrets(setup, routes.secret_changed),
+        pactos=pactos.cache,
         revisions=revisions.cache,
         settings=settings,
     )
@@ -137,6 +138,7 @@ def register(setup: Setup) -> None:
     controller = setup.control(PACTO.kind, Pacto, operator, options)
     controller.also(revisions, to_owner(PACTO.kind), when=lambda change: change.new is None)
     routes.start(controller)
+    pactos.add_handler(routes.pacto_changed)
 
     pactos.add_handler(lambda change: operator.forget(change.namespace, change.name) if change.new is None else None)
 

@@ -10,6 +10,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from homeostat.objects.crd.field_meta import Time
+
 WorkloadKind = Literal["Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"]
 
 DEFAULT_INTERVAL_S: Final = 300
@@ -75,12 +77,48 @@ class Overrides(Part, frozen=True, kw_only=True):
     configurations: Annotated[tuple[ConfigurationOverride, ...], doc("Overrides of configurations.")] = ()
 
 
+class AllowedDrift(Part, frozen=True, kw_only=True):
+    """A time in which failed checks do not lower the contract status."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=1024), doc("Why the drift is allowed.")]
+    until: Annotated[Time, doc("When the time ends.")]
+    since: Annotated[Time | None, doc("When the time begins. Default: now.")] = None
+    checks: Annotated[
+        tuple[str, ...], Meta(max_length=50), doc("The types of the conditions. Default: all checks.")
+    ] = ()
+
+
+class OptionalChecks(Part, frozen=True, kw_only=True):
+    """Checks beyond those of the original, and how failed checks count."""
+
+    severities: Annotated[
+        Annotated[dict[str, Literal["error", "warning", "ignore"]], Meta(max_length=50)] | None,
+        doc("Severities by the type of the condition; ignore: the check does not lower the contract status."),
+    ] = None
+    allowed_drift: Annotated[
+        tuple[AllowedDrift, ...], Meta(max_length=50), doc("Times in which failed checks are allowed.")
+    ] = ()
+    containers: Annotated[
+        Annotated[dict[str, str], Meta(max_length=50)] | None,
+        doc("Images by the name of the container, checked as ContainerImagesMatch."),
+    ] = None
+    scaling: Annotated[bool | None, doc("Whether the replicas are compared with the contract, as ScalingMatch.")] = None
+    can_deploy: Annotated[
+        bool | None,
+        doc(
+            "Whether the required dependencies that run in this namespace have versions that the contract accepts, "
+            "checked as DependenciesCompatible."
+        ),
+    ] = None
+
+
 class PactoSpec(Part, frozen=True, kw_only=True):
     contract_ref: Annotated[ContractRef, doc("The source of the contract.")]
     target: Annotated[
         TargetRef | None, doc("What the contract is checked against. Without a target it is only loaded.")
     ] = None
     overrides: Annotated[Overrides | None, doc("Values that replace those of the contract.")] = None
+    checks: Annotated[OptionalChecks | None, doc("Optional checks, and how failed checks count.")] = None
     check_interval_seconds: Annotated[
         int, Meta(ge=SHORTEST_INTERVAL_S), _INT32, doc("Seconds between two checks when nothing changes.")
     ] = DEFAULT_INTERVAL_S

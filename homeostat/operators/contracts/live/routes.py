@@ -7,12 +7,14 @@ from typing import Any, Final, Protocol
 
 from homeostat.operators.contracts.api import Pacto
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
-from homeostat.runtime.cache.cache import Cache
+from homeostat.operators.contracts.live.extras import RunningStatus, running_status
+from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
 
 _TARGET: Final = "contracts-target"
 _SECRET: Final = "contracts-secret"  # noqa: S105 - the name of an index
 _REPOSITORY: Final = "contracts-repository"
+_CAN_DEPLOY: Final = "contracts-can-deploy"
 
 
 class Enqueues(Protocol):
@@ -42,6 +44,15 @@ class PactoRoutes:
     def repository_changed(self, name: str) -> None:
         self._enqueue_all(_REPOSITORY, name)
 
+    def pacto_changed(self, change: Change[Pacto]) -> None:
+        """Another version runs: those that check whether they can be deployed beside it are reconciled."""
+        followers = self._pactos.indexed_names(_CAN_DEPLOY, change.namespace)
+        if not followers or _running(change.old) == _running(change.new):
+            return
+        for owner in followers:
+            if owner[1] != change.name:
+                self.enqueue(owner)
+
     def _enqueue_all(self, index: str, key: Any) -> None:
         for owner in self._pactos.indexed_names(index, key):
             self.enqueue(owner)
@@ -63,5 +74,19 @@ def _repositories(pacto: Pacto) -> tuple[str, ...]:
     return (parse_parts(registry_reference(pacto.oci)).name,) if pacto.oci else ()
 
 
-INDEXES: Final[Mapping[str, KeysOf[Pacto]]] = {_TARGET: _targets, _SECRET: _secrets, _REPOSITORY: _repositories}
+def _namespaces(pacto: Pacto) -> tuple[str, ...]:
+    checks = pacto.spec.checks
+    return (pacto.metadata.namespace,) if checks is not None and checks.can_deploy else ()
+
+
+def _running(pacto: Pacto | None) -> RunningStatus | None:
+    return None if pacto is None or pacto.target is None else running_status(pacto)
+
+
+INDEXES: Final[Mapping[str, KeysOf[Pacto]]] = {
+    _TARGET: _targets,
+    _SECRET: _secrets,
+    _REPOSITORY: _repositories,
+    _CAN_DEPLOY: _namespaces,
+}
 """Indexes of Pactos: by what they name."""

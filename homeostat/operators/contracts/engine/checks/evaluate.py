@@ -20,6 +20,7 @@ from homeostat.operators.contracts.engine.checks.endpoint import (
     judge_probe,
     plan_probes,
 )
+from homeostat.operators.contracts.engine.checks.extras import NO_EXTRAS, Extras, adjust, check_extras
 from homeostat.operators.contracts.engine.checks.resources import Target, check_resources, compare_ports
 from homeostat.operators.contracts.engine.checks.runtime import check_runtime
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
@@ -75,6 +76,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Snapshot | Failure
     outcomes: Mapping[str, Outcome] = {}
     """Of probes, by URL; one that is missing is pending."""
+    extras: Extras = NO_EXTRAS
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +205,8 @@ def _checked(
         if shown := endpoint_fields(probes, observed.outcomes):
             fields["endpoints"] = shown
     fields |= _observed_fields(contract, target, snapshot)
+    if observed.extras is not NO_EXTRAS:
+        verdicts = adjust([*verdicts, *check_extras(contract, snapshot.workload, observed.extras)], observed.extras)
     return _evaluation(contract_status(verdicts), verdicts, fields, contract, readiness, probes)
 
 

@@ -58,7 +58,7 @@ class Figures(msgspec.Struct, frozen=True, gc=False):
 
 
 def figures(evaluation: Evaluation) -> Figures:
-    results = ((each.check, each.severity, not each.is_failed) for each in evaluation.verdicts)
+    results = ((each.check, each.severity, not each.is_failed or each.is_allowed) for each in evaluation.verdicts)
     known = {each.check for each in evaluation.verdicts if each.status != "Unknown"}
     return Figures(
         evaluation.status,

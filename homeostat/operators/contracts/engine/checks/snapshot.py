@@ -27,6 +27,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     termination_grace_period_s: int | None = None
     images: tuple[str, ...] = ()
     """Of the regular containers, in their order."""
+    named_images: tuple[tuple[str, str], ...] = ()
+    """The same with the names of the containers."""
+    replicas: int | None = None
+    """None for a kind without replicas."""
     has_claim: bool = False
     has_empty_dir: bool = False
     probe_delay_s: int | None = None
@@ -78,11 +82,20 @@ def read_workload(workload: JsonObject, kind: str, *, with_defaults: bool = Fals
         pod_management_policy=policy,
         termination_grace_period_s=grace,
         images=tuple(_text(each.get("image")) for each in containers),
+        named_images=tuple((_text(each.get("name")), _text(each.get("image"))) for each in containers),
+        replicas=_replicas(spec, kind),
         has_claim=any(each.get("persistentVolumeClaim") is not None for each in volumes)
         or (kind == STATEFUL_SET and bool(_list(spec.get("volumeClaimTemplates")))),
         has_empty_dir=any(each.get("emptyDir") is not None for each in volumes),
         probe_delay_s=_probe_delay(containers[0]) if containers else None,
     )
+
+
+def _replicas(spec: JsonObject, kind: str) -> int | None:
+    if kind in ("Job", "CronJob"):
+        return None
+    replicas = _integer(spec.get("replicas"))
+    return 1 if replicas is None else replicas
 
 
 def _probe_delay(container: JsonObject) -> int | None:

@@ -27,6 +27,10 @@ CONTRACT_VALID: Final = "ContractValid"
 READINESS_SATISFIED: Final = "ReadinessSatisfied"
 RUNTIME_OBSERVED: Final = "RuntimeObserved"
 
+CONTAINER_IMAGES: Final = "ContainerImagesMatch"
+SCALING: Final = "ScalingMatch"
+DEPENDENCIES: Final = "DependenciesCompatible"
+
 SEVERITIES: Final[dict[str, Severity]] = {
     CONTRACT_VALID: "error",
     RUNTIME_OBSERVED: "error",
@@ -41,6 +45,9 @@ SEVERITIES: Final[dict[str, Severity]] = {
     "HealthTimingMatch": "warning",
     "HealthEndpointValid": "warning",
     "MetricsEndpointValid": "warning",
+    CONTAINER_IMAGES: "warning",
+    SCALING: "warning",
+    DEPENDENCIES: "warning",
 }
 """By check, in the order in which they are reported."""
 
@@ -51,10 +58,14 @@ class Verdict(msgspec.Struct, frozen=True):
     status: Status
     reason: str
     message: str
+    level: Severity | None = None
+    """Replaces the usual severity of the check."""
+    is_allowed: bool = False
+    """Whether a failure does not lower the status."""
 
     @property
     def severity(self) -> Severity:
-        return SEVERITIES[self.check]
+        return self.level or SEVERITIES[self.check]
 
     @property
     def is_failed(self) -> bool:
@@ -70,5 +81,5 @@ def judge(check: str, holds: bool, message: str, *, reason: str = "", good: str 
 
 
 def contract_status(verdicts: Iterable[Verdict]) -> ContractStatus:
-    failed = {each.severity for each in verdicts if each.is_failed}
+    failed = {each.severity for each in verdicts if each.is_failed and not each.is_allowed}
     return NON_COMPLIANT if "error" in failed else WARNING if failed else COMPLIANT
