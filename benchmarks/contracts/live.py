@@ -30,7 +30,7 @@ from homeostat.operators.contracts.api import KINDS, PACTO
 from homeostat.runtime.installation import install
 
 _PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
-_WITHIN_S = 300.0
+_WITHIN_S = 1200.0
 _LOOK_EVERY_S = 0.2
 _NAMESPACES = 50
 _PATCH = "application/merge-patch+json"

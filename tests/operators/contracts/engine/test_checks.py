@@ -171,6 +171,7 @@ def test_facts_are_read_from_a_pod_template() -> None:
         "spec": {
             "containers": [
                 {
+                    "name": "main",
                     "image": "a:1",
                     "livenessProbe": {"initialDelaySeconds": 15},
                     "startupProbe": {"initialDelaySeconds": 99},
@@ -187,6 +188,8 @@ def test_facts_are_read_from_a_pod_template() -> None:
         deployment_strategy="RollingUpdate",
         termination_grace_period_s=30,
         images=("a:1", "b:1"),
+        named_images=(("main", "a:1"), ("", "b:1")),
+        replicas=1,
         has_claim=True,
         has_empty_dir=True,
         probe_delay_s=15,
