@@ -102,7 +102,8 @@ def sync_command(
             run = Run(settings_of(click.get_current_context(), os.environ), os.environ)
             try:
                 asyncio.run(_awaited(function(run, *arguments, **options)))
-            except SyncError as error:
+            except (SyncError, OSError) as raised:
+                error = raised if isinstance(raised, SyncError) else SyncError(_of_file(raised))
                 text = run.scrubber.scrub(str(error)).rstrip(".")
                 raise SyncFailure(error, text, has_status=changes and not run.settings.is_quiet) from None
             if changes and not run.settings.is_quiet:
@@ -111,6 +112,10 @@ def sync_command(
         return command
 
     return decorate
+
+
+def _of_file(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 async def _awaited(work: Awaitable[None]) -> None:

@@ -13,7 +13,13 @@ def working_tree(session: Session) -> WorkingTree:
     if not session.is_git:
         raise ValidationError("the repository is a plain directory; this needs a git repository")
     remote = session.context["repository"]["git"].get("remote", {})
-    return WorkingTree(session.files.base, remote_url=remote.get("url", ""), branch=remote.get("branch", ""))
+    return WorkingTree(session.files.base, remote=session.git_remote, branch=remote.get("branch", ""))
+
+
+def pushes_itself(session: Session) -> bool:
+    """Whether each commit is pushed: by default where there is a remote."""
+    remote = session.context.get("repository", {}).get("git", {}).get("remote", {})
+    return session.git_remote is not None and bool(remote.get("autoSync", True))
 
 
 async def commit_files(session: Session, message: str, names: Sequence[str], *, pushes: bool = False) -> None:
@@ -21,8 +27,8 @@ async def commit_files(session: Session, message: str, names: Sequence[str], *, 
     if session.is_git and names:
         tree = working_tree(session)
         await tree.init()
-        await tree.commit(message, names)
-        if pushes:
+        is_new = await tree.commit(message, names)
+        if is_new and (pushes or pushes_itself(session)):
             await tree.push()
     elif pushes:
         raise ValidationError("the repository is a plain directory; --push needs a git repository")

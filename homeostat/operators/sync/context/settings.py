@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from homeostat.edge.proxies import Proxies, read_proxies
+from homeostat.external.git.access import Remote
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
-from homeostat.external.secrets.credentials import BasicAuth, TlsCredentials
+from homeostat.external.secrets.credentials import BasicAuth, SshKey, TlsCredentials
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.external.vault.client import Vault
 from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, VaultSettings
@@ -65,6 +66,29 @@ def base_directory(context: JsonObject) -> Path | None:
 
 def is_git(context: JsonObject) -> bool:
     return "git" in context.get("repository", {})
+
+
+async def git_remote(context: JsonObject, around: Surroundings) -> Remote | None:
+    """The remote of a git repository, with its credentials; None if there is none."""
+    block = expanded(context.get("repository", {}).get("git", {}).get("remote"), around.environment)
+    if not block or not block.get("url"):
+        return None
+    url, auth, tls = str(block["url"]), block.get("auth", {}), block.get("tls", {})
+    access: BasicAuth | SshKey | None = None
+    if basic := auth.get("basic"):
+        access = around.credential(basic.get("credentialsRef", {}))
+    elif key := auth.get("accessKey"):
+        access = BasicAuth("token", around.secret(key.get("token", ""), "repository.git.remote.auth.accessKey.token"))
+    elif ssh := auth.get("ssh"):
+        passphrase = around.secret(ssh.get("passphrase", ""), "repository.git.remote.auth.ssh.passphrase")
+        access = SshKey(await _file(ssh.get("privateKeyFile")), await _file(ssh.get("knownHostsFile")), passphrase)
+    return Remote(
+        f"file://{url}" if url.startswith("/") else url,
+        access,
+        authority=await _file(tls.get("caCertFile")),
+        proxy=(block.get("proxy") or {}).get("https", ""),
+        accepts_any_host=bool(auth.get("ssh", {}).get("insecureIgnoreHostKey")),
+    )
 
 
 async def server_settings(context: JsonObject, around: Surroundings) -> ServerSettings | None:

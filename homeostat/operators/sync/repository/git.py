@@ -6,23 +6,37 @@ read, and no hook of the repository runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from homeostat.external.git.access import PROTOCOLS, Remote, connected
+from homeostat.external.git.errors import (
+    AuthenticationError,
+    GitAddressError,
+    GitError,
+    HostKeyError,
+    PushConflictError,
+    failure,
+)
 from homeostat.external.process import Finished, ProcessError, Program, run_program
-from homeostat.operators.sync.engine.errors import SyncError, TransportError, ValidationError
+from homeostat.operators.sync.engine.errors import AuthError, SyncError, TransportError, ValidationError
 
-_ENVIRONMENT: Final = {
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_AUTHOR_NAME": "declarest",
-    "GIT_AUTHOR_EMAIL": "declarest@local",
-    "GIT_COMMITTER_NAME": "declarest",
-    "GIT_COMMITTER_EMAIL": "declarest@local",
-}
+_ENVIRONMENT: Final = MappingProxyType(
+    {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_AUTHOR_NAME": "declarest",
+        "GIT_AUTHOR_EMAIL": "declarest@local",
+        "GIT_COMMITTER_NAME": "declarest",
+        "GIT_COMMITTER_EMAIL": "declarest@local",
+    }
+)
+_PROTOCOLS: Final = (*PROTOCOLS, "file")
 _TIMEOUT_S: Final = 120.0
 _LARGEST: Final = 16 << 20
 
@@ -38,14 +52,14 @@ class Status:
 
 
 class WorkingTree:
-    def __init__(self, base: Path, *, remote_url: str = "", branch: str = "") -> None:
-        self._base, self._url, self._branch = base, remote_url, branch
+    def __init__(self, base: Path, *, remote: Remote | None = None, branch: str = "") -> None:
+        self._base, self._remote, self._branch = base, remote, branch or "main"
 
     async def init(self) -> None:
         """Create the repository where there is none."""
         if not (self._base / ".git").exists():
             self._base.mkdir(parents=True, exist_ok=True)
-            await self._git("init", "-q", "-b", self._branch or "main")
+            await self._git("init", "-q", "-b", self._branch)
 
     async def commit(self, message: str, names: Sequence[str] = ()) -> bool:
         """Commit these files, or all changes; False if nothing changed."""
@@ -58,10 +72,9 @@ class WorkingTree:
 
     async def status(self) -> Status:
         changed = bool((await self._git("status", "--porcelain", "--untracked-files=all")).strip())
-        if not self._url:
+        if self._remote is None:
             return Status("no_remote", has_uncommitted=changed)
-        branch = self._branch or "main"
-        done = await self._run("rev-list", "--left-right", "--count", f"HEAD...refs/remotes/origin/{branch}")
+        done = await self._run("rev-list", "--left-right", "--count", f"HEAD...{self._tracked}")
         if done.code:
             return Status("ahead", 1, 0, changed)
         ahead, behind = (int(each) for each in done.stdout.split())
@@ -74,28 +87,43 @@ class WorkingTree:
         await self._git("checkout", "-q", "--", ".")
 
     async def reset(self, *, is_hard: bool) -> None:
-        target = f"refs/remotes/origin/{self._branch or 'main'}" if self._url else "HEAD"
+        target = self._tracked if self._remote is not None else "HEAD"
         await self._git("reset", "-q", "--hard" if is_hard else "--mixed", target)
 
     async def history(self, options: Sequence[str]) -> str:
         done = await self._run("rev-parse", "-q", "--verify", "HEAD")
         return (await self._git("log", "--no-color", *options)).decode(errors="replace") if not done.code else ""
 
+    @property
+    def _tracked(self) -> str:
+        return f"refs/remotes/origin/{self._branch}"
+
     async def fetch(self) -> None:
-        self._check_remote()
-        branch = self._branch or "main"
-        await self._git("fetch", "-q", "--", self._url, f"+refs/heads/{branch}:refs/remotes/origin/{branch}")
+        await self._call("fetch", "-q", "--", f"+refs/heads/{self._branch}:{self._tracked}")
 
     async def push(self, *, is_forced: bool = False) -> None:
-        self._check_remote()
-        branch = self._branch or "main"
         forced = ["--force"] if is_forced else []
-        await self._git("push", "-q", *forced, "--", self._url, f"HEAD:refs/heads/{branch}")
-        await self._git("update-ref", f"refs/remotes/origin/{branch}", "HEAD")
+        await self._call("push", "-q", *forced, "--", f"HEAD:refs/heads/{self._branch}")
+        await self._git("update-ref", self._tracked, "HEAD")
 
-    def _check_remote(self) -> None:
-        if not self._url:
+    async def _call(self, *words: str) -> None:
+        """Run a command that connects to the remote, whose address comes before the last word."""
+        if self._remote is None:
             raise ValidationError("the repository has no remote; set repository.git.remote.url in the context")
+        *before, last = words
+        try:
+            with tempfile.TemporaryDirectory(prefix="homeostat-") as scratch:
+                async with connected(self._remote, _PROTOCOLS, Path(scratch)) as access:
+                    done = await self._run(*before, self._remote.url, last, environment=access.environment)
+                    if done.code:
+                        access.check()
+                        raise failure(words[0], done, self._remote.secrets)
+        except (GitAddressError, PushConflictError) as error:
+            raise ValidationError(str(error)) from error
+        except (AuthenticationError, HostKeyError) as error:
+            raise AuthError(str(error)) from error
+        except GitError as error:
+            raise TransportError(str(error)) from error
 
     async def check(self) -> None:
         await self._git("rev-parse", "--git-dir")
@@ -107,11 +135,11 @@ class WorkingTree:
             raise ValidationError(f"git {words[0]} failed: {lines[-1] if lines else f'exit {done.code}'}"[:500])
         return done.stdout
 
-    async def _run(self, *words: str) -> Finished:
+    async def _run(self, *words: str, environment: Mapping[str, str] = _ENVIRONMENT) -> Finished:
         program = Program(
             arguments=("git", "-c", "core.hooksPath=/dev/null", *words),
             directory=self._base,
-            environment=_ENVIRONMENT,
+            environment=environment,
             timeout_s=_TIMEOUT_S,
             largest_output=_LARGEST,
         )

@@ -10,12 +10,14 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from homeostat.external.git.access import Remote
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.bundle import download, fetch_bundle
 from homeostat.operators.sync.context.settings import (
     Surroundings,
     base_directory,
+    git_remote,
     is_git,
     proxies_of,
     secret_store,
@@ -45,6 +47,7 @@ class Session:
     scrubber: Scrubber
     repository: FileRepository | None = None
     is_git: bool = False
+    git_remote: Remote | None = None
     server: ManagedServer | None = None
     store: SecretStore | None = None
     openapi: OpenApi | None = None
@@ -130,6 +133,7 @@ async def open_session(context: JsonObject, around: Surroundings) -> Session:
         around.scrubber,
         repository=FileRepository(base) if base is not None else None,
         is_git=is_git(context),
+        git_remote=await git_remote(context, around),
         server=ManagedServer(settings, around.scrubber) if settings is not None else None,
         store=await secret_store(context, around),
         openapi=await _openapi(context, bundle, around),
