@@ -15,6 +15,7 @@ from homeostat.objects.json import Json, JsonObject
 DEFAULT_GRACE_S: Final = 30
 DEPLOYMENT: Final = "Deployment"
 STATEFUL_SET: Final = "StatefulSet"
+_JOBS: Final = ("Job", "CronJob")
 KINDS: Final = (DEPLOYMENT, STATEFUL_SET, "ReplicaSet", "Job", "CronJob")
 
 
@@ -30,7 +31,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     named_images: tuple[tuple[str, str], ...] = ()
     """The same with the names of the containers."""
     replicas: int | None = None
-    """None for a kind without replicas."""
+    """None for a kind without replicas, or if it is not set."""
     has_claim: bool = False
     has_empty_dir: bool = False
     probe_delay_s: int | None = None
@@ -72,7 +73,9 @@ def read_workload(workload: JsonObject, kind: str, *, with_defaults: bool = Fals
     strategy = _text(_map(spec.get("strategy")).get("type")) if is_deployment else ""
     policy = _text(spec.get("podManagementPolicy")) if kind == STATEFUL_SET else ""
     grace = _integer(pod.get("terminationGracePeriodSeconds"))
+    replicas = None if kind in _JOBS else _integer(spec.get("replicas"))
     if with_defaults:
+        replicas = 1 if replicas is None and kind not in _JOBS else replicas
         strategy = strategy or ("RollingUpdate" if is_deployment else "")
         policy = policy or ("OrderedReady" if kind == STATEFUL_SET else "")
         grace = DEFAULT_GRACE_S if grace is None else grace
@@ -83,19 +86,12 @@ def read_workload(workload: JsonObject, kind: str, *, with_defaults: bool = Fals
         termination_grace_period_s=grace,
         images=tuple(_text(each.get("image")) for each in containers),
         named_images=tuple((_text(each.get("name")), _text(each.get("image"))) for each in containers),
-        replicas=_replicas(spec, kind),
+        replicas=replicas,
         has_claim=any(each.get("persistentVolumeClaim") is not None for each in volumes)
         or (kind == STATEFUL_SET and bool(_list(spec.get("volumeClaimTemplates")))),
         has_empty_dir=any(each.get("emptyDir") is not None for each in volumes),
         probe_delay_s=_probe_delay(containers[0]) if containers else None,
     )
-
-
-def _replicas(spec: JsonObject, kind: str) -> int | None:
-    if kind in ("Job", "CronJob"):
-        return None
-    replicas = _integer(spec.get("replicas"))
-    return 1 if replicas is None else replicas
 
 
 def _probe_delay(container: JsonObject) -> int | None:
