@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.operators.catalog import OURS
 from tests.cli.running import Cli, Ended, Up, make_cli, running
 
 GREETER = Path(__file__).parents[1] / "greeter.py"
@@ -275,7 +276,7 @@ def test_what_the_plane_runs_itself_is_not_run_a_second_time(up: Up, election: t
     ended = up.cli("run", "--health", "none", *election)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        "error: the server runs actions, contracts, policy itself, and a second process would repeat all work; "
+        f"error: the server runs {', '.join(OURS)} itself, and a second process would repeat all work; "
         "leave these out of --operators, or start the plane without them: homeostat up --operators housekeeping\n"
     )
 
@@ -334,6 +335,6 @@ def test_up_runs_a_file_in_process_and_installs_its_definitions(tmp_path: Path, 
         code, seconds = up.end()
     assert namespaces.code == 0
     assert again.err.startswith("error: the server runs greeter itself")
-    assert again.err.endswith("homeostat up --operators housekeeping,actions,contracts,policy\n")
+    assert again.err.endswith(f"homeostat up --operators housekeeping,{','.join(OURS)}\n")
     assert (code, up.err) == (0, [])
     assert seconds < 5

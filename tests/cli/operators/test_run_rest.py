@@ -30,7 +30,7 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
         (["--rest", "80000", "--rest-open"], "--rest-port takes a port"),
         (["--rest-cert", "a"], "--faces-port needs --faces-cert and --faces-key for TLS"),
         (["--no-faces", "--rest", "8000", "--rest-open"], "--no-faces serves no face"),
-        (["--images-port", "8000", "--faces-open"], 'no operator that is to run has a face "images"; there are: rest'),
+        (["--other-port", "8000", "--faces-open"], 'no operator that is to run has a face "other"; there are: '),
         (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--faces-open is plain HTTP"),
         (["--rest", "8000", "--rest-open", "--allow-programs"], "each of them could run programs as you"),
         (["--rest", "8000", "--rest-open", "--operators", "policy"], 'no operator that is to run has a face "rest"'),
