@@ -30,7 +30,7 @@ from homeostat.operators.contracts.api import KINDS, PACTO
 from homeostat.runtime.installation import install
 
 _PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
-_WITHIN_S = 1200.0
+_WITHIN_S = 600.0
 _LOOK_EVERY_S = 0.2
 _NAMESPACES = 50
 _PATCH = "application/merge-patch+json"
@@ -146,7 +146,7 @@ async def _scraped(port: int) -> str:
 async def _shown(port: int, pactos: int) -> float:
     """Seconds until the operator has evaluated so many Pactos. A scrape of all series is not free: few are made."""
     began = perf_counter()
-    done = 'homeostat_reconcile_total{controller="contracts",outcome="settled"} '
+    done = 'homeostat_reconciles_total{controller="contracts",outcome="settled"} '
     while perf_counter() - began < _WITHIN_S:
         try:
             told = await _scraped(port)
@@ -156,7 +156,7 @@ async def _shown(port: int, pactos: int) -> float:
         count = next((float(each.rpartition(" ")[2]) for each in told.splitlines() if each.startswith(done)), 0.0)
         if count >= pactos:
             return perf_counter() - began
-        await asyncio.sleep(5.0)
+        await asyncio.sleep(2.0)
     raise TimeoutError(f"the operator has not evaluated {pactos} Pactos after {_WITHIN_S:g} s")
 
 
