@@ -1,7 +1,7 @@
 """Observes the world of a Pacto: its contract, what runs, and its revisions. It waits for nothing but caches.
 
 Registries and endpoints are asked in the background (`loading/`, `probes/`); a reconciliation uses what they last
-answered, and the Pacto is enqueued when that changes.
+answered, and the Pacto is enqueued when that changes. After a start, the stored status has the last answers.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from homeostat.operators.contracts.loading.loader import Load, Loader
 from homeostat.operators.contracts.loading.preparation import Preparations, overrides_of
 from homeostat.operators.contracts.probes.prober import Prober
 from homeostat.operators.contracts.settings import Settings
+from homeostat.operators.contracts.stored import is_loaded, outcomes_of
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
 
@@ -114,6 +115,10 @@ class Observer:
         load = await self._loader.load(pacto.oci, credential, pacto.spec.check_interval_seconds)
         if load is None:
             raise Wait("LoadingContract", _RETRY, message=f"Loading the contract from {pacto.oci}")
+        failure = load.content.loaded
+        if isinstance(failure, Failure) and failure.is_transient and is_loaded(pacto):
+            # An unreachable registry says nothing about a contract: the verdict stays, and a condition says why.
+            raise Wait("RegistryUnreachable", _RETRY, message=f"The status is out of date: {failure.message}")
         return load
 
     def _refresh_if_requested(self, pacto: Pacto) -> None:
@@ -148,7 +153,8 @@ class Observer:
             urls = tuple(dict.fromkeys(each.url for each in probes))
         owner = (namespace, pacto.metadata.name)
         generation, interval_s = pacto.metadata.generation, pacto.spec.check_interval_seconds
-        return self._prober.outcomes(owner, generation, urls, max_age_s=interval_s)
+        before = {} if self._prober.knows(owner) else outcomes_of(pacto)
+        return self._prober.outcomes(owner, generation, urls, max_age_s=interval_s, before=before)
 
     def _held(self, pacto: Pacto) -> tuple[PactoRevision, ...]:
         """The revisions of this Pacto, and not those of a former one of the same name, which are being deleted."""

@@ -20,6 +20,7 @@ from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
+from tests.external.registries import running_registry
 from tests.external.servers import serving
 from tests.operators.contracts.live import HEALTH, Live, contract, operating
 from tests.operators.contracts.pushing import PASSWORD, USER, push
@@ -245,3 +246,32 @@ async def test_a_version_that_no_name_can_hold_has_a_revision(plane: Api, tmp_pa
         assert (await live.shows(name, contractStatus="Reference"))["status"]["currentRevision"] == revision[
             "metadata"
         ]["name"]
+
+
+async def test_a_restart_repeats_no_verdict_on_an_endpoint(api: Api, tmp_path: Path) -> None:
+    async with operating(api, tmp_path) as live:
+        await _declare_bound(live, contract(runtime=HEALTH))
+        await live.says("HealthEndpointValid", "False", "ConnectionFailed")
+        await live.shows(contractStatus="Warning")
+        before, told = await live.get(), await eventually(lambda: live.events("ValidationFailed"))
+    async with operating(api, tmp_path) as live:
+        await eventually(lambda: "pacto_endpoint_probes_total 1.0" in live.manager.metrics.text().decode())
+        await asyncio.sleep(0.3)
+        assert (await live.get())["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+        assert await live.events("ValidationFailed") == told
+
+
+async def test_a_restart_without_the_registry_keeps_the_verdict(api: Api, tmp_path: Path) -> None:
+    with running_registry(tmp_path / "registry") as host:
+        await push(host, "port/kept:1.0.0", contract())
+        async with operating(api, tmp_path) as live:
+            await live.declare(contractRef={"oci": f"{host}/port/kept"})
+            await live.shows(contractStatus="Reference", contractVersion="1.0.0")
+    async with operating(api, tmp_path) as live:
+        condition = await live.says("Ready", "Unknown", "RegistryUnreachable")
+        assert condition["message"].startswith("The status is out of date: failed to load the contract: ")
+        obj = await live.shows(contractStatus="Reference", contractVersion="1.0.0")
+        assert not await live.events("ContractInvalid")
+        await live.change({"spec": {"contractRef": {"oci": f"{host}/port/other"}}})
+        obj = await live.shows(contractStatus="NonCompliant", contractVersion=None)
+        assert "Ready" not in {each["type"] for each in obj["status"]["conditions"]}

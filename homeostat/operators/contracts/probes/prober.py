@@ -4,14 +4,16 @@
 
 Promises, each with a test: a reconciliation never waits for an endpoint; one host gets few requests at a time, however
 many contracts name it; a result counts for one generation of its owner only; an owner is enqueued when the verdict on
-an endpoint changes, and not when only its latency does; an endpoint that fails is probed again sooner.
+an endpoint changes, and not when only its latency does; an endpoint that fails is probed again sooner; after a
+start, the stored results of an owner count until the first answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -63,14 +65,25 @@ class Prober:
         self._queue: WorkQueue[str] | None = None
         self.sent = 0
 
-    def outcomes(self, owner: Owner, generation: int, urls: Iterable[str], *, max_age_s: float) -> dict[str, Outcome]:
-        """The results that are known; those that are missing or too old are requested."""
+    def knows(self, owner: Owner) -> bool:
+        return owner in self._results
+
+    def outcomes(
+        self,
+        owner: Owner,
+        generation: int,
+        urls: Iterable[str],
+        *,
+        max_age_s: float,
+        before: Mapping[str, Outcome] | None = None,
+    ) -> dict[str, Outcome]:
+        """The results that are known; those that are missing or too old are requested, and those of `before`, too."""
         held, now = self._results.get(owner, {}), self._seconds()
         kept: dict[str, _Result] = {}
         for url in urls:
             result = held.get(url)
             if result is None or result.generation != generation:
-                result = _Result(generation)
+                result = _Result(generation, None if before is None else before.get(url), at=-math.inf)
             kept[url] = result
             if not result.is_requested and result.due_in_s(max_age_s, now) <= 0:
                 self._request(owner, url, result)

@@ -161,3 +161,12 @@ async def test_an_endpoint_that_is_not_asked_for_any_more_is_forgotten(stage: St
     stage.prober.outcomes(_OWNER, 1, (), max_age_s=300.0)
     assert stage.prober.due_in_s(_OWNER, 300.0) is None
     assert stage.ask() == {}
+
+
+async def test_a_stored_result_counts_until_the_first_answer(stage: Stage) -> None:
+    stored = Outcome(error="timed out after 5 s")
+    held = stage.prober.outcomes(_OWNER, 1, (_URL,), max_age_s=300.0, before={_URL: stored})
+    assert held == {_URL: stored}
+    await stage.settles(1)
+    assert stage.enqueued == [_OWNER]
+    assert stage.ask() == {_URL: _GOOD}

@@ -16,6 +16,8 @@ from homeostat.operators.contracts.engine.checks.verdict import Verdict, judge
 from homeostat.operators.contracts.engine.document.contract import Contract, Health, Metrics
 
 TIMEOUT_S: Final = 5.0
+EMPTY_RESPONSE: Final = "EmptyResponse"
+"""The reason of a metrics endpoint that answers without a body."""
 
 Name = Literal["health", "metrics"]
 _CHECKS: Final[dict[Name, str]] = {"health": "HealthEndpointValid", "metrics": "MetricsEndpointValid"}
@@ -85,7 +87,7 @@ def judge_probe(probe: Probe, outcome: Outcome | None) -> Verdict:
     if not is_good:
         return judge(check, False, f"{probe.url} answered {code}; expected {expected}", reason="InvalidStatusCode")
     if probe.name == "metrics" and not outcome.has_body:
-        return judge(check, False, f"{probe.url} answered without metrics", reason="EmptyResponse")
+        return judge(check, False, f"{probe.url} answered without metrics", reason=EMPTY_RESPONSE)
     return judge(check, True, f"{probe.url} answered {code}", good="OK")
 
 

@@ -68,6 +68,8 @@ class Failure(msgspec.Struct, frozen=True):
 
     message: str
     path: str = ""
+    is_transient: bool = False
+    """Whether nobody answered, so that nothing is known about the contract."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
