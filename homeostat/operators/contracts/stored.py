@@ -44,9 +44,7 @@ def outcomes_of(pacto: Pacto) -> dict[str, Outcome]:
         return {}
     has_body = all(each.reason != EMPTY_RESPONSE for each in stored.conditions)
     return {
-        each.url: Outcome(
-            status_code=each.status_code, has_body=has_body, latency_ms=each.latency_ms, error=each.error
-        )
+        each.url: Outcome(status_code=each.status_code, has_body=has_body, latency_ms=each.latency_ms, error=each.error)
         for each in stored.endpoints.values()
         if each.reachable != bool(each.error)
     }
