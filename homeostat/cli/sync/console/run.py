@@ -20,6 +20,7 @@ import click
 
 from homeostat.cli.console.colour import paint
 from homeostat.cli.sync.console.options import Settings, settings_of
+from homeostat.external.rest.auth import OAuth2
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
@@ -85,6 +86,9 @@ class Run:
     def _warn(self, session: Session) -> None:
         if session.server is not None and session.server.base.startswith("http://"):
             self.warn("managedService.http.url uses plain http; credentials and payloads are readable on the way")
+        auth = session.server.settings.auth if session.server is not None else None
+        if isinstance(auth, OAuth2) and auth.token_url.startswith("http://"):
+            self.warn("managedService.http.auth.oauth2.tokenURL uses plain http; the client's secret is readable")
 
     def warn(self, text: str) -> None:
         if not self.settings.ignores_warnings:
