@@ -20,7 +20,7 @@ def bare(tmp_path: Path) -> Path:
 async def made(base: Path, remote: Remote | None = None) -> WorkingTree:
     tree = WorkingTree(base, remote=remote)
     await tree.init()
-    (base / "a.txt").write_text("1")
+    (base / "a.txt").write_text(base.name)
     assert await tree.commit("first", ["a.txt"])
     return tree
 
