@@ -202,7 +202,9 @@ class RestClient:
             return await step(request, progress)
         if after_s := breaker.admit(origin, self._timing.seconds()):
             raise BreakerOpenError(
-                f"{request.host}: failed {self._failures} times in a row; it is tried again in {after_s:.0f} s", after_s
+                # Without the seconds: who shows the error in a condition would write a new one for each request.
+                f"{request.host}: failed {self._failures} times in a row; will retry soon",
+                after_s,
             )
         progress.origin = origin
         try:
