@@ -37,4 +37,14 @@ def mapped(name: str) -> Iterator[None]:
         raise NotFoundError(f"artifact not found: {name}") from error
     except (oci.OciError, CredentialError) as error:
         meaning = next((each for known, each in _MEANINGS if isinstance(error, known)), UnreachableError)
-        raise meaning(f"{name}: {error}") from error
+        raise meaning(f"{name}: {_without_place(str(error), name)}") from error
+
+
+def _without_place(text: str, name: str) -> str:
+    """The text of an error without the repository and the host at its start, because `name` has them."""
+    while ": " in text:
+        part, rest = text.split(": ", 1)
+        if not name.startswith(part):
+            break
+        text = rest
+    return text

@@ -240,3 +240,9 @@ def test_any_text_is_a_contract_or_refused(text: str) -> None:
 def test_any_bytes_are_a_contract_or_refused(data: bytes) -> None:
     with suppress(ParseError):
         parse_contract(data)
+
+
+def test_a_value_that_is_not_allowed_is_reported_with_all_that_are() -> None:
+    schema = compile_schema(b'{"enum": ["done", "partial", "not-done", "deferred"]}')
+    (found,) = schema.violations("missing")
+    assert found.message == '"missing" is not one of "done", "partial", "not-done", "deferred"'

@@ -142,8 +142,9 @@ async def test_a_bad_reference_is_refused_before_any_request(source: RegistrySou
 
 
 async def test_a_registry_that_does_not_answer_is_unreachable(source: RegistrySource) -> None:
-    with pytest.raises(UnreachableError):
+    with pytest.raises(UnreachableError) as error:
         await source.fetch("oci://127.0.0.1:1/a/b:1")
+    assert str(error.value).count("127.0.0.1") == 1
 
 
 async def test_a_moved_tag_is_noticed_in_spite_of_the_cache(registry: Registry, name: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ time, and the work caused by references is limited, so that no schema can block 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
@@ -18,6 +19,7 @@ from homeostat.operators.contracts.engine.schema.cost import has_references, is_
 
 MAX_SCHEMA_BYTES: Final = 1024 * 1024
 MAX_VIOLATIONS: Final = 200
+_MOST_OPTIONS: Final = 20
 
 
 class InvalidJsonError(ValueError):
@@ -98,6 +100,11 @@ def _leaves(errors: Any) -> Iterator[Any]:
 
 def _first_line(error: object) -> str:
     text = getattr(error, "message", None) or str(error)
+    kind = getattr(error, "kind", None)
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.Enum) and 3 < len(kind.options) <= _MOST_OPTIONS:
+        # The text of the library stops after two of them.
+        start = text.split(" is not one of ", 1)[0]
+        text = f"{start} is not one of {', '.join(json.dumps(each, ensure_ascii=False) for each in kind.options)}"
     return str(text).split("\n", 1)[0][:500]
 
 
