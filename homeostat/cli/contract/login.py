@@ -21,6 +21,8 @@ from homeostat.cli.contract.session.settings import current_settings
 def command(registry: str, username: str | None, password: str | None, is_stdin: bool) -> None:
     """Store user and password of the registry HOST in ~/.config/pacto/config.json, readable by you only.
 
+    They are not sent now: the first command that uses the registry fails with HTTP 401 if they are wrong.
+
     A password on the command line is visible to other users of the machine: prefer the prompt or --password-stdin.
 
     \b

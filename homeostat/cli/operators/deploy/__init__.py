@@ -87,13 +87,13 @@ def command(
     print_objects(documents, output)
     for name, webhook in webhooks.items() if files is None else ():
         click.echo(
-            f"left out the admission webhook {name}, for it needs a certificate; to add it: homeostat "
+            f"left out the admission webhook {name}: a certificate is required; to add it: homeostat "
             f"{webhook.certificate} --service-name {name} --namespace {namespace} --output-dir tls, "
             "then homeostat deploy with --tls tls",
             err=True,
         )
     if faces is None and (titles := [each.title for each in faces_of(chosen)]):
-        click.echo(f"left out {', '.join(titles)}, for it needs a certificate; to add it: --faces-tls DIR", err=True)
+        click.echo(f"left out {', '.join(titles)}: a certificate is required; to add them: --faces-tls DIR", err=True)
 
 
 def _chosen(operators: str) -> dict[str, Chosen]:
