@@ -84,6 +84,7 @@ def test_depth_is_limited() -> None:
         (_HEAD + "interfaces: {}\n", "line 3: interfaces: expected a list"),
         (_HEAD + "metadata: 3\n", "line 3: metadata: expected a map"),
         (_HEAD + "scaling: {replicas: true}\n", "expected a number, got a boolean"),
+        (_HEAD + "scaling: {replicas: 99999999999999999999}\n", "expected a number of 64 bits"),
         (_HEAD + "dependencies: [{required: maybe}]\n", "expected true or false"),
         (_HEAD + "readiness: {checks: [{expires: 2026-01-01}]}\n", "unknown field"),
         ('pactoVersion: "1.2"\nservice: {name: a, version: "1", owner: me}\n', "owner: expected a map"),

@@ -157,7 +157,17 @@ def test_a_pattern_takes_linear_time() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), ("-2", -2), ("1.0", 1.0), ("1e3", 1000.0), ("1.0.0", "1.0.0"), ("true", True), ("yes", "yes"), ("", "")],
+    [
+        ("1", 1),
+        ("-2", -2),
+        ("1.0", 1.0),
+        ("1e3", 1000.0),
+        ("1e999", "1e999"),
+        ("1.0.0", "1.0.0"),
+        ("true", True),
+        ("yes", "yes"),
+        ("", ""),
+    ],
 )
 def test_a_setting_is_guessed(text: str, value: Any) -> None:
     assert guess(text) == value

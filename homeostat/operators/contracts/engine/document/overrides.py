@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Final
 
 from homeostat.objects.json import Json, JsonObject
@@ -97,6 +98,6 @@ def guess(text: str) -> Json:
     """Return a number, a boolean or the text itself: `1.0` is a number, `1.0.0` is a text."""
     if _is_integer(text):
         return int(text)
-    if _is_float(text):
-        return float(text)
+    if _is_float(text) and abs(number := float(text)) != inf:
+        return number
     return _BOOLEANS.get(text, text)

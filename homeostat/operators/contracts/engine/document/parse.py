@@ -18,6 +18,7 @@ from homeostat.operators.contracts.engine.document.reader import Document, YamlE
 
 MAX_CONTRACT_BYTES: Final = 1024 * 1024
 _MOST_PROBLEMS: Final = 20
+_LARGEST: Final = 2**63 - 1
 _SWITCH_WORDS: Final = frozenset(
     word for each in ("y", "yes", "on", "n", "no", "off") for word in (each, each.capitalize(), each.upper())
 )
@@ -115,7 +116,11 @@ class _Decoder:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def integer(self, value: Json, container: Json, key: str | int | None) -> int:
-        return int(self.number(value, container, key))
+        number = self.number(value, container, key)
+        if abs(number) > _LARGEST:
+            self._refuse(container, key, f"expected a number of 64 bits, got {number}")
+            return 0
+        return int(number)
 
     def number(self, value: Json, container: Json, key: str | int | None) -> float:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
