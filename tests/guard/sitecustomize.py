@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-DEFAULT_PORTS: Final = frozenset({7443, 8000, 8081, 8443})
+DEFAULT_PORTS: Final = frozenset({7443, 8000, 8081, 8443, 8484, 8585})
 
 
 class DefaultPortError(BaseException):

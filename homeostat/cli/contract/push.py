@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.console.failure import print_warning
 from homeostat.cli.contract.pack import check_valid
 from homeostat.cli.contract.session.loaded import Loaded, load_local, published_files, require_directory
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
-from homeostat.cli.contract.session.result import print_problem, print_result
+from homeostat.cli.contract.session.result import print_result
 from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import Settings, current_settings
 from homeostat.operators.contracts.engine.bundle.artifact import check_target, publish_reference
@@ -55,7 +56,7 @@ async def _push(
         target = await _checked(session, loaded, ref)
         bundle = Bundle(contract, published_files(loaded, overrides))
         if not is_forced and await is_published(session.source.registry, target):
-            print_problem(f"Warning: artifact already exists: {target} (use --force to overwrite)")
+            print_warning(f"artifact already exists: {target} (use --force to overwrite)")
             return None
         digest = await push_bundle(session.source.registry, target, bundle)
     return {"Ref": target, "Digest": digest, "Name": contract.service.name, "Version": contract.service.version}

@@ -151,7 +151,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_an_error(tmp_path: Path) -> N
     assert f"127.0.0.1:{port} is in use; choose another port with --rest-port" in done.stderr
 
 
-@pytest.mark.parametrize("options", [("--no-rest",), ("--operators", "housekeeping")])
+@pytest.mark.parametrize("options", [("--no-rest", "--faces-port", "0"), ("--operators", "housekeeping")])
 def test_it_is_not_served_where_nobody_wants_it(tmp_path: Path, options: tuple[str, ...]) -> None:
     with up(tmp_path / "plane", "--open", *options) as served:
         assert "REST" not in served.welcome
