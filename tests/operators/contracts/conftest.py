@@ -10,8 +10,7 @@ import pytest
 
 from homeostat.plane import Settings, open_plane
 from tests.cluster.fixtures import Api, create_namespace
-from tests.external.registries import running_registry
-from tests.operators.contracts.pushing import HASH, USER
+from tests.operators.contracts.pushing import running_registries
 
 
 @pytest.fixture
@@ -24,8 +23,5 @@ async def plane(started_once: Path, tmp_path: Path) -> AsyncIterator[Api]:
 @pytest.fixture(scope="session")
 def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """One for everybody, and one that requires a password."""
-    folder = tmp_path_factory.mktemp("private")
-    (folder / "htpasswd").write_text(f"{USER}:{HASH}\n")
-    auth = f"auth: {{htpasswd: {{realm: test, path: {folder}/htpasswd}}}}"
-    with running_registry(tmp_path_factory.mktemp("public")) as public, running_registry(folder, auth) as private:
-        yield public, private
+    with running_registries(tmp_path_factory) as addresses:
+        yield addresses

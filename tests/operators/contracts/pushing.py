@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
 from homeostat.external.oci.auth import OneCredential
 from homeostat.external.oci.bundle import pack_tar
 from homeostat.external.oci.deflate import gzip_bytes
@@ -12,10 +17,21 @@ from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential
 from homeostat.operators.contracts.engine.bundle.artifact import CONFIG_TYPE, LAYER_TYPE, MANIFEST_TYPE
+from tests.external.registries import running_registry
 
 USER, PASSWORD = "jo", "pw"
 HASH = "$2b$05$abcdefghijklmnopqrstuuHIrMEWpUCQe2YqFR3sXwQ75u4od..9q"
 """Of the password, for the registry that requires it."""
+
+
+@contextmanager
+def running_registries(folders: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """One for everybody, and one that requires a password."""
+    folder = folders.mktemp("private")
+    (folder / "htpasswd").write_text(f"{USER}:{HASH}\n")
+    auth = f"auth: {{htpasswd: {{realm: test, path: {folder}/htpasswd}}}}"
+    with running_registry(folders.mktemp("public")) as public, running_registry(folder, auth) as private:
+        yield public, private
 
 
 async def push_files(registry: Registry, target: str, files: dict[str, bytes], *, layers: int = 1) -> str:

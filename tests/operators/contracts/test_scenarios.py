@@ -17,6 +17,7 @@ from homeostat.operators import contracts, housekeeping
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
+from tests.operators.contracts.pushing import running_registries
 from tests.operators.contracts.recorded import recorded_as_is
 from tests.operators.contracts.scenario import Scenario, Stage, proxying
 
@@ -28,18 +29,17 @@ Results = dict[str, BaseException | None]
 
 
 @pytest.fixture(scope="module", params=["plane", pytest.param("cluster", marks=pytest.mark.cluster)])
-def results(
-    request: pytest.FixtureRequest,
-    registries: tuple[str, str],
-    started_once: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Results:
-    """All scenarios at once: those that wait for an interval take half a minute, whatever their number."""
+def results(request: pytest.FixtureRequest, started_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """All scenarios at once: those that wait for an interval take half a minute, whatever their number.
+
+    Each server has registries of its own: a version that one scenario pushes late would be there from the start.
+    """
     folder = tmp_path_factory.mktemp("played")
-    if request.param == "cluster":
-        cluster: Cluster = request.getfixturevalue("cluster")
-        return asyncio.run(_play(open_client(cluster.endpoint), folder, *registries))
-    return asyncio.run(_play(_embedded(shutil.copytree(started_once, folder / "plane")), folder, *registries))
+    with running_registries(tmp_path_factory) as registries:
+        if request.param == "cluster":
+            cluster: Cluster = request.getfixturevalue("cluster")
+            return asyncio.run(_play(open_client(cluster.endpoint), folder, *registries))
+        return asyncio.run(_play(_embedded(shutil.copytree(started_once, folder / "plane")), folder, *registries))
 
 
 @asynccontextmanager
