@@ -59,13 +59,15 @@ async def _opened(around: Mapping[str, Surroundings], face: Face) -> AsyncIterat
 
 
 def face_lines(served: Iterable[ServedFace]) -> str:
-    """Lines of the start message: the addresses of all faces."""
-    lines = []
+    """Lines of the start message: the addresses of all faces, and one line for each port that is in use."""
+    lines = list[str]()
+    missing = dict[str, list[str]]()
     for each in served:
         if each.trouble:
-            lines.append(f"  {each.face.title:<10}  not served: {each.trouble}\n")
+            missing.setdefault(each.trouble, []).append(each.face.title)
         else:
             lines += [f"  {what:<10}  {each.url}{path}\n" for what, path in each.face.shown]
+    lines += [f"  not served  {', '.join(titles)}: {trouble}\n" for trouble, titles in missing.items()]
     return "".join(lines)
 
 
