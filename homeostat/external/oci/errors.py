@@ -76,3 +76,15 @@ class InvalidBundleError(OciError):
     """The layer is not a valid bundle."""
 
     reason = "InvalidBundle"
+
+
+class UntrustedError(OciError):
+    """No signature of the image matches a key."""
+
+    reason = "SignatureInvalid"
+
+
+class InvalidKeyError(OciError):
+    """The text is not a public key, or one of a type that is not supported."""
+
+    reason = "InvalidKey"

@@ -23,8 +23,8 @@ from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential
 from homeostat.operators.contracts.engine.bundle.artifact import LAYER_TYPE
 from tests.cli.running import HOMEOSTAT, Ended
+from tests.external.oci.signing import Key, Signed
 from tests.external.registries import PASSWORD, USER
-from tests.operators.contracts.sources.signing import Key, Signed
 
 ANN = OneCredential(RegistryCredential(basic=BasicAuth(USER, PASSWORD)))
 

@@ -21,9 +21,9 @@ from homeostat.operators.contracts.sources.closure import Closure, Pulls
 
 if TYPE_CHECKING:
     from homeostat.external.oci.registry import Registry
+    from homeostat.external.oci.signature import Verifier
     from homeostat.external.rest.client import RestClient
     from homeostat.operators.contracts.sources.registry import Pulled, RegistrySource
-    from homeostat.operators.contracts.sources.signature import Verifier
 
 T = TypeVar("T")
 
@@ -101,9 +101,11 @@ class Session:
         return RegistrySource(registry, cache, reads_cache=self._settings.reads_cache, verify=verify)
 
     def _verifier(self, registry: Registry) -> Verifier:
-        from homeostat.operators.contracts.sources.signature import Verifier, read_public_key
+        from homeostat.external.oci.signature import Verifier, read_public_key
+        from homeostat.operators.contracts.sources.mapping import mapped
 
-        return Verifier(registry, [read_public_key(pem, f'"{name}"') for name, pem in self._settings.keys])
+        with mapped("--verify-key"):
+            return Verifier(registry, [read_public_key(pem, f'"{name}"') for name, pem in self._settings.keys])
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:

@@ -47,3 +47,9 @@ class UntrustedError(SourceError):
     """No signature of the bundle matches the key."""
 
     reason = "SignatureInvalid"
+
+
+class InvalidKeyError(SourceError):
+    """The key that signatures are verified with cannot be read."""
+
+    reason = "InvalidKey"

@@ -11,16 +11,20 @@ from homeostat.external.secrets.credentials import CredentialError
 from homeostat.operators.contracts.sources.errors import (
     AuthenticationError,
     InvalidBundleError,
+    InvalidKeyError,
     InvalidRefError,
     NotFoundError,
     SourceError,
     UnreachableError,
+    UntrustedError,
 )
 
 _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], type[SourceError]], ...]] = (
     ((oci.UnauthorizedError, oci.DeniedError, CredentialError), AuthenticationError),
     ((oci.NotFoundError,), NotFoundError),
     ((oci.InvalidReferenceError,), InvalidRefError),
+    ((oci.UntrustedError,), UntrustedError),
+    ((oci.InvalidKeyError,), InvalidKeyError),
     (
         (oci.InvalidBundleError, oci.InvalidManifestError, oci.DigestMismatchError, oci.TooLargeError),
         InvalidBundleError,

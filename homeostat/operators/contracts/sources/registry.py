@@ -74,8 +74,8 @@ class Pulled(msgspec.Struct, frozen=True):
         return Bundle(load(self.files).contract, self.files, self.digest)
 
 
-Verify = Callable[[Resolved], Awaitable[None]]
-"""Raises an `UntrustedError` for a bundle that must not be used; see `signature`."""
+Verify = Callable[[Image], Awaitable[None]]
+"""Raises an `UntrustedError` of `external/oci` for a bundle that must not be used; see `signature` there."""
 
 
 class RegistrySource:
@@ -118,9 +118,9 @@ class RegistrySource:
         return Resolved(text, image.digest)
 
     async def pull(self, found: Resolved) -> Pulled:
-        if self._verify is not None:
-            await self._verify(found)
         with mapped(found.ref):
+            if self._verify is not None:
+                await self._verify(found.image)
             manifest = await self._manifest(found)
             if len(manifest.parts) != 1:
                 raise InvalidBundleError(f"{found.ref}: it has {len(manifest.parts)} layers; a bundle has one")

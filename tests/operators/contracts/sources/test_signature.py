@@ -8,20 +8,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from homeostat.external.oci.digest import digest_of
+from homeostat.external.oci.errors import InvalidKeyError
 from homeostat.external.oci.registry import Registry
+from homeostat.external.oci.signature import Verifier, is_simple_signature, read_public_key
 from homeostat.external.rest.client import RestClient
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.validate import load
 from homeostat.operators.contracts.sources.errors import UntrustedError
 from homeostat.operators.contracts.sources.push import push_bundle
 from homeostat.operators.contracts.sources.registry import RegistrySource
-from homeostat.operators.contracts.sources.signature import (
-    InvalidKeyError,
-    Verifier,
-    is_simple_signature,
-    read_public_key,
-)
-from tests.operators.contracts.sources.signing import Key, Signed, public
+from tests.external.oci.signing import Key, Signed, public
 
 FILES = {"pacto.yaml": b'pactoVersion: "1.0"\nservice: {name: mill, version: 1.1.0}\n'}
 KEYS: dict[str, Key] = {

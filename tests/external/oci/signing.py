@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from homeostat.external.oci.manifest import OCI_CONFIG, OCI_EMPTY, Descriptor, Manifest
 from homeostat.external.oci.push import push_blob, push_manifest
 from homeostat.external.oci.registry import Registry
-from homeostat.operators.contracts.sources.signature import PublicKey, read_public_key
+from homeostat.external.oci.signature import PublicKey, read_public_key
 
 SIMPLE = "application/vnd.dev.cosign.simplesigning.v1+json"
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"

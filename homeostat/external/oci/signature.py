@@ -1,7 +1,7 @@
-"""Verifies signatures of bundles that `cosign sign --key` made, before the bundle is used.
+"""Verifies signatures of images and artifacts that `cosign sign --key` made, before they are used.
 
-    keys = [read_public_key(pem)]
-    source = RegistrySource(registry, cache, verify=Verifier(registry, keys))
+    verify = Verifier(registry, [read_public_key(pem)])
+    await verify(await registry.resolve(parse_reference("registry.example.org/web:1.4.0")))
 
 Three places are searched, as cosign has used them: the tag `sha256-DIGEST.sig`, signatures among the referrers, and
 Sigstore bundles among the referrers. One signature by one of the keys is enough. A transparency log is not consulted:
@@ -21,18 +21,15 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from homeostat.external.oci.errors import NotFoundError
+from homeostat.external.oci.errors import InvalidKeyError, NotFoundError, UntrustedError
 from homeostat.external.oci.manifest import Descriptor, Manifest
 from homeostat.external.oci.registry import Registry, tag_of
 from homeostat.objects.views.image import Image
-from homeostat.operators.contracts.sources.errors import SourceError, UntrustedError
-from homeostat.operators.contracts.sources.mapping import mapped
-from homeostat.operators.contracts.sources.registry import Resolved
 
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey
 
 MAX_SIGNATURES: Final = 50
-"""Of one bundle; more are not read."""
+"""Of one image; more are not read."""
 MAX_SIGNATURE_BYTES: Final = 1 << 20
 _SIMPLE: Final = "application/vnd.dev.cosign.simplesigning.v1+json"
 _SIMPLE_TYPE: Final = "cosign container image signature"
@@ -41,10 +38,6 @@ _BUNDLE: Final = "application/vnd.dev.sigstore.bundle"
 _ANNOTATION: Final = "dev.cosignproject.cosign/signature"
 _STATEMENT: Final = "application/vnd.in-toto+json"
 _PREDICATE: Final = "https://sigstore.dev/cosign/sign/v1"
-
-
-class InvalidKeyError(SourceError):
-    reason = "InvalidKey"
 
 
 class _Image(msgspec.Struct, frozen=True):
@@ -139,40 +132,37 @@ def is_signed_bundle(keys: Sequence[PublicKey], data: bytes, digest: str) -> boo
 
 
 class Verifier:
-    """Raises `UntrustedError` unless one of the keys has signed the bundle."""
+    """Raises `UntrustedError` unless one of the keys has signed the image. Its digest must be known."""
 
     def __init__(self, registry: Registry, keys: Sequence[PublicKey]) -> None:
         self._registry, self._keys = registry, keys
 
-    async def __call__(self, found: Resolved) -> None:
+    async def __call__(self, image: Image) -> None:
         count = 0
-        with mapped(found.ref):
-            async for is_valid in self._judged(found):
-                if is_valid:
-                    return
-                count += 1
-                if count >= MAX_SIGNATURES:
-                    break
+        async for is_valid in self._judged(image):
+            if is_valid:
+                return
+            count += 1
+            if count >= MAX_SIGNATURES:
+                break
         seen = f"none of its {count} signatures matches the key" if count else "it has no signature"
-        name = found.ref if found.digest in found.ref else f"{found.ref} at {found.digest}"
-        raise UntrustedError(f"{name} is not trusted: {seen}")
+        raise UntrustedError(f"{image.digest} is not trusted: {seen}; sign it with cosign sign --key")
 
-    async def _judged(self, found: Resolved) -> AsyncIterator[bool]:
+    async def _judged(self, image: Image) -> AsyncIterator[bool]:
         """The verdict on each signature."""
-        async for image, manifest in self._manifests(found):
+        async for place, manifest in self._manifests(image):
             for layer in manifest.parts:
                 if layer.size > MAX_SIGNATURE_BYTES:
                     yield False
                 elif layer.media_type == _SIMPLE:
-                    payload = await self._registry.blob(image, layer)
+                    payload = await self._registry.blob(place, layer)
                     signature = (layer.annotations or {}).get(_ANNOTATION, "")
-                    yield is_simple_signature(self._keys, payload, signature, found.digest)
+                    yield is_simple_signature(self._keys, payload, signature, image.digest)
                 elif layer.media_type.startswith(_BUNDLE):
-                    yield is_signed_bundle(self._keys, await self._registry.blob(image, layer), found.digest)
+                    yield is_signed_bundle(self._keys, await self._registry.blob(place, layer), image.digest)
 
-    async def _manifests(self, found: Resolved) -> AsyncIterator[tuple[Image, Manifest]]:
-        repository = found.image.repository
-        tagged = Image(repository, f"{tag_of(found.digest)}.sig", "")
+    async def _manifests(self, image: Image) -> AsyncIterator[tuple[Image, Manifest]]:
+        tagged = Image(image.repository, f"{tag_of(image.digest)}.sig", "")
         try:
             manifest = await self._registry.manifest(tagged)
         except NotFoundError:
@@ -180,12 +170,12 @@ class Verifier:
         else:
             if isinstance(manifest, Manifest):
                 yield tagged, manifest
-        for each in await self._registry.referrers(found.image):
+        for each in await self._registry.referrers(image):
             if _may_sign(each):
-                image = Image(repository, "", each.digest)
-                manifest = await self._registry.manifest(image)
+                place = Image(image.repository, "", each.digest)
+                manifest = await self._registry.manifest(place)
                 if isinstance(manifest, Manifest):
-                    yield image, manifest
+                    yield place, manifest
 
 
 def _may_sign(referrer: Descriptor) -> bool:
