@@ -15,6 +15,7 @@ import msgspec
 
 from homeostat.objects.time.age import epoch_of
 from homeostat.objects.time.timestamp import format_time
+from homeostat.objects.time.window import frozen_until
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.build import Build
 from homeostat.operators.images.engine.entry import Entry, failed, skipped, up_to_date
@@ -23,7 +24,6 @@ from homeostat.operators.images.engine.path import check_path
 from homeostat.operators.images.engine.pin import is_set_by_hand
 from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.rules import Rules
-from homeostat.operators.images.engine.window import frozen_until
 from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Subject, Unchecked, Wanted, World
 
 _SOONEST_S: Final = 1.0

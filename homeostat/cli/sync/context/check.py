@@ -7,7 +7,6 @@ import click
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.repository.commits import working_tree
-from homeostat.cli.sync.server.check import check_server
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
 from homeostat.operators.sync.session.session import Session
@@ -59,7 +58,7 @@ async def _check(session: Session, part: str) -> tuple[str, str]:
         return "ok", ""
     if part == "managedService" and session.server is not None:
         try:
-            await check_server(session)
+            await session.remote.check_health()
         except NotFoundError:
             return "warn", "the server answers 404 to the health check"
         return "ok", session.server.base

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.session.session import Session
 
 
 @click.command("check", short_help="Check that the server answers.")
@@ -18,11 +17,4 @@ async def command(run: Run) -> None:
       homeostat sync server check
     """
     async with run.session() as session:
-        await check_server(session)
-
-
-async def check_server(session: Session) -> None:
-    server = session.remote
-    where = server.settings.health_check or "/"
-    url = where if "://" in where else f"{server.base}/{where.lstrip('/')}"
-    await server.send("GET", url, headers=dict(server.settings.headers))
+        await session.remote.check_health()

@@ -22,8 +22,8 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.window import Window, WindowError, parse_windows
 from homeostat.operators.images.engine.policy import CommitPolicy, Policy, PolicyError, parse_policy
-from homeostat.operators.images.engine.window import Window, WindowError, parse_windows
 
 _PREFIX: Final = "gitops.operator."
 _MOST_PLATFORMS: Final = 16

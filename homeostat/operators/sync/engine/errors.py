@@ -19,6 +19,10 @@ class SyncError(Exception):
     kind: ClassVar[str] = "Internal"
     exit_code: ClassVar[int] = 1
     resource: str = ""
+    status: int = 0
+    """Of the answer that it stands for."""
+    retry_after_s: float | None = None
+    """How long the server asked to wait."""
 
 
 class ValidationError(SyncError):

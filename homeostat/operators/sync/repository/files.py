@@ -87,19 +87,23 @@ class _Reader:
         return self._on_the_way(directory, parts) if parts else self._whole(directory, self._levels)
 
     def _on_the_way(self, directory: Path, parts: Sequence[str]) -> Directory:
-        files, found = dict[str, bytes](), dict[str, Directory]()
+        links, found = set[str](), dict[str, Directory]()
         for entry in _entries(directory):
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_symlink():
+                links.add(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
                 if entry.name == parts[0] and not is_wild(entry.name):
                     found[entry.name] = self.read(Path(entry.path), parts[1:])
                 elif is_wild(entry.name) and _selects(entry.name, parts[0]):
                     found[entry.name] = self._whole(Path(entry.path), DEEPEST)
-        return Directory(files, found)
+        return Directory({}, found, frozenset(links))
 
     def _whole(self, directory: Path, levels: int) -> Directory:
-        files, found = dict[str, bytes](), dict[str, Directory]()
+        files, links, found = dict[str, bytes](), set[str](), dict[str, Directory]()
         for entry in _entries(directory):
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_symlink():
+                links.add(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
                 if entry.name == ".git":
                     continue
                 if levels > 0 or entry.name == "_":
@@ -107,7 +111,7 @@ class _Reader:
                     found[entry.name] = self._whole(Path(entry.path), deeper)
             elif entry.is_file(follow_symlinks=False):
                 files[entry.name] = self._content(entry)
-        return Directory(files, found)
+        return Directory(files, found, frozenset(links))
 
     def _content(self, entry: os.DirEntry[str]) -> bytes:
         size = entry.stat(follow_symlinks=False).st_size

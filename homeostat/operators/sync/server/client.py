@@ -7,6 +7,7 @@ that this session knows.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from homeostat.external.rest.oauth2 import OAuth2Tokens
 from homeostat.external.rest.paging import parse_links
 from homeostat.external.rest.rate import RatePolicy
 from homeostat.external.rest.request import Request, Response
-from homeostat.external.rest.retry import RetryPolicy
+from homeostat.external.rest.retry import RetryPolicy, retry_after_s
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json
@@ -171,7 +172,15 @@ class ManagedServer:
             return TransportError(f"{label}: HTTP {response.status}: the server redirects elsewhere; check its URL")
         if response.status == 412:
             return ConflictError(f"{label}: HTTP 412: the object was changed meanwhile{shown}")
-        return from_status(response.status, f"{label}: HTTP {response.status}{shown}")
+        error = from_status(response.status, f"{label}: HTTP {response.status}{shown}")
+        error.status, error.retry_after_s = response.status, retry_after_s(response.headers, time.time())
+        return error
+
+    async def check_health(self) -> None:
+        """A GET of the health check, or of the server's address; the engine's error unless it succeeds."""
+        where = self.settings.health_check or "/"
+        url = where if "://" in where else f"{self.base}/{where.lstrip('/')}"
+        await self.send("GET", url, headers=dict(self.settings.headers))
 
     async def pages(self, call: Call, paging: Pagination | None, *, accept: str = "") -> AsyncIterator[Json]:
         """The values of all pages of a list."""

@@ -59,7 +59,7 @@ async def apply(
 
     outcomes = dict[str, Outcome]()
     for level in levels(paths):
-        await _prepare(session, level)
+        await prepare_lists(session, level)
         for outcome in await together(one, level):
             outcomes[outcome.path] = outcome
     return [outcomes[path] for path in paths]
@@ -86,7 +86,7 @@ async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) ->
     return [results[place] for place in range(len(paths))]
 
 
-async def _prepare(session: Session, paths: Sequence[str]) -> None:
+async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
     """List the collections of which several resources are needed."""
     counts = dict[str, int]()
     for each in paths:
@@ -131,12 +131,12 @@ async def compare(session: Session, path: str, *, given: Payload | None = None) 
     wanted = await desired(session, path, given)
     item = _known(session, wanted)
     if item is not None:
-        compared = await _compared(session, wanted, Remote(item.value, item.id, item.alias))
+        compared = await compared_with(session, wanted, Remote(item.value, item.id, item.alias))
         if not compared.found and session.mode == "declared":
             return compared
     elif parent(path) in session.lists and wanted.rules.operations["get"].path == "./{{/id}}":
-        return await _compared(session, wanted, Remote())
-    return await _compared(session, wanted, await observe(session, wanted))
+        return await compared_with(session, wanted, Remote())
+    return await compared_with(session, wanted, await observe(session, wanted))
 
 
 def _known(session: Session, wanted: Desired) -> Item | None:
@@ -148,7 +148,7 @@ def _known(session: Session, wanted: Desired) -> Item | None:
     return (by_id.get(wanted.id) if wanted.id else None) or by_alias.get(wanted.alias)
 
 
-async def _compared(session: Session, wanted: Desired, remote: Remote) -> Compared:
+async def compared_with(session: Session, wanted: Desired, remote: Remote) -> Compared:
     local, other = wanted.value, remote.value
     steps = wanted.rules.operations["compare"].transforms
     if remote.is_there and steps and not isinstance(local, bytes | str):
@@ -164,7 +164,7 @@ def shown(compared: Compared) -> list[Difference]:
 
 
 async def compare_all(session: Session, paths: Sequence[str]) -> list[Compared | SyncError]:
-    await _prepare(session, paths)
+    await prepare_lists(session, paths)
 
     async def one(path: str) -> Compared | SyncError:
         try:

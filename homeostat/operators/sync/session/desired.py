@@ -39,6 +39,8 @@ class Desired:
     """Empty if only the server knows it."""
     secrets: tuple[str, ...] = ()
     """Pointers of attributes that nobody may see."""
+    declared: Json = None
+    """The value with placeholders in place of secrets."""
 
     @property
     def value(self) -> Json:
@@ -99,7 +101,8 @@ async def desired(session: Session, path: str, given: Payload | None = None) -> 
         rules = session.metadata.rules(path)
         value, secrets = await _with_secrets(session, path, payload)
         alias, identity = _identities(rules, path, value)
-        return Desired(path, rules, Payload(value, payload.form), _wire(rules, payload.form), alias, identity, secrets)
+        sent, wire = Payload(value, payload.form), _wire(rules, payload.form)
+        return Desired(path, rules, sent, wire, alias, identity, secrets, payload.value)
     except SyncError as error:
         raise of(path, error) from error
 

@@ -76,7 +76,12 @@ class Session:
             if path != ROOT and self.root.at(segments(path)) is None:
                 # It may be another name of a resource in its collection.
                 self.root = await self.repository.load(parent(path), is_recursive=False, depth=depth + 1)
-        self.metadata = Metadata(self.shared, self.root) if self.shared is not None else Metadata(self.root)
+        self.use(self.root)
+
+    def use(self, root: Directory) -> None:
+        """Work on this tree: of a directory, or of a commit."""
+        self.root = root
+        self.metadata = Metadata(self.shared, root) if self.shared is not None else Metadata(root)
 
     def index(self, collection: str) -> tuple[dict[str, Item], dict[str, Item]] | None:
         """The items of a list that was read, by id and by alias."""

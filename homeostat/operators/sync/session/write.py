@@ -30,6 +30,8 @@ class Written:
     remote_id: str
     remote_path: str
     payload: Payload
+    status: int = 0
+    location: str = ""
 
     @property
     def entry(self) -> JsonObject:
@@ -72,7 +74,8 @@ async def _send(session: Session, wanted: Desired, operation: str, remote: Remot
     session.remember(parent(wanted.path), got, rules)
     identity = identity_of(rules, got)[1] if isinstance(got, dict) else ""
     shown = answer.payload if got is not None and got != b"" else Payload(body, wanted.wire)
-    return Written(wanted.path, wanted.alias, identity or remote.id or wanted.id or wanted.alias, call.path, shown)
+    known = identity or remote.id or wanted.id or wanted.alias
+    return Written(wanted.path, wanted.alias, known, call.path, shown, answer.status, answer.location)
 
 
 def check_required(wanted: Desired, operation: str, remote: Remote) -> None:

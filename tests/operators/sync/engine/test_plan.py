@@ -4,7 +4,7 @@ import pytest
 
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.plan.changes import FileChange, Plan, Target, plan_changes
-from homeostat.operators.sync.engine.plan.ownership import Limit, Record, check_limit, prunable
+from homeostat.operators.sync.engine.plan.ownership import Limit, check_limit, is_protected, prunable
 
 _PRESENT = {"/customers/acme", "/customers/acme/sub/x"}
 
@@ -58,14 +58,20 @@ def test_a_recursive_target_covers_those_below_it() -> None:
 
 
 def test_only_owned_objects_that_are_no_longer_declared_are_pruned_deepest_first() -> None:
-    record = Record({"/c/a": "1", "/c/b": "2", "/c/b/x/y": "3", "/d/e": "4"}, frozenset({"/c/z"}))
-    assert prunable(record, ["/c/a"], "/c") == ["/c/b/x/y", "/c/b"]
-    assert prunable(record.with_owned("/c/z", "9"), ["/c/a", "/c/b", "/c/b/x/y"], "/c") == []
+    owned = ["/c/a", "/c/b", "/c/b/x/y", "/d/e"]
+    assert prunable(owned, ["/c/a"], "/c") == ["/c/b/x/y", "/c/b"]
+
+
+def test_a_protected_path_protects_all_below_it() -> None:
+    assert is_protected("/c/b/x", ["/c/b"])
+    assert is_protected("/realms/m/clients/a", ["/realms/*/clients"])
+    assert not is_protected("/c/bb", ["/c/b"])
+    assert not is_protected("/c", ["/c/b"])
 
 
 def test_more_deletions_than_the_limit_are_refused() -> None:
-    record = Record({f"/c/{n}": "" for n in range(10)})
-    check_limit(record, ["/c/1"], Limit(most=1, percent=10))
-    for limit in (Limit(most=1), Limit(percent=10)):
-        with pytest.raises(ValidationError):
-            check_limit(record, ["/c/1", "/c/2"], limit)
+    check_limit(5, 5, Limit(most=10, percent=25))
+    check_limit(10, 100, Limit(most=10, percent=10))
+    for limit in (Limit(most=9), Limit(percent=9)):
+        with pytest.raises(ValidationError, match="raise maxDeletion"):
+            check_limit(10, 100, limit)

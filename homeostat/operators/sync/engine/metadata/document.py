@@ -174,6 +174,12 @@ def _count(value: Json, where: str) -> int:
     return value
 
 
+def _seconds(value: Json, where: str) -> int:
+    if type(value) is not int or not 0 < value <= 3600:
+        raise ValidationError(f"{where} is {value!r}; expected seconds from 1 to 3600")
+    return value
+
+
 _EXTERNALIZED: Final[dict[str, Reader]] = {
     "path": _pointer,
     "file": _text,
@@ -223,6 +229,10 @@ _RESOURCE: Final[dict[str, Reader]] = {
     "secret": _bool,
     "secretAttributes": _list(_pointer),
     "externalizedAttributes": _list(_object(_EXTERNALIZED)),
+    "protected": _bool,
+    "changedBy": _pointer,
+    "capturedAttributes": _list(_pointer),
+    "ready": _object({"jq": _text, "timeoutSeconds": _seconds}),
 }
 _TOP: Final[dict[str, Reader]] = {
     "selector": _object({"descendants": _bool}),

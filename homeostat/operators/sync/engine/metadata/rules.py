@@ -35,6 +35,14 @@ class Validate:
 
 
 @dataclass(frozen=True, slots=True)
+class Ready:
+    """When a new object counts as created: a jq program on the object, and how long to wait for it."""
+
+    jq: str = ""
+    timeout_s: int = 60
+
+
+@dataclass(frozen=True, slots=True)
 class Pagination:
     mode: str = "page"
     parameter: str = "page"
@@ -73,6 +81,13 @@ class Rules:
     is_secret: bool = False
     secret_attributes: tuple[str, ...] = ()
     externalized: tuple[Externalized, ...] = ()
+    is_protected: bool = False
+    """Whether a sync never deletes it."""
+    changed_by: str = ""
+    """Where an object says who changed it last."""
+    captured: tuple[str, ...] = ()
+    """Attributes that the server tells at creation only; they are kept in the secret store."""
+    ready: Ready | None = None
     descendant_depth: int = -1
     """How many segments the collection has whose rules hold for all below it; -1 for none."""
 
@@ -106,8 +121,16 @@ def compile_rules(
         is_secret=bool(resource.get("secret")),
         secret_attributes=tuple(resource.get("secretAttributes", ())),
         externalized=parse_externalized(resource.get("externalizedAttributes", ())),
+        is_protected=bool(resource.get("protected")),
+        changed_by=resource.get("changedBy", ""),
+        captured=tuple(resource.get("capturedAttributes", ())),
+        ready=_ready(resource["ready"]) if resource.get("ready") else None,
         descendant_depth=descendant_depth,
     )
+
+
+def _ready(value: JsonObject) -> Ready:
+    return Ready(value.get("jq", ""), value.get("timeoutSeconds", 60))
 
 
 def _operation(name: str, value: JsonObject, first: tuple[Step, ...]) -> Operation:

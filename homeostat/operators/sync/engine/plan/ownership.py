@@ -1,4 +1,4 @@
-"""Who owns which object of a server: the record that keeps prune from deleting what others made. Pure.
+"""Which objects of a server a sync may delete. Pure.
 
 An object is ours if we created it or were told to adopt it. Only what is ours, is no longer declared and is not
 protected may be deleted, and never more at once than the limit allows.
@@ -6,25 +6,16 @@ protected may be deleted, and never more at once than the limit allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
 
 from homeostat.operators.sync.engine.errors import ValidationError
-from homeostat.operators.sync.engine.paths.logical import is_within
+from homeostat.operators.sync.engine.paths.glob import matches
+from homeostat.operators.sync.engine.paths.logical import is_within, segments
 
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Ids on the server by logical path."""
-
-    owned: Mapping[str, str] = field(default_factory=dict)
-    protected: frozenset[str] = frozenset()
-
-    def with_owned(self, path: str, identity: str) -> Record:
-        return replace(self, owned={**self.owned, path: identity})
-
-    def without(self, path: str) -> Record:
-        return replace(self, owned={each: identity for each, identity in self.owned.items() if each != path})
+FEW: Final = 5
+"""So many deletions are allowed whatever their share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +26,31 @@ class Limit:
     percent: float | None = None
 
 
-def prunable(record: Record, declared: Iterable[str], scope: str) -> list[str]:
+def prunable(owned: Iterable[str], declared: Collection[str], scope: str) -> list[str]:
     """The owned objects of a scope that are no longer declared, the deepest first."""
-    there = set(declared)
-    gone = (each for each in record.owned if each not in there and is_within(each, scope))
-    return sorted((each for each in gone if each not in record.protected), key=lambda each: (-each.count("/"), each))
+    gone = (each for each in owned if each not in declared and is_within(each, scope))
+    return sorted(gone, key=lambda each: (-each.count("/"), each))
 
 
-def check_limit(record: Record, paths: list[str], limit: Limit) -> None:
-    """`ValidationError` if that is too many at once."""
-    share = 100 * len(paths) / max(len(record.owned), 1)
-    if limit.most is not None and len(paths) > limit.most:
-        raise ValidationError(f"{len(paths)} deletions are planned; at most {limit.most} are allowed at once")
-    if limit.percent is not None and share > limit.percent:
-        raise ValidationError(f"deletions of {share:.0f} % of all objects are planned; {limit.percent:g} % are allowed")
+def is_protected(path: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns matches the path or something above it."""
+    return any(_covers(segments(each), segments(path)) for each in patterns)
+
+
+def _covers(pattern: list[str], parts: list[str]) -> bool:
+    return len(pattern) <= len(parts) and all(map(matches, pattern, parts))
+
+
+def check_limit(count: int, owned: int, limit: Limit) -> None:
+    """`ValidationError` if so many deletions are too many at once."""
+    if limit.most is not None and count > limit.most:
+        raise ValidationError(
+            f"{count} deletions are planned; at most {limit.most} are allowed at once; raise maxDeletions if this is "
+            f"intended"
+        )
+    share = 100 * count / max(owned, 1)
+    if limit.percent is not None and count > FEW and share > limit.percent:
+        raise ValidationError(
+            f"{count} deletions are planned, {share:.0f} % of {owned} owned objects; at most {limit.percent:g} % are "
+            f"allowed at once; raise maxDeletionPercent if this is intended"
+        )

@@ -21,12 +21,25 @@ TOO_LARGE: Final = b"\0too large\0"
 class Directory:
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
     directories: Mapping[str, Directory] = field(default_factory=lambda: MappingProxyType({}))
+    links: frozenset[str] = frozenset()
+    """Names of links, which are never followed: what is behind one is unknown."""
 
     def at(self, segments: Iterable[str]) -> Directory | None:
         found: Directory | None = self
         for each in segments:
             found = found.directories.get(each) if found is not None else None
         return found
+
+    def is_linked(self, segments: Iterable[str]) -> bool:
+        """Whether a link stands on the way to a path, or in place of a payload there."""
+        found: Directory | None = self
+        for each in segments:
+            if found is None:
+                return False
+            if each in found.links:
+                return True
+            found = found.directories.get(each)
+        return found is not None and any(each.startswith("resource.") for each in found.links)
 
     def read(self, name: str) -> bytes:
         data = self.files[name]

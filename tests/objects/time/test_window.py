@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.operators.images.engine.window import WindowError, frozen_until, parse_windows
+from homeostat.objects.time.window import WindowError, frozen_until, parse_windows
 
 
 def _until(windows: str, now: str) -> str:

@@ -1,4 +1,4 @@
-"""Freeze windows: times in which nothing is written. Pure: the time is passed in.
+"""Windows of time: every week, every day, or for some days. Pure: the time is passed in.
 
     Fri 16:00-Mon 08:00 Europe/Berlin        every week
     daily 22:00-06:00                        every day
@@ -115,3 +115,22 @@ def _end(window: Window, now: datetime) -> datetime | None:
             # By the local clock, so that a window ends at its hour also where the clock changes within it.
             over = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=length - since)
             return over.replace(tzinfo=zone).astimezone(UTC)
+
+
+def opens_at(windows: tuple[Window, ...], now: datetime) -> datetime | None:
+    """When the first of the windows begins after this time, in UTC; None if none does."""
+    starts = [start for each in windows if (start := _start(each, now)) is not None]
+    return min(starts, default=None)
+
+
+def _start(window: Window, now: datetime) -> datetime | None:
+    zone = _zone(window.zone)
+    local = now.astimezone(zone)
+    match window:
+        case Dates(first):
+            return datetime.combine(first, time(), zone).astimezone(UTC) if local.date() < first else None
+        case Weekly(start, _, _, period):
+            at = local.weekday() * _DAY_MINUTES + local.hour * 60 + local.minute
+            left = (start - at) % period or period
+            begin = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=left)
+            return begin.replace(tzinfo=zone).astimezone(UTC)

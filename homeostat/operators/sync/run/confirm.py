@@ -1,0 +1,146 @@
+"""After a creation: what only that answer tells is kept, and the object has to be seen on the server.
+
+An API that creates asynchronously answers 202, or has objects that are not ready at once: metadata says by a jq program
+when they are. Then the object is read until it is there and ready, for a limited time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urljoin
+
+from homeostat.external.rest.request import origin_of
+from homeostat.operators.sync.engine.errors import (
+    NotFoundError,
+    SyncError,
+    TransportError,
+    ValidationError,
+    of,
+)
+from homeostat.operators.sync.engine.paths.logical import parent
+from homeostat.operators.sync.engine.payload import pointer
+from homeostat.operators.sync.engine.payload.value import text_of
+from homeostat.operators.sync.engine.secrets.keys import attribute_key, normal_key
+from homeostat.operators.sync.session.apply import together
+from homeostat.operators.sync.session.desired import Desired
+from homeostat.operators.sync.session.remote import Remote, list_items, observe
+from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.write import Written
+
+ACCEPTED: Final = 202
+_FEW: Final = 3
+"""New objects of one collection that are read one by one; for more of them it is listed."""
+_FIRST_WAIT_S: Final = 0.1
+_LONGEST_WAIT_S: Final = 5.0
+_DEFAULT_TIMEOUT_S: Final = 60
+
+
+def check_capture(session: Session, wanted: Desired) -> None:
+    """Before anything is created whose secrets could not be kept."""
+    if wanted.rules.captured and session.store is None:
+        raise ValidationError("resource.capturedAttributes needs a secret store; set secretStore")
+
+
+async def capture(session: Session, wanted: Desired, written: Written) -> None:
+    """Keep the attributes that the server tells at creation only."""
+    for at in wanted.rules.captured:
+        text = text_of(pointer.get(written.payload.value, at))
+        if text is None:
+            raise ValidationError(f"the answer to the creation has no text at {at}; check resource.capturedAttributes")
+        session.scrubber.hide(text)
+        await session.secrets.put(normal_key(attribute_key(wanted.path, at)), text)
+
+
+async def wait_ready(session: Session, wanted: Desired, written: Written) -> Remote:
+    """The object once it is there and ready; `TransportError` after the time that metadata allows."""
+    ready = wanted.rules.ready
+    timeout_s = ready.timeout_s if ready is not None else _DEFAULT_TIMEOUT_S
+    wait_s = _FIRST_WAIT_S
+    try:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                remote = await _seen(session, wanted, written)
+                if remote.is_there and (not ready or not ready.jq or await _holds(session, ready.jq, remote)):
+                    return remote
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
+    except TimeoutError:
+        what = "ready" if ready is not None else "there"
+        raise TransportError(
+            f"the server accepted the creation, and the object was not {what} after {timeout_s} s"
+        ) from None
+
+
+async def _seen(session: Session, wanted: Desired, written: Written) -> Remote:
+    if written.status == ACCEPTED and not await _is_done(session, written):
+        return Remote()
+    session.forget(parent(wanted.path))
+    return await observe(session, wanted)
+
+
+async def _is_done(session: Session, written: Written) -> bool:
+    """Whether the operation that a Location names has ended; another server's is not asked."""
+    url = urljoin(f"{session.remote.base}/", written.location)
+    if not written.location or origin_of(url) != origin_of(session.remote.base):
+        return True
+    try:
+        answer = await session.remote.send("GET", url, headers=dict(session.remote.settings.headers))
+    except NotFoundError:
+        return True
+    return answer.status != ACCEPTED
+
+
+async def _holds(session: Session, program: str, remote: Remote) -> bool:
+    (outputs,) = await session.jq.run(program, [remote.value])
+    return any(each is not None and each is not False for each in outputs)
+
+
+async def confirm(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
+    """What the server has of new objects: one list for many of a collection, else one read each."""
+    groups = defaultdict[str, list[tuple[Desired, Written]]](list)
+    for wanted, written in created:
+        groups[parent(wanted.path)].append((wanted, written))
+    found = dict[str, Remote | SyncError]()
+
+    async def one(collection: str) -> None:
+        group = groups[collection]
+        session.forget(collection)
+        if len(group) > _FEW and await _listed(session, collection):
+            by_id, by_alias = session.index(collection) or ({}, {})
+            for wanted, written in group:
+                item = by_alias.get(wanted.alias) or by_id.get(written.remote_id)
+                found[wanted.path] = Remote(item.value, item.id, item.alias) if item is not None else _missing(wanted)
+            return
+        by_path = {wanted.path: wanted for wanted, _ in group}
+        for path, remote in zip(by_path, await together(lambda each: _read(session, by_path[each]), list(by_path)),
+                                strict=True):  # fmt: skip
+            found[path] = remote
+
+    await together(one, list(groups))
+    return found
+
+
+async def _listed(session: Session, collection: str) -> bool:
+    """Whether that is possible; else each object is read by itself."""
+    try:
+        await list_items(session, collection)
+    except SyncError:
+        return False
+    return True
+
+
+async def _read(session: Session, wanted: Desired) -> Remote | SyncError:
+    try:
+        remote = await observe(session, wanted)
+    except SyncError as error:
+        return of(wanted.path, error)
+    return remote if remote.is_there else _missing(wanted)
+
+
+def _missing(wanted: Desired) -> SyncError:
+    return of(
+        wanted.path, TransportError("the server confirmed the creation, and it does not have the object; check its log")
+    )

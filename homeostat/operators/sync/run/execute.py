@@ -1,0 +1,238 @@
+"""Carries out a plan: creations and updates level by level, many at a time, then deletions, the deepest first.
+
+One resource that fails stops no other, except those that need it. Each step ends with a result. What is created is
+noted before it is sent, so that a run which is killed half way leaves nothing that the next one does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, of
+from homeostat.operators.sync.engine.paths.logical import parent
+from homeostat.operators.sync.run.confirm import ACCEPTED, capture, check_capture, confirm, wait_ready
+from homeostat.operators.sync.run.order import Node, levels, needed
+from homeostat.operators.sync.run.plan import Step
+from homeostat.operators.sync.run.prepare import Advance, Prepared
+from homeostat.operators.sync.run.record import Record
+from homeostat.operators.sync.run.remember import remembered
+from homeostat.operators.sync.run.report import Became, Report, Result
+from homeostat.operators.sync.session.apply import levels as by_depth
+from homeostat.operators.sync.session.apply import together
+from homeostat.operators.sync.session.desired import Desired
+from homeostat.operators.sync.session.remote import Remote, observe
+from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.write import Written, create, delete, update
+
+Clock = Callable[[], datetime]
+Save = Callable[[Record], Awaitable[None]]
+_TOO_MANY_REQUESTS: Final = 429
+_DONE: Final[dict[str, Became]] = {"unchanged": "unchanged", "gone": "gone", "undeclared": "undeclared"}
+
+
+@dataclass(slots=True)
+class Run:
+    """What is known so far of one execution."""
+
+    session: Session
+    prepared: Prepared
+    now: Clock
+    deadline: datetime
+    advance: Advance
+    results: dict[str, Result] = field(default_factory=dict)
+    remotes: dict[str, Remote] = field(default_factory=dict)
+    """Of created and updated objects, with their ids."""
+    created: list[tuple[Desired, Written]] = field(default_factory=list)
+    waits: dict[str, float] = field(default_factory=dict)
+    """When the server may be asked again, by path and for all by the empty path."""
+
+    def end(self, step: Step, became: Became, message: str = "", kind: str = "", identity: str = "") -> None:
+        fields = tuple(each.pointer for each in step.differences)
+        text = self.session.scrubber.scrub(message)[:1000]
+        self.results[step.path] = Result(
+            step.path, became, identity or step.id, text, kind, fields, changed_by=step.changed_by
+        )
+        self.advance(1)
+
+    def fail(self, step: Step, error: SyncError) -> None:
+        self.wait(step.path, error)
+        self.end(step, "failed", str(of(step.path, error)), error.kind)
+
+    def wait(self, path: str, error: SyncError) -> None:
+        if error.retry_after_s is not None:
+            # Too many requests are those of all resources; an object that is unavailable is one of them.
+            key = "" if error.status == _TOO_MANY_REQUESTS else path
+            until = self.now().timestamp() + error.retry_after_s
+            self.waits[key] = max(self.waits.get(key, 0.0), until)
+
+    def reason_to_hold(self) -> str:
+        if "" in self.waits:
+            return f"the server asked to wait until {format_time(datetime.fromtimestamp(self.waits[''], UTC))}"
+        if self.now() >= self.deadline:
+            return f"the run ended after {self.prepared.plan.options.timeout_seconds} s; the next one continues"
+        return ""
+
+
+async def execute(
+    session: Session,
+    prepared: Prepared,
+    record: Record,
+    *,
+    now: Clock,
+    save: Save | None = None,
+    advance: Advance | None = None,
+) -> tuple[Report, Record]:
+    """The report and the record to keep. `save` stores a record that notes the creations to come."""
+    plan = prepared.plan
+    start = now()
+    deadline = datetime.fromtimestamp(start.timestamp() + plan.options.timeout_seconds, UTC)
+    run = Run(session, prepared, now, deadline, advance or (lambda _: None))
+    due = list[Step]()
+    for step in plan.steps:
+        if step.action == "unknown":
+            if (error := prepared.errors.get(step.path)) is not None:
+                run.wait(step.path, error)
+            run.end(step, "failed", step.error, step.kind)
+        elif step.action in _DONE:
+            run.end(step, _DONE[step.action])
+        elif plan.held or step.held:
+            run.end(step, "held", plan.held or step.held)
+        else:
+            due.append(step)
+    creations = [each.path for each in due if each.action == "create"]
+    if creations and save is not None:
+        await save(record.updated(creating=record.creating | set(creations), keep=plan.options.history))
+    await _apply_all(run, [each for each in due if each.action != "delete"])
+    await _confirm_all(run, {each.path: each for each in due})
+    await _delete_all(run, [each for each in due if each.action == "delete"])
+    health = await _health(run) if any(each.became in ("created", "updated", "deleted") for each in _all(run)) else ""
+    report = Report(
+        mode=plan.mode,
+        revision=plan.revision,
+        targeted=sum(each.path in prepared.facts or each.path in prepared.errors for each in plan.steps),
+        results=tuple(run.results[each.path] for each in plan.steps),
+        health=health,
+        retry_at=min(run.waits.values(), default=None),
+    )
+    return report, await remembered(session, prepared, record, report, run.remotes, run.waits, now())
+
+
+def _all(run: Run) -> Sequence[Result]:
+    return list(run.results.values())
+
+
+async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
+    by_path = {each.path: each for each in steps}
+    compared = run.prepared.compared
+    needs = needed(_node(compared[each.path].wanted, each) for each in steps)
+
+    async def one(path: str) -> None:
+        await _apply(run, by_path[path], needs[path])
+
+    for level in levels(needs):
+        await together(one, level)
+
+
+def _node(wanted: Desired, step: Step) -> Node:
+    return Node(wanted.path, frozenset({wanted.alias, wanted.id, step.id} - {""}), wanted.declared)
+
+
+async def _apply(run: Run, step: Step, needs: set[str]) -> None:
+    if reason := run.reason_to_hold():
+        run.end(step, "held", reason)
+        return
+    compared = run.prepared.compared
+    missing = [each for each in needs if each in run.results and not compared[each].remote.is_there]
+    if failed := sorted(each for each in missing if run.results[each].became in ("failed", "held")):
+        run.end(step, "held", f"it needs {failed[0]}, which was not created")
+        return
+    try:
+        if step.action == "create":
+            await _create(run, step)
+        else:
+            await _update(run, step, compared[step.path].remote)
+    except SyncError as error:
+        run.fail(step, error)
+
+
+async def _create(run: Run, step: Step) -> None:
+    wanted = run.prepared.compared[step.path].wanted
+    check_capture(run.session, wanted)
+    try:
+        written = await create(run.session, wanted)
+    except ConflictError:
+        run.session.forget(parent(step.path))
+        remote = await observe(run.session, wanted)
+        if not remote.is_there:
+            raise
+        await _update(run, step, remote)
+        return
+    await capture(run.session, wanted, written)
+    if written.status == ACCEPTED or wanted.rules.ready is not None:
+        remote = await wait_ready(run.session, wanted, written)
+        run.remotes[step.path] = remote
+        run.end(step, "created", identity=remote.id)
+        return
+    run.remotes[step.path] = Remote(written.payload.value, written.remote_id, wanted.alias)
+    run.created.append((wanted, written))
+
+
+async def _update(run: Run, step: Step, remote: Remote) -> None:
+    written = await update(run.session, run.prepared.compared[step.path].wanted, remote)
+    run.remotes[step.path] = Remote(remote.value, remote.id or written.remote_id, remote.alias)
+    run.end(step, "updated", identity=remote.id or written.remote_id)
+
+
+async def _confirm_all(run: Run, steps: dict[str, Step]) -> None:
+    for path, found in (await confirm(run.session, run.created)).items():
+        if isinstance(found, SyncError):
+            run.remotes.pop(path)
+            run.fail(steps[path], found)
+        else:
+            run.remotes[path] = found
+            run.end(steps[path], "created", identity=found.id)
+
+
+async def _delete_all(run: Run, steps: Sequence[Step]) -> None:
+    by_path = {each.path: each for each in steps}
+    replacements = {each.renamed_from: each.path for each in run.prepared.plan.steps if each.renamed_from}
+
+    async def one(path: str) -> None:
+        await _delete(run, by_path[path], replacements.get(path, ""))
+
+    for level in reversed(by_depth(by_path)):
+        await together(one, level)
+
+
+async def _delete(run: Run, step: Step, replacement: str) -> None:
+    if reason := run.reason_to_hold():
+        run.end(step, "held", reason)
+        return
+    if replacement and run.results[replacement].became in ("failed", "held"):
+        run.end(step, "held", f"{replacement} replaces it, and was not created")
+        return
+    remote = run.prepared.remotes[step.path]
+    try:
+        source = remote.value if isinstance(remote.value, dict) else None
+        await delete(run.session, step.path, remote, source=source)
+    except NotFoundError:
+        # Deleted together with what was above it, or by others.
+        run.end(step, "gone")
+    except SyncError as error:
+        run.fail(step, error)
+    else:
+        run.end(step, "deleted")
+
+
+async def _health(run: Run) -> str:
+    if not run.session.remote.settings.health_check:
+        return ""
+    try:
+        await run.session.remote.check_health()
+    except SyncError as error:
+        return run.session.scrubber.scrub(f"the health check failed after the changes: {error}")[:1000]
+    return ""

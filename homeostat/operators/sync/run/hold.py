@@ -1,0 +1,71 @@
+"""Why a step of a plan, or all of it, is not carried out now. Pure.
+
+| reason | what is held |
+|---|---|
+| `mode: observe` | everything |
+| a closed window, or a server that asked to wait | everything, until a time |
+| a verb that the policy does not allow | the steps with that verb |
+| a resource that the server asked to retry later | that step, until a time |
+| more deletions than the limit | all deletions |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from homeostat.objects.time.timestamp import format_time
+from homeostat.objects.time.window import WindowError, frozen_until, opens_at, parse_windows
+from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.plan.ownership import check_limit
+from homeostat.operators.sync.run.options import SyncOptions
+from homeostat.operators.sync.run.plan import Step
+from homeostat.operators.sync.run.record import Record
+
+
+def closed_until(options: SyncOptions, now: datetime) -> datetime | None:
+    """When the windows allow changes again; None if they allow them now. `ValidationError` for an invalid window."""
+    try:
+        allow, deny = parse_windows(options.allow_windows), parse_windows(options.deny_windows)
+    except WindowError as error:
+        raise ValidationError(f"invalid window: {error}") from error
+    denied = frozen_until(deny, now)
+    if denied is not None:
+        return denied
+    return opens_at(allow, now) if allow and frozen_until(allow, now) is None else None
+
+
+def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str, datetime | None]:
+    """Why nothing is carried out, and until when; empty if the plan may be carried out."""
+    if options.mode == "observe":
+        return "mode is observe", None
+    if (closed := closed_until(options, now)) is not None:
+        return f"the windows allow no changes until {format_time(closed)}", closed
+    waiting = record.not_before.get("", 0.0)
+    if waiting > now.timestamp():
+        until = datetime.fromtimestamp(waiting, UTC)
+        return f"the server asked to wait until {format_time(until)}", until
+    return "", None
+
+
+def held_steps(steps: Iterable[Step], options: SyncOptions, record: Record, now: datetime) -> list[Step]:
+    found = [_held(each, options, record, now) for each in steps]
+    deletions = sum(each.action == "delete" and each.is_due for each in found)
+    try:
+        check_limit(deletions, len(record.owned), options.limit)
+    except ValidationError as error:
+        return [replace(each, held=str(error)) if each.action == "delete" and each.is_due else each for each in found]
+    return found
+
+
+def _held(step: Step, options: SyncOptions, record: Record, now: datetime) -> Step:
+    if not step.is_due:
+        return step
+    if step.action not in options.verbs:
+        return replace(step, held=f"verb {step.action} is not allowed; allowed: {', '.join(options.verbs) or 'none'}")
+    waiting = record.not_before.get(step.path, 0.0)
+    if waiting > now.timestamp():
+        return replace(step, held=f"retry is allowed from {format_time(datetime.fromtimestamp(waiting, UTC))}")
+    return step

@@ -1,0 +1,153 @@
+"""Computes the plan of a sync: compares what is declared with what the server has, and finds what to delete.
+
+Only reads are sent. One resource that cannot be compared is `unknown` in the plan and stops no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
+from homeostat.operators.sync.engine.paths.logical import ROOT, parent
+from homeostat.operators.sync.engine.plan.changes import Plan
+from homeostat.operators.sync.engine.plan.ownership import prunable
+from homeostat.operators.sync.engine.tree.listing import resources
+from homeostat.operators.sync.run.changed import changed_step
+from homeostat.operators.sync.run.hold import held_plan, held_steps
+from homeostat.operators.sync.run.options import SyncOptions
+from homeostat.operators.sync.run.plan import Step, SyncPlan
+from homeostat.operators.sync.run.prune import observe_candidates
+from homeostat.operators.sync.run.record import Owned, Record
+from homeostat.operators.sync.run.rename import same_object, with_renames
+from homeostat.operators.sync.run.shape import content_digest, dropped, shape_of
+from homeostat.operators.sync.session.apply import Compared, compare, prepare_lists, together
+from homeostat.operators.sync.session.remote import Remote
+from homeostat.operators.sync.session.session import Session
+
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with what its execution needs. The plan is for people, the rest never leaves the process."""
+
+    plan: SyncPlan
+    compared: Mapping[str, Compared] = field(default_factory=dict, repr=False)
+    """Of the resources to create or update."""
+    remotes: Mapping[str, Remote] = field(default_factory=dict, repr=False)
+    """Of the objects to delete."""
+    facts: Mapping[str, Owned] = field(default_factory=dict, repr=False)
+    """Of every declared resource that was compared: its id, if it is there, and what it declares."""
+    errors: Mapping[str, SyncError] = field(default_factory=dict, repr=False)
+    """Of the resources that could not be compared."""
+
+
+@dataclass(slots=True)
+class _Found:
+    steps: dict[str, Step] = field(default_factory=dict)
+    compared: dict[str, Compared] = field(default_factory=dict)
+    facts: dict[str, Owned] = field(default_factory=dict)
+    errors: dict[str, SyncError] = field(default_factory=dict)
+    shapes: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+
+
+async def make_plan(
+    session: Session,
+    scope: Plan,
+    options: SyncOptions,
+    record: Record,
+    *,
+    source: str,
+    now: datetime,
+    revision: str = "",
+    advance: Advance | None = None,
+) -> Prepared:
+    """`scope` says which part of the source to compare, and which paths were removed if it is incremental."""
+    session.mode = options.compare
+    declared = declared_paths(session, scope)
+    found = _Found()
+    await prepare_lists(session, declared)
+
+    async def one(path: str) -> None:
+        found.steps[path] = await _step(session, path, options, record, found)
+        if advance is not None:
+            advance(1)
+
+    await together(one, declared)
+    refuse_doubles(found.steps, found.facts)
+    gone = await observe_candidates(session, _gone(scope, source, record, declared), record, options)
+    gone = same_object(gone, found.steps, found.facts)
+    gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
+    held, _ = held_plan(options, record, now)
+    steps = held_steps([*(found.steps[each] for each in declared), *(each.step for each in gone)], options, record, now)
+    plan = SyncPlan(
+        source=source,
+        is_recursive=any(each.is_recursive for each in scope.targets),
+        mode=scope.mode,
+        reason=scope.reason,
+        revision=revision,
+        made_at=format_time(now),
+        options=options,
+        server=session.remote.base,
+        held=held,
+        steps=tuple(steps),
+    )
+    return Prepared(plan, found.compared, {each.path: each.remote for each in gone}, found.facts, found.errors)
+
+
+def declared_paths(session: Session, scope: Plan) -> list[str]:
+    found = dict[str, None]()
+    for target in scope.targets:
+        found |= dict.fromkeys(resources(session.root, target.path, is_recursive=target.is_recursive))
+    return list(found)
+
+
+def _gone(scope: Plan, source: str, record: Record, declared: Sequence[str]) -> list[str]:
+    """What is ours and no longer declared: of the whole source, or of what was removed since the last sync."""
+    owned = record.owned
+    if scope.mode == "full":
+        if any(not each.is_recursive for each in scope.targets):
+            # Only the source itself, or what is directly in it, was compared.
+            owned = {path: each for path, each in owned.items() if path == source or parent(path) == source}
+        return prunable(owned, set(declared), source)
+    return prunable((each for each in scope.pruned if each in owned), set(declared), ROOT)
+
+
+async def _step(session: Session, path: str, options: SyncOptions, record: Record, found: _Found) -> Step:
+    try:
+        compared = await compare(session, path)
+    except SyncError as error:
+        found.errors[path] = error
+        text = session.scrubber.scrub(str(of(path, error)))
+        return Step(path, "unknown", error=text[:1000], kind=error.kind)
+    wanted, remote = compared.wanted, compared.remote
+    shape = shape_of(wanted.declared)
+    shape = found.shapes.setdefault(shape, shape)
+    found.facts[path] = Owned(
+        remote.id if remote.is_there else "", None, shape, content_digest(wanted.declared, wanted.rules)
+    )
+    if not remote.is_there:
+        found.compared[path] = compared
+        return changed_step(session, compared, "create")
+    before = record.objects.get(path)
+    lost = dropped(before.shape, compared.local_view, compared.remote_view) if before is not None else []
+    if not compared.found and not lost and not options.force:
+        return Step(path, "unchanged", remote.id)
+    found.compared[path] = compared
+    return changed_step(session, compared, "update", lost)
+
+
+def refuse_doubles(steps: dict[str, Step], facts: Mapping[str, Owned]) -> None:
+    """Two files that declare the same object would undo each other for ever: neither is applied."""
+    first = dict[tuple[str, str], str]()
+    for path, fact in facts.items():
+        if not fact.id:
+            continue
+        other = first.setdefault((parent(path), fact.id), path)
+        if other != path:
+            error = ConflictError(f"{other} and {path} declare the same object, {fact.id}; delete one of the files")
+            for each in (other, path):
+                steps[each] = Step(each, "unknown", fact.id, error=str(error), kind=error.kind)

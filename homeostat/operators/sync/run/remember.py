@@ -1,0 +1,112 @@
+"""What the next sync has to know of this one: who owns what, what was declared, what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.engine.paths.logical import parent
+from homeostat.operators.sync.run.options import SyncOptions
+from homeostat.operators.sync.run.plan import Step
+from homeostat.operators.sync.run.prepare import Prepared
+from homeostat.operators.sync.run.prune import address
+from homeostat.operators.sync.run.record import Event, Origin, Owned, Record
+from homeostat.operators.sync.run.report import Report, Result
+from homeostat.operators.sync.session.remote import Remote
+from homeostat.operators.sync.session.session import Session
+
+
+async def remembered(
+    session: Session,
+    prepared: Prepared,
+    record: Record,
+    report: Report,
+    remotes: Mapping[str, Remote],
+    waits: Mapping[str, float],
+    now: datetime,
+) -> Record:
+    objects, events = dict[str, Owned | None](), list[Event]()
+    steps = {each.path: each for each in prepared.plan.steps}
+    options = prepared.plan.options
+    for result in report.results:
+        step = steps[result.path]
+        if result.became in ("deleted", "gone"):
+            objects[result.path] = None
+        elif result.path in prepared.facts and result.became in ("created", "updated", "unchanged"):
+            objects[result.path] = await _owned(session, prepared, record, step, result, remotes)
+            if step.renamed_from and record.objects.get(step.renamed_from) is not None and result.became != "created":
+                objects.setdefault(step.renamed_from, None)
+        if result.became in ("created", "updated", "deleted", "failed"):
+            events.append(_event(result, prepared, now))
+    # A creation that was begun stays noted until its object is known.
+    done = {path for path, each in objects.items() if each is not None}
+    passed = {path: None for path, until in record.not_before.items() if until <= now.timestamp()}
+    return record.updated(
+        objects=objects,
+        creating=_begun(record, report, steps) - done,
+        not_before={**passed, **waits},
+        events=events,
+        keep=options.history,
+    )
+
+
+def _begun(record: Record, report: Report, steps: Mapping[str, Step]) -> set[str]:
+    """Creations whose outcome is not known."""
+    failed = {each.path for each in report.failed if steps[each.path].action == "create"}
+    return {*record.creating, *failed}
+
+
+async def _owned(
+    session: Session,
+    prepared: Prepared,
+    record: Record,
+    step: Step,
+    result: Result,
+    remotes: Mapping[str, Remote],
+) -> Owned:
+    fact = prepared.facts[step.path]
+    before = record.objects.get(step.path) or (record.objects.get(step.renamed_from) if step.renamed_from else None)
+    identity = result.id or fact.id
+    origin = _origin(record, step, result, before, identity, prepared.plan.options)
+    if before is not None and before.id == identity and before.origin == origin and not step.renamed_from:
+        return replace(fact, id=identity, origin=origin, at=before.at)
+    at = ""
+    if origin is not None:
+        remote = remotes.get(step.path) or Remote(id=identity, alias="")
+        at = await _address(session, step.path, remote, identity)
+    return replace(fact, id=identity, origin=origin, at=at)
+
+
+def _origin(
+    record: Record, step: Step, result: Result, before: Owned | None, identity: str, options: SyncOptions
+) -> Origin | None:
+    if result.became == "created" or step.path in record.creating:
+        return "created"
+    if before is not None and before.id == identity and before.is_ours:
+        return before.origin
+    return "adopted" if options.adopt == "declared" else None
+
+
+async def _address(session: Session, path: str, remote: Remote, identity: str) -> str:
+    try:
+        found = await address(session, path, remote)
+    except SyncError:
+        # A path that needs more than the id: it is compared as it is.
+        return ""
+    return "" if found == f"{parent(path)}/{identity}" else found
+
+
+def _event(result: Result, prepared: Prepared, now: datetime) -> Event:
+    return Event(
+        time=format_time(now),
+        path=result.path,
+        action=result.became,
+        revision=prepared.plan.revision,
+        fields=result.fields[:20],
+        message=result.message[:300],
+        changed_by=result.changed_by,
+    )

@@ -1,0 +1,62 @@
+"""What became of a sync, resource by resource. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import msgspec
+
+from homeostat.operators.sync.run.plan import Mode
+
+Became = Literal["created", "updated", "unchanged", "deleted", "gone", "undeclared", "held", "failed"]
+
+
+class Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    path: str
+    became: Became
+    id: str = ""
+    message: str = ""
+    """Why it is held or failed; without secrets."""
+    kind: str = ""
+    """The kind of the error: Validation, NotFound, Auth, Conflict, Transport or Internal."""
+    fields: tuple[str, ...] = ()
+    """Pointers that differed."""
+    changed_by: str = ""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    mode: Mode
+    revision: str = ""
+    targeted: int = 0
+    """Declared resources; objects to delete are not among them."""
+    results: tuple[Result, ...] = ()
+    health: str = ""
+    """The error of the health check after the changes; empty if it succeeded or none is configured."""
+    retry_at: float | None = None
+    """When the server may be asked again, in seconds since 1970."""
+
+    def count(self, *kinds: Became) -> int:
+        counts = Counter(each.became for each in self.results)
+        return sum(counts[each] for each in kinds)
+
+    @property
+    def applied(self) -> int:
+        return self.count("created", "updated", "unchanged")
+
+    @property
+    def pruned(self) -> int:
+        return self.count("deleted", "gone")
+
+    @property
+    def failed(self) -> list[Result]:
+        return [each for each in self.results if each.became == "failed"]
+
+    @property
+    def held(self) -> list[Result]:
+        return [each for each in self.results if each.became == "held"]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is as declared, as far as this sync was allowed to make it so."""
+        return not self.failed and not self.health
