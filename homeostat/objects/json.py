@@ -75,6 +75,18 @@ def _layers(value: Json) -> Iterator[list[Json]]:
         ]
 
 
+def has_more_values(value: Json, most: int) -> bool:
+    """Whether a value consists of more values than that, itself included."""
+    stack: list[Json] = [value]
+    count = 1
+    while stack and count <= most:
+        node = stack.pop()
+        if isinstance(node, dict | list):
+            count += len(node)
+            stack.extend(node.values() if isinstance(node, dict) else node)
+    return count > most
+
+
 def decode_object(data: bytes) -> JsonObject:
     value = decode(data)
     if not isinstance(value, dict):

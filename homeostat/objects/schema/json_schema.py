@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 from homeostat.cel.regex import SLIGHT_WEIGHT, PatternError, compile_pattern
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, has_more_values
 from homeostat.objects.schema.formats import Check, format_check
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.pattern import fits
@@ -22,6 +22,8 @@ from homeostat.objects.schema.schema import Schema
 INT64_LOWEST, INT64_HIGHEST = -(2**63), 2**63 - 1
 
 _MOST_NODES = 20_000
+_MOST_VALUES = 12_000
+"""Values of the translated schema. The engine compiles them in one step that holds the interpreter lock: 1 us each."""
 _MOST_PATTERNS = 500
 _MOST_WEIGHT = 100
 """How many patterns the engine compiles itself, all at once; the others are compiled when they are first needed."""
@@ -66,6 +68,8 @@ def accepter(schema: Schema) -> Accepter:
         raise ValueError(str(error)) from error
     if definitions:
         translated["definitions"] = definitions
+    if has_more_values(translated, _MOST_VALUES):
+        raise ValueError(f"the schema has more than {_MOST_VALUES} values")
     try:
         validator = jsonschema_rs.Draft202012Validator(
             translated, formats=state.formats, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions()

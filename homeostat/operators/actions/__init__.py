@@ -72,7 +72,7 @@ def register(setup: Setup) -> None:
     settings = read_settings(setup.environment)
     types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
     operator = TypeOperator(setup.client, lambda: types.cache)
-    options = Options(finalizer=FINALIZER, timeout_s=_RECONCILE_TIMEOUT_S)
+    options = Options(finalizer=FINALIZER, timeout_s=_RECONCILE_TIMEOUT_S, decides_in_thread=True)
     controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, options, name="types")
     # Another type of the same kind adds a version to the definition, or is a duplicate of an older one.
     siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))

@@ -15,11 +15,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from homeostat.client.base import Client
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Writing
+from homeostat.edge.threads import in_thread
 from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.declared import Declared
@@ -63,6 +65,8 @@ class Options:
     """The source of Events; by default `homeostat-` and the name of the controller."""
     has_status: bool = True
     """Off for kinds whose status another controller writes: then there are only Events and logs."""
+    decides_in_thread: bool = False
+    """On for an operator whose `decide` takes long for large objects, so that it does not block the event loop."""
     when: Predicate[Any] = _COUNTS
     """Which changes of an object request a reconciliation; by default those of spec, labels, annotations and deletion.
     The start of deletion, a pause and its end always do.
@@ -147,7 +151,10 @@ class Reconciler(Generic[Obj, World, Action]):
         """Observes and decides; writes nothing, as in a dry run."""
         with self._tools.tracer.span("observe"):
             world = await self._operator.observe(obj)
-        decision = self._operator.decide(obj, world)
+        if self._options.decides_in_thread:
+            decision = await in_thread(partial(self._operator.decide, obj, world), user=self._component)
+        else:
+            decision = self._operator.decide(obj, world)
         if self._status_fields is not None:
             self._status_fields.check(decision.status)
         return decision

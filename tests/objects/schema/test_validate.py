@@ -407,6 +407,20 @@ def test_a_very_large_schema_is_checked_as_well() -> None:
     assert [cause.field for cause in validator.check({"m0": 1, "m24999": "2"})] == ["m24999"]
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "string", "enum": [f"e{at}" for at in range(100_000)]}}},
+        {"type": "object", "required": [f"e{at}" for at in range(100_000)]},
+        {"type": "object", "properties": {f"m{at}": WHOLE | {"minimum": 1, "maximum": 5} for at in range(10_000)}},
+    ],
+    ids=["choices", "required names", "bounds"],
+)
+def test_a_schema_of_many_values_is_not_compiled_in_one_step(schema: Any) -> None:
+    with pytest.raises(ValueError, match="more than 12000 values"):
+        accepter(schema_of(schema))
+
+
 def test_a_text_too_long_for_its_pattern_is_refused_in_words() -> None:
     validator = Validator(schema_of({"type": "object", "properties": {"x": text(pattern="[ab]*a[ab]{900}c")}}))
     (cause,) = validator.check({"x": "ab" * 1_000_000})

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import InvalidError
+from homeostat.operators.actions.api import RESOURCE_TYPE
+from homeostat.testing.eventually import eventually
+from tests.holds import measured_turns
 from tests.web.actions.calling import Api
 
-_LONGEST_WAIT_S = 1.5
-"""Generous, because tests share their machine; each of these requests took 2 to 4 s of the event loop."""
+_LONGEST_TURN_S = 0.15
+"""CPU time of the event loop, the client of the test included; each of these requests took 2 to 4 s of it."""
 
 
 @asynccontextmanager
 async def never_held() -> AsyncIterator[None]:
-    longest = 0.0
-
-    async def tick() -> None:
-        nonlocal longest
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - began)
-
-    ticking = asyncio.create_task(tick())
-    yield
-    ticking.cancel()
-    assert longest < _LONGEST_WAIT_S, f"the event loop was held for {longest:.1f} s"
+    async with measured_turns() as turns:
+        yield
+    assert turns.longest_s < _LONGEST_TURN_S, f"a turn of the event loop took {turns.longest_s:.2f} s"
 
 
 def resource(kind: str, spec: Any) -> Any:
@@ -58,3 +53,19 @@ async def test_a_schema_of_many_properties_is_checked_beside_the_event_loop(api:
         spec = {f"p{at}": "x" for at in range(10_000)}
         answer = await api.call("POST", "/resources", resource("Big", spec))
     assert (made.status, answer.status) == (201, 201)
+
+
+async def test_a_large_type_declared_by_kubectl_is_checked_beside_the_event_loop(api: Api, client: Client) -> None:
+    schema = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(10_000)}}
+    declared = {"metadata": {"name": "broad"}, "spec": {"name": "Broad", "version": "v1", "schema": schema}}
+    async with never_held():
+        await client.create(RESOURCE_TYPE.kind.path(""), declared)
+        await eventually(lambda: api.get("/resource-types"), lambda each: any(t["name"] == "Broad" for t in each.body))
+        await client.delete(RESOURCE_TYPE.kind.path("", "broad"))
+
+
+async def test_a_schema_beyond_the_limit_of_values_is_refused_in_words(client: Client) -> None:
+    schema = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(30_000)}}
+    declared = {"metadata": {"name": "broad"}, "spec": {"name": "Broad", "version": "v1", "schema": schema}}
+    with pytest.raises(InvalidError, match="must have at most 50000 values"):
+        await client.create(RESOURCE_TYPE.kind.path(""), declared)

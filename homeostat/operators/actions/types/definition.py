@@ -22,8 +22,8 @@ from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN
 from homeostat.objects.crd.definition import default_crd, validate_crd
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.crd.type_schema import struct_schema
-from homeostat.objects.errors import Cause
-from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.objects.errors import Cause, forbidden
+from homeostat.objects.json import JsonObject, decode_stored, encode, has_more_values
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.validate import Validator
@@ -31,6 +31,8 @@ from homeostat.operators.actions.api import GROUP, RESOURCES, ActionReference, R
 from homeostat.operators.actions.types.naming import check_names, resource_kind
 from homeostat.operators.actions.types.spec_schema import PATH, spec_schema
 
+MAX_SCHEMA_VALUES: Final = 50_000
+"""Objects, arrays and other values of a schema. Larger ones would be slow in every place that reads the type."""
 MANAGED_BY: Final = f"{GROUP}/resource-type"
 """A label of definitions that were made from resource types."""
 _STABILITY = {"": 2, "beta": 1, "alpha": 0}
@@ -78,7 +80,9 @@ def _made(types: bytes) -> bytes | tuple[Cause, ...]:
 
 def _definition(types: Sequence[ResourceTypeSpec]) -> JsonObject:
     ordered = sorted(types, key=lambda each: version_priority(resource_kind(each).version), reverse=True)
-    causes = [cause for each in ordered for cause in check_names(each)]
+    causes = [cause for each in ordered for cause in check_names(each) + _check_size(each)]
+    if causes:
+        raise InvalidTypeError(causes)
     versions = []
     for at, each in enumerate(ordered):
         version, more = _version(each, is_storage=at == 0)
@@ -91,6 +95,12 @@ def _definition(types: Sequence[ResourceTypeSpec]) -> JsonObject:
     if found := validate_crd(crd):
         raise InvalidTypeError([_located(each) for each in found])
     return crd
+
+
+def _check_size(spec: ResourceTypeSpec) -> list[Cause]:
+    if not has_more_values(spec.schema, MAX_SCHEMA_VALUES):
+        return []
+    return [forbidden(PATH, f"must have at most {MAX_SCHEMA_VALUES} values; split the type into several")]
 
 
 def _crd(kind: Kind, versions: list[JsonObject]) -> JsonObject:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from time import monotonic
+from typing import Final
 
 from homeostat.client.base import Client
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.types.decide import TypeWorld, is_in_force, remaining_definition, wanted_definition
 from homeostat.operators.actions.types.definition import InvalidTypeError
 from homeostat.operators.actions.types.naming import kind_of_type, resource_kind
 from homeostat.operators.actions.types.resources import Live
+
+_USER: Final = "resource types"
+"""Whose turn it is in the threads: a schema may be so large that Python takes a second to walk it."""
+
+
+def _change(wanted: JsonObject, found: JsonObject) -> JsonObject | None:
+    """The wanted definition; None if it is in force."""
+    return None if is_in_force(wanted, found) else wanted
 
 
 class TypeObserver:
@@ -33,10 +43,10 @@ class TypeObserver:
         if obj.is_terminating:
             return await self._observe_deletion(obj, others, found)
         try:
-            wanted = wanted_definition(obj, others, found)
+            wanted = await in_thread(lambda: _change(wanted_definition(obj, others, found), found), user=_USER)
         except InvalidTypeError:
             return TypeWorld(others=others, found=found)
-        if is_in_force(wanted, found):
+        if wanted is None:
             return TypeWorld(others=others, found=found)
         incompatible = await self._live.incompatible(wanted, found, version=kind.version)
         return TypeWorld(others=others, found=found, incompatible=tuple(incompatible))
@@ -44,11 +54,11 @@ class TypeObserver:
     async def _observe_deletion(
         self, obj: ResourceType, others: tuple[ResourceType, ...], found: JsonObject
     ) -> TypeWorld:
-        left = remaining_definition(obj, others, found)
+        left = await in_thread(lambda: remaining_definition(obj, others, found), user=_USER)
         if left is None:
             users = [name async for page in self._live.pages(found) for name in page.names]
             return TypeWorld(others=others, found=found, users=tuple(users))
-        if is_in_force(left, found):
+        if await in_thread(lambda: _change(left, found), user=_USER) is None:
             self._since.pop(obj.metadata.uid, None)
             return TypeWorld(others=others, found=found)
         incompatible = await self._live.incompatible(left, found)

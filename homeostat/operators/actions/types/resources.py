@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import NamedTuple
 
 from homeostat.client.base import Client
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
@@ -67,5 +69,6 @@ class Live:
         """
         found_ones: list[IncompatibleResource] = []
         async for page in self.pages(found):
-            found_ones += incompatible_resources(wanted, page.items, version=version)
+            check = partial(incompatible_resources, wanted, page.items, version=version)
+            found_ones += await in_thread(check, user="resource types")
         return found_ones
