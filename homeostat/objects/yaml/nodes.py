@@ -45,6 +45,7 @@ class Node:
         "start",
         "style",
         "tag",
+        "target",
         "text",
     )
 
@@ -59,6 +60,8 @@ class Node:
         self.tag: str | None = None if self.is_alias else event.tag
         self.style: str | None = (event.style or "") if is_scalar else None
         """The style of a scalar: its quotes, `|` or `>`; empty for a plain one."""
+        self.target: Node | None = None
+        """The node that an alias stands for."""
         self.text: str = event.value if is_scalar else event.anchor if self.is_alias else ""
         self.fields: dict[str, Node] = {}
         self.items: list[Node] = []
@@ -114,6 +117,7 @@ def read_nodes(data: bytes) -> Iterator[Node]:
 
 def _read(parser: CParser) -> Node:
     stack: list[Node] = []
+    anchors: dict[str, Node] = {}
     while True:
         event: Any = parser.get_event()
         kind = type(event)
@@ -127,6 +131,10 @@ def _read(parser: CParser) -> Node:
             node.end = event.end_mark.index
         else:
             node = Node(event)
+        if node.is_alias:
+            node.target = anchors.get(node.text)
+        elif node.anchor is not None:
+            anchors[node.anchor] = node
         if not stack:
             return node
         stack[-1].add(node)

@@ -2,11 +2,13 @@
 
 Promises, each with a property test: everything outside the scalar is equal to the byte, and reading the result gives
 the new value there and the old ones everywhere else. It rejects edits that could not keep them: a value that an
-anchor shares with other places, an alias, a merged key, a value with a tag, a block scalar.
+anchor shares with other places, an alias, a merged key, a value with a tag, a block of several lines. `shared` finds
+the text behind anchors, aliases and merged keys, for an edit that changes all places of a value alike.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -19,6 +21,9 @@ from homeostat.objects.yaml.scalar import resolve
 Path = Sequence[str | int]
 _BOM: Final = "\ufeff"
 _BLOCK: Final = {"|": "literal", ">": "folded"}
+_STRING: Final = "tag:yaml.org,2002:str"
+_properties = re.compile(r"(?:[&!]\S*\s+)*").match
+"""The anchor and the tag before a value."""
 
 
 class SpanError(Exception):
@@ -52,31 +57,51 @@ class Scalars:
         # The reader applies the same limits and dialect: what it rejects is rejected here too.
         self._count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
         self._documents = [each for each in read_nodes(data) if not _is_empty(each)]
+        self._whole = data.decode()
         self._shift = 1 if data.startswith(_BOM.encode()) else 0
 
     def find(self, path: Path, *, document: int = 0) -> Span:
         """`document` is an index from 0 among the documents that are not empty."""
+        node = self._document(path, document)
+        _check_own(node, path)
+        for at, step in enumerate(path):
+            node = _child(node, step, path[: at + 1])
+            _check_own(node, path[: at + 1])
+        return self._span(node, path)
+
+    def shared(self, path: Path, *, document: int = 0) -> Span:
+        """Also the text that an alias or a merged key stands for: an edit of it changes every place that shares it."""
+        node = _target(self._document(path, document))
+        for at, step in enumerate(path):
+            node = _target(_merged(node, step) or _child(node, step, path[: at + 1]))
+        if node.tag not in (None, _STRING):
+            raise SpanError(path, f"has the tag {node.tag}; remove the tag to have it edited")
+        return self._span(node, path)
+
+    def _document(self, path: Path, document: int) -> Node:
         if self._count != len(self._documents):
             raise SpanError(path, "cannot tell the documents of the file apart")
         if not 0 <= document < self._count:
             raise SpanError(path, f"there is no document {document}; the file has {self._count}")
-        return _find(self._documents[document], path, self._shift)
+        return self._documents[document]
+
+    def _span(self, node: Node, path: Path) -> Span:
+        if node.style is None:
+            raise SpanError(path, "is a list or a map; expected a single value")
+        start, end = node.start + self._shift, node.end + self._shift
+        if node.style in _BLOCK:
+            start = self._whole.find(node.text, self._whole.find("\n", start, end), end)
+            if not node.text or "\n" in node.text or start < 0:
+                raise SpanError(path, f"is a {_BLOCK[node.style]} block; write it on one line to have it edited")
+            end = start + len(node.text)
+        elif node.anchor is not None or node.tag is not None:
+            found = _properties(self._whole, start, end)
+            start = found.end() if found is not None else start
+        return Span(start, end, node.line, node.text, node.style)
 
 
 def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
     return Scalars(data).find(path, document=document)
-
-
-def _find(node: Node, path: Path, shift: int) -> Span:
-    _check_own(node, path)
-    for at, step in enumerate(path):
-        node = _child(node, step, path[: at + 1])
-        _check_own(node, path[: at + 1])
-    if node.style is None:
-        raise SpanError(path, "is a list or a map; expected a single value")
-    if node.style in _BLOCK:
-        raise SpanError(path, f"is a {_BLOCK[node.style]} block; write it on one line to have it edited")
-    return Span(node.start + shift, node.end + shift, node.line, node.text, node.style)
 
 
 def replace_scalar(data: bytes, path: Path, text: str, *, document: int = 0) -> bytes:
@@ -130,6 +155,20 @@ def _child(node: Node, step: str | int, path: Path) -> Node:
     return found
 
 
+def _target(node: Node) -> Node:
+    return node.target if node.is_alias and node.target is not None else node
+
+
+def _merged(node: Node, step: str | int) -> Node | None:
+    """The field that `<<` merges in, where the map has none of its own; of several the first."""
+    if not isinstance(step, str) or step in node.fields or "<<" not in node.fields:
+        return None
+    merged = _target(node.fields["<<"])
+    sources = [merged] if merged.is_map else merged.items
+    found = (_merged(source, step) or source.fields.get(step) for source in map(_target, sources))
+    return next((each for each in found if each is not None), None)
+
+
 def _check_own(node: Node, path: Path) -> None:
     """Checks that the edit changes no other place."""
     if node.is_alias:
@@ -143,6 +182,9 @@ def _check_own(node: Node, path: Path) -> None:
 def _writings(text: str, span: Span) -> Iterator[str]:
     """Candidates for the new text, the one nearest to the old style first."""
     space = " " if span.start == span.end else ""
+    if span.style in _BLOCK:
+        yield text
+        return
     if text.isprintable():
         if span.style == "":
             yield f"{space}{text}"

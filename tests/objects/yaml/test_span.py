@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from homeostat.objects import yaml
 from homeostat.objects.json import Json
-from homeostat.objects.yaml.span import Path, SpanError, find_scalar, path_text, replace_scalar
+from homeostat.objects.yaml.span import (
+    Path,
+    Scalars,
+    SpanError,
+    find_scalar,
+    path_text,
+    replace_scalar,
+    replace_scalars,
+)
 
 FILE = """\
 # the shop
@@ -63,6 +71,29 @@ def test_a_scalar_is_found_with_its_line_and_quotes() -> None:
     assert (span.line, span.text, span.style, FILE[span.start : span.end]) == (4, "front", '"', '"front"')
 
 
+SHARED: dict[str, tuple[str, Path, str]] = {
+    "an anchor": ("a: &x old\nb: *x\n", ("a",), "a: &x new\nb: *x\n"),
+    "an alias": ("a: &x 'old'\nb: *x\n", ("b",), "a: &x 'new'\nb: *x\n"),
+    "below an alias": ("a: &x {c: old}\nb: *x\n", ("b", "c"), "a: &x {c: new}\nb: *x\n"),
+    "a merged key": ("a: &x {c: old}\nb: {<<: *x}\n", ("b", "c"), "a: &x {c: new}\nb: {<<: *x}\n"),
+    "the first of merged ones": (
+        *("a: &x {c: old}\nb: &y {c: no}\nd: {<<: [*x, *y]}\n", ("d", "c")),
+        "a: &x {c: new}\nb: &y {c: no}\nd: {<<: [*x, *y]}\n",
+    ),
+    "an anchor that was defined again": ("a: &x no\nb: &x old\nc: *x\n", ("c",), "a: &x no\nb: &x new\nc: *x\n"),
+    "a tag of a text": ("a: !!str old # x\n", ("a",), "a: !!str new # x\n"),
+    "a block of one line": ("a: >-\n  old\nb: 1\n", ("a",), "a: >-\n  new\nb: 1\n"),
+}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "byte order mark"])
+@pytest.mark.parametrize(("whole", "path", "after"), SHARED.values(), ids=SHARED)
+def test_a_shared_text_is_found_behind_its_places(whole: str, path: Path, after: str, mark: str) -> None:
+    data = f"{mark}{whole}".encode()
+    edited = replace_scalars(data, {Scalars(data).shared(path): "new"}, list(yaml.load_all(after.encode())))
+    assert edited.decode() == f"{mark}{after}"
+
+
 REFUSED: dict[str, tuple[str, Path, str]] = {
     "an alias": ("a: &x 1\nb: *x\n", ("b",), "b: is an alias (*x); write the value in its place"),
     "an anchor": ("a: &x 1\nb: *x\n", ("a",), "a: has the anchor &x, by which other places may share it"),
@@ -71,7 +102,7 @@ REFUSED: dict[str, tuple[str, Path, str]] = {
     "a merged key": ("a: &x {b: 1}\nc: {<<: *x}\n", ("c", "b"), "c.b: may come from a merge (<<)"),
     "a tag": ("a: !!str 1\n", ("a",), "a: has the tag tag:yaml.org,2002:str; remove the tag"),
     "a literal block": ("a: |\n  x\n", ("a",), "a: is a literal block; write it on one line"),
-    "a folded block": ("a: >-\n  x\n", ("a",), "a: is a folded block"),
+    "a folded block": ("a: >-\n  x\n  y\n", ("a",), "a: is a folded block"),
     "a map": ("a: {b: 1}\n", ("a",), "a: is a list or a map"),
     "no such field": ("a: {b: 1}\n", ("a", "c"), "a.c: there is no such field"),
     "no such item": ("a: [1]\n", ("a", 1), "a[1]: there is no such item; the list has 1"),

@@ -69,8 +69,9 @@ class Manifest:
     def __init__(self, data: bytes, file: str) -> None:
         self._data, self._file = data, file
         self._documents = _documents(data, file)
-        self._places = [place for index, document in enumerate(self._documents) for place in places_of(document, index)]
         self._scalars: Scalars | None = None
+        found = (place for index, document in enumerate(self._documents) for place in places_of(document, index))
+        self._places = [self._as_written(each) for each in found]
 
     def tags(self, target: Target) -> tuple[str, ...]:
         """The tags that the file has for the image now; an empty one where there is none."""
@@ -97,7 +98,21 @@ class Manifest:
                 for number, target in enumerate(targets):
                     if not isinstance(found[number], ManifestError) and spot in self._spots(target):
                         found[number], writes[number] = conflict, {}
-        return Edits(self._written([each for some in writes for each in some.items()]), tuple(found))
+        try:
+            return Edits(self._written([each for some in writes for each in some.items()]), tuple(found))
+        except ManifestError:
+            return self._one_by_one(found, writes)
+
+    def _one_by_one(self, found: Sequence[Outcome], writes: Sequence[Mapping[Spot, str]]) -> Edits:
+        """All targets that can be written together; the others get the error."""
+        data, accepted, outcomes = self._data, list[tuple[Spot, str]](), list(found)
+        for number, some in enumerate(writes):
+            try:
+                data = self._written([*accepted, *some.items()])
+                accepted += some.items()
+            except ManifestError as error:
+                outcomes[number] = error
+        return Edits(data, tuple(outcomes))
 
     def _claimed(self, target: Target) -> tuple[tuple[Change, ...], dict[Spot, str], dict[Spot, str]]:
         """The changes, the texts to write, and the texts of all places that the target is about."""
@@ -132,9 +147,18 @@ class Manifest:
         try:
             if self._scalars is None:
                 self._scalars = Scalars(self._data)
-            return self._scalars.find(path, document=document)
+            return self._scalars.shared(path, document=document)
         except (SpanError, YamlError) as error:
             raise ManifestError(f"{self._file}: {error}") from error
+
+    def _as_written(self, place: Place) -> Place:
+        """A tag such as 1.10 that is not quoted is a number, whose text is in the file alone."""
+        if not place.is_number:
+            return place
+        try:
+            return place._replace(text=self._span((place.document, place.path)).text)
+        except ManifestError:
+            return place
 
     def _written(self, writes: Sequence[tuple[Spot, str]]) -> bytes:
         if not writes:
@@ -161,7 +185,7 @@ class Manifest:
     def _matching(self, target: Target) -> Sequence[Place]:
         """All places that hold the image, or `ManifestError`."""
         if target.value:
-            return [value_place(self._documents, self._file, target.image, target.value)]
+            return [self._as_written(value_place(self._documents, self._file, target.image, target.value))]
         repository = parse_image(target.image).repository
         found = [place for place in self._places if parse_image(place.written).repository == repository]
         if not found:

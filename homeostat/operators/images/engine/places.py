@@ -41,6 +41,8 @@ class Place(NamedTuple):
     digest: str = ""
     joins_digest: bool = False
     """Whether a tag and a digest may be written as one text."""
+    is_number: bool = False
+    """Whether `text` was made from a number, so that the file may have another one."""
 
     @property
     def tag(self) -> str:
@@ -130,6 +132,7 @@ def _kustomize_places(value: dict[str, Json], document: int, at: Path) -> Iterat
                 image,
                 digest_path=(*here, "digest") if digest else (),
                 digest=_text(digest or ""),
+                is_number=_is_number(entry.get("newTag")),
             )
 
 
@@ -153,7 +156,9 @@ def value_place(documents: Sequence[Json], file: str, image: str, value: str) ->
     text = _text(found)
     if ("/" in text or ":" in text.partition("@")[0]) and _is_of(text, image):
         return Place(0, path, text)
-    return Place(0, path, text, image, digest_path=digest_path, digest=digest, joins_digest=True)
+    return Place(
+        0, path, text, image, digest_path=digest_path, digest=digest, joins_digest=True, is_number=_is_number(found)
+    )
 
 
 def _is_of(written: str, image: str) -> bool:
@@ -175,6 +180,10 @@ def _value_at(value: Json, path: Path) -> Json:
         else:
             value = value.get(step) if isinstance(value, dict) else None
     return value
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float)
 
 
 def _text(value: Json) -> str:

@@ -124,8 +124,8 @@ def test_values_of_another_image_are_rejected() -> None:
         ("just a text", "no image at all"),
         ("kind: Deployment\nspec: {template: {spec: {containers: 7}}}\n", "no image at all"),
         (
-            "kind: Deployment\nspec: &s {template: {spec: {containers: [{image: org/app:old}]}}}\n",
-            r"apps/web.yaml: spec",
+            "x: &i org/app:old\nkind: Deployment\nspec: {template: {spec: {containers: [{image: *i}]}}}\n",
+            r"apps/web.yaml: spec.*alias",
         ),
         ("kind: Kustomization\nimages:\n- name: org/app\n", r"images\[0\].newTag: there is no such field"),
     ],
