@@ -127,6 +127,13 @@ class Setup:
         self._watched[informer] += 1
         return informer
 
+    def unwatch(self, informer: Informer[Any]) -> None:
+        """Ends a use of a cache, for a kind that is no longer served. Its watch ends with the last use."""
+        self._watched[informer] -= 1
+        if not self._watched[informer]:
+            del self._watched[informer]
+        self._shared.drop(informer)
+
     def objects(self, kind: Kind, shape: type[S]) -> Projection[S]:
         """Reads (not from caches) and writes the objects of a kind; the writes are tracked."""
         return Projection(self.client, kind, shape)
@@ -164,10 +171,7 @@ class Setup:
         self.controllers.remove(controller)
         await controller.close(grace_s)
         self._controls.end(controller)
-        self._watched[controller.informer] -= 1
-        if not self._watched[controller.informer]:
-            del self._watched[controller.informer]
-        self._shared.drop(controller.informer)
+        self.unwatch(controller.informer)
         self.metrics.forget(controller.name)
 
     def guard(self, kind: CustomKind, check: Guard) -> None:

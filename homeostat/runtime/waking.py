@@ -1,6 +1,7 @@
 """Waits for the first object of some kinds, to wake a sleeping operator.
 
-A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it.
+A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it. A kind that
+the server does not serve has no objects; the operator wakes when it is defined.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from functools import partial
 
 import msgspec
 
-from homeostat.client.base import Client
-from homeostat.objects.kind import Kind
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source, accept_metadata
@@ -31,11 +33,36 @@ class _Seen(msgspec.Struct, frozen=True, gc=False):
 async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> bool:
     """Whether an object of one of the kinds exists; lists one of each."""
     for kind in kinds:
-        accept = accept_metadata("PartialObjectMetadataList")
-        page = await client.request("GET", kind.path(namespace), {"limit": 1}, accept=accept)
-        if page["items"]:
-            return True
+        try:
+            if await _has_object(client, kind, namespace):
+                return True
+        except NotFoundError:
+            # The server does not serve the kind.
+            continue
     return False
+
+
+async def _has_object(client: Client, kind: Kind, namespace: str) -> bool:
+    accept = accept_metadata("PartialObjectMetadataList")
+    page = await client.request("GET", kind.path(namespace), {"limit": 1}, accept=accept)
+    return bool(page["items"])
+
+
+async def _source(client: Client, kind: Kind, namespace: str) -> Source | None:
+    """The objects of a kind; its definition, where it is not served yet. None for one that is not, with a namespace:
+    permissions for a namespace do not include definitions.
+    """
+    try:
+        await _has_object(client, kind, namespace)
+    except NotFoundError:
+        if namespace:
+            return None
+        name = f"metadata.name={kind.plural}.{kind.group}"
+        return Source(DEFINITION.path(""), field_selector=name, is_metadata_only=True)
+    except (ApiError, UnreachableError):
+        # The watch tries again, and reports it.
+        pass
+    return Source(kind.path(namespace), is_metadata_only=True)
 
 
 async def first_object(
@@ -51,8 +78,9 @@ async def first_object(
             found.set_result(path)
 
     for kind in kinds:
-        path = kind.path(namespace)
-        informers.get(Source(path, is_metadata_only=True), _Seen).add_handler(partial(note, path))
+        if (source := await _source(client, kind, namespace)) is None:
+            continue
+        informers.get(source, _Seen).add_handler(partial(note, source.path))
     async with asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(informers.run())
         seen: str = await found

@@ -34,7 +34,7 @@ async def command(connection: Connection, names: tuple[str, ...], reason: str) -
 
 async def _pin(connection: Connection, tracked: Tracked, pin: JsonObject) -> None:
     kind = IMAGE_UPDATE.kind
-    path = kind.path(tracked.namespace, tracked.name)
+    path = kind.path(tracked.namespace, tracked.record)
     try:
         await connection.client.merge(path, {"spec": {"pin": pin}})
     except NotFoundError:

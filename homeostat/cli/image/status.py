@@ -41,7 +41,7 @@ def _row(tracked: Tracked, known: Known) -> JsonObject:
     pin = update.spec.pin if update is not None else None
     return {
         "namespace": tracked.namespace,
-        "name": tracked.name,
+        "name": tracked.label,
         "enabled": tracked.settings.enabled,
         "image": tracked.settings.image,
         "tag": status.tag or "",

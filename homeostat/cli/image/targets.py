@@ -11,10 +11,12 @@ from homeostat.cli.console.connection import Connection
 from homeostat.cli.console.failure import Failure
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
-from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.kind import DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
 from homeostat.operators.images.world import Record
 
 
@@ -25,7 +27,7 @@ class Known:
         self._updates = {(each.metadata.namespace, each.metadata.name): each for each in updates}
 
     def find(self, tracked: Tracked) -> ImageUpdate | None:
-        return self._updates.get((tracked.namespace, tracked.name))
+        return self._updates.get((tracked.namespace, tracked.record))
 
     def status(self, tracked: Tracked) -> ImageUpdateStatus:
         found = self.find(tracked)
@@ -52,8 +54,24 @@ async def read_known(connection: Connection, namespace: str = "") -> Known:
 
 
 async def tracked_deployments(connection: Connection, namespace: str = "") -> list[Tracked]:
-    found = [each async for each in Projection(connection.client, DEPLOYMENT, Workload).list(Selection(namespace))]
-    return [tracked for each in found if (tracked := tracked_of(each)) is not None]
+    found = list[Tracked]()
+    for kind in ALL:
+        try:
+            workloads = await _workloads(connection, kind, namespace)
+        except (NotFoundError, ForbiddenError):
+            # The server has no such kind, or the caller may not read it: those of others are still worth listing.
+            if kind == DEPLOYMENT:
+                raise
+            continue
+        found += [tracked for each in workloads if (tracked := tracked_of(each, kind)) is not None]
+    return found
+
+
+async def _workloads(connection: Connection, kind: Kind, namespace: str) -> list[Workload]:
+    selection = Selection(namespace)
+    if kind == CRON_JOB:
+        return [each.workload async for each in Projection(connection.client, kind, CronJob).list(selection)]
+    return [each async for each in Projection(connection.client, kind, Workload).list(selection)]
 
 
 async def named_deployments(connection: Connection, names: Sequence[str]) -> list[Tracked]:
@@ -65,7 +83,7 @@ async def named_deployments(connection: Connection, names: Sequence[str]) -> lis
     for key in keys:
         if key not in tracked:
             raise Failure(
-                f"Deployment {key} is not tracked: it does not exist, or lacks a required annotation of "
+                f"{key} is not tracked: it does not exist, or lacks a required annotation of "
                 "gitops.operator; list those that are with: homeostat image status"
             )
     return [tracked[key] for key in dict.fromkeys(keys)]

@@ -26,6 +26,6 @@ async def command(connection: Connection, names: tuple[str, ...]) -> None:
         if found is None or found.spec.pin is None:
             click.echo(f"{each.key} is not pinned")
             continue
-        path = IMAGE_UPDATE.kind.path(each.namespace, each.name)
+        path = IMAGE_UPDATE.kind.path(each.namespace, each.record)
         await connection.client.merge(path, {"spec": {"pin": None}})
         click.echo(f"{each.key} unpinned; the next pass updates it")

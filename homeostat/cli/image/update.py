@@ -15,7 +15,6 @@ from homeostat.cli.console.failure import Failure
 from homeostat.cli.image.checkout import Checkout, edit_checkout
 from homeostat.cli.image.preview import previews
 from homeostat.cli.image.targets import named_deployments, read_known
-from homeostat.objects.kind import DEPLOYMENT
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.images.api import REQUESTED
 from homeostat.operators.images.engine.annotations import Tracked
@@ -104,7 +103,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
     request = format_micro_time(datetime.now(UTC))
     for each in asked:
         patch = {"metadata": {"annotations": {REQUESTED: request}}}
-        await connection.client.merge(DEPLOYMENT.path(each.namespace, each.name), patch)
+        await connection.client.merge(each.kind.path(each.namespace, each.name), patch)
     waiting = {each.key: each for each in asked}
     has_failed = False
     try:

@@ -1,4 +1,4 @@
-"""Writes the newest image tag of an application into its manifests repository, from annotations of Deployments.
+"""Writes the newest image tag of an application into its manifests repository, from annotations of workloads.
 
 A pass compares the tags in the files of a manifests repository with those that are due, and pushes one commit with all
 that differ. It runs at an interval, when an annotation asks for it, and on request of the HTTP API.
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from homeostat.external.rest.client import RestClient
-from homeostat.objects.kind import DEPLOYMENT
-from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.access import RULES
 from homeostat.operators.images.act import Actor
 from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments, is_requested
-from homeostat.operators.images.engine.annotations import tracked_of
+from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.workloads import ALL
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
@@ -28,7 +27,7 @@ from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories
 from homeostat.operators.images.sources.secrets import Secrets
-from homeostat.runtime.cache.cache import Change
+from homeostat.operators.images.tracking import Retirement, Tracking
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
@@ -57,7 +56,7 @@ FACES = (
         check="homeostat.web.receivers.images:check_settings",
     ),
 )
-WAKES = (*KINDS, DEPLOYMENT)
+WAKES = (*KINDS, *ALL)
 SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITHUB_API_URL", "GITLAB_API_URL")
 OPTIONS = (
     OperatorOption(
@@ -76,7 +75,6 @@ OPTIONS = (
 
 def register(setup: Setup) -> None:
     settings = read_settings(setup.environment)
-    deployments = setup.watch(DEPLOYMENT, Workload)
     updates = setup.watch(IMAGE_UPDATE.kind, ImageUpdate)
     tracked = TrackedDeployments()
     series = Series(lambda: len(tracked))
@@ -106,13 +104,12 @@ def register(setup: Setup) -> None:
     )
     scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)
 
-    def note(change: Change[Workload]) -> None:
-        found = tracked_of(change.new) if change.new is not None else None
-        tracked.set(change.namespace, change.name, found)
-        if found is not None and is_requested(found, records.handled(change.namespace, change.name)):
+    def note(found: Tracked) -> None:
+        if is_requested(found, records.handled(found)):
             scheduler.trigger(found)
 
-    deployments.add_handler(note)
+    tracking = Tracking(setup, tracked, note)
+    retirement = Retirement(tracking, tracked, updates.cache, records, keep_s=settings.keep_s)
 
     async def run() -> None:
         try:
@@ -122,6 +119,7 @@ def register(setup: Setup) -> None:
 
     setup.run(run)
     setup.run(notifier.run)
+    setup.run(retirement.run)
     service = ImageService(tracked, scheduler, series)
     for face in (FACE, HOOKS):
         setup.offer(face, service)

@@ -7,13 +7,16 @@ from typing import Final
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import FOLLOW, rule
 from homeostat.operators.images.api import GROUP
+from homeostat.operators.images.engine.workloads import ROLLOUT_DEFINITION
 
 RULES: Final[list[JsonObject]] = [
-    rule("apps", ["deployments"], FOLLOW),
+    rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
+    rule("batch", ["jobs", "cronjobs"], FOLLOW),
+    rule("argoproj.io", ["rollouts"], FOLLOW),
+    # Says whether there are Rollouts on this server.
+    {**rule("apiextensions.k8s.io", ["customresourcedefinitions"], FOLLOW), "resourceNames": [ROLLOUT_DEFINITION]},
     rule(GROUP, ["imageupdates"], [*FOLLOW, "create", "patch", "delete"]),
     rule(GROUP, ["imageupdates/status"], ["patch"]),
-    # Required by OwnerReferencesPermissionEnforcement, for owner references with blockOwnerDeletion.
-    rule("apps", ["deployments/finalizers"], ["update"]),
     # Secrets that annotations name: keys of repositories, credentials of registries, tokens, webhooks.
     rule("", ["secrets"], ["get"]),
     rule("", ["events"], ["create", "patch"]),

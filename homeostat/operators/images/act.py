@@ -129,7 +129,7 @@ def _outcome(due: Due, applied: Applied, commit: str) -> Outcome:
     if problem := applied.problems.get(tracked.key):
         return Outcome(entry=failed(tracked, problem), reason="InvalidManifest", wanted=tag)
     if tracked.key in applied.moved:
-        text = f"{due.path} changed while Deployment {tracked.name} was updated; it is reconciled again"
+        text = f"{due.path} changed while {tracked.title} was updated; it is reconciled again"
         return Outcome(entry=skipped(tracked, text), reason="Changed", wanted=tag)
     changes = applied.changes.get(tracked.key, ())
     if not changes or not commit:

@@ -191,13 +191,13 @@ def _held(tracked: Tracked, rules: Rules, since: str, now: datetime) -> tuple[st
     """Why a change has to wait: reason, text and seconds."""
     until = frozen_until(rules.freeze, now)
     if until is not None:
-        text = f"Deployment {tracked.name} is frozen until {format_time(until)} (gitops.operator.freeze)"
+        text = f"{tracked.title} is frozen until {format_time(until)} (gitops.operator.freeze)"
         return "Frozen", text, _seconds(until - now)
     known_s = epoch_of(since)
     left_s = rules.minimum_age_s - (now.timestamp() - (now.timestamp() if known_s is None else known_s))
     if left_s > 0:
         when = format_time(now + timedelta(seconds=left_s))
-        text = f"waiting until {when} before Deployment {tracked.name} is updated (gitops.operator.minimum_age)"
+        text = f"waiting until {when} before {tracked.title} is updated (gitops.operator.minimum_age)"
         return "TooYoung", text, max(left_s, _SOONEST_S)
     return None
 
@@ -253,6 +253,6 @@ def _failed(tracked: Tracked, problem: Problem) -> Settled:
 
 def _pinned(tracked: Tracked, tag: str) -> str:
     return (
-        f"Deployment {tracked.name} is pinned at {tag or 'no tag'}, which was not set by this operator; "
+        f"{tracked.title} is pinned at {tag or 'no tag'}, which was not set by this operator; "
         f"remove the pin with: homeostat image unpin {tracked.key}"
     )

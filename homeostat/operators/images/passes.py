@@ -14,7 +14,6 @@ import msgspec
 from homeostat.client.base import UnreachableError
 from homeostat.external.git.errors import GitError
 from homeostat.objects.errors import ApiError
-from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.images.act import Actor, retry_after_s
 from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
 from homeostat.operators.images.batching.group import Group
@@ -155,7 +154,7 @@ class Passes:
         )
         if is_same or entry.action == "up_to_date":
             return
-        about = About(DEPLOYMENT.api_version, DEPLOYMENT.kind, tracked.namespace, tracked.name, tracked.uid)
+        about = About(tracked.kind.api_version, tracked.kind.kind, tracked.namespace, tracked.name, tracked.uid)
         kind: EventType = "Warning" if entry.action == "failed" else "Normal"
         text = f"{entry.message} in commit {outcome.commit}" if outcome.commit else entry.message
         self._recorder.record(about, kind, outcome.reason, text)

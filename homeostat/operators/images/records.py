@@ -18,7 +18,6 @@ from homeostat.objects.conditions import READY, Condition, set_condition
 from homeostat.objects.conditions import Status as ConditionStatus
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.images.api import (
     IMAGE_UPDATE,
@@ -90,12 +89,12 @@ class Records:
         )
 
     def status(self, tracked: Tracked) -> ImageUpdateStatus:
-        key = (tracked.namespace, tracked.name)
+        key = (tracked.namespace, tracked.record)
         return self._written.get(key) or self._stored(key)
 
-    def handled(self, namespace: str, name: str) -> str:
+    def handled(self, tracked: Tracked) -> str:
         """The last trigger that was handled."""
-        key = (namespace, name)
+        key = (tracked.namespace, tracked.record)
         return (self._written.get(key) or self._stored(key)).handled_request or ""
 
     def _stored(self, key: Key) -> ImageUpdateStatus:
@@ -107,7 +106,7 @@ class Records:
             return ImageUpdateStatus()
 
     def _pin(self, tracked: Tracked) -> str | None:
-        key = (tracked.namespace, tracked.name)
+        key = (tracked.namespace, tracked.record)
         if key in self._pins:
             return self._pins[key]
         found = self._cache.get(*key)
@@ -127,13 +126,13 @@ class Records:
     async def _set_pin(self, tracked: Tracked, tag: str) -> None:
         reason = "another tag was set in the manifests repository, and not by this operator"
         patch: JsonObject = {"spec": {"pin": {"tag": tag[:_LONGEST], "reason": reason}}}
-        key = (tracked.namespace, tracked.name)
+        key = (tracked.namespace, tracked.record)
         self._pins[key] = tag
         await self._create(tracked)
         await self._client.merge(_KIND.path(*key), patch)
 
     async def _write(self, tracked: Tracked, status: ImageUpdateStatus) -> None:
-        key = (tracked.namespace, tracked.name)
+        key = (tracked.namespace, tracked.record)
         if self._stored(key) == status and self._cache.get(*key) is not None:
             self._written[key] = status
             return
@@ -144,7 +143,7 @@ class Records:
         await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
 
     async def _create(self, tracked: Tracked) -> None:
-        if self._cache.get(tracked.namespace, tracked.name) is not None:
+        if self._cache.get(tracked.namespace, tracked.record) is not None:
             return
         try:
             await self._client.create(_KIND.path(tracked.namespace), owned(tracked))
@@ -152,7 +151,7 @@ class Records:
             return
 
     async def forget(self, keys: Iterable[Key]) -> None:
-        """Deletes the objects of Deployments that are no longer tracked."""
+        """Deletes the objects of workloads that are no longer tracked."""
         for key in keys:
             try:
                 await self._client.delete(_KIND.path(*key))
@@ -163,16 +162,15 @@ class Records:
 
 
 def owned(tracked: Tracked) -> JsonObject:
-    """A new ImageUpdate of the Deployment."""
+    """A new ImageUpdate of the workload."""
     owner: JsonObject = {
-        "apiVersion": DEPLOYMENT.api_version,
-        "kind": DEPLOYMENT.kind,
+        "apiVersion": tracked.kind.api_version,
+        "kind": tracked.kind.kind,
         "name": tracked.name,
         "uid": tracked.uid,
         "controller": True,
-        "blockOwnerDeletion": True,
     }
-    new = _KIND.new(tracked.name)
+    new = _KIND.new(tracked.record)
     new["metadata"]["ownerReferences"] = [owner]
     return new
 

@@ -4,6 +4,7 @@
 |---|---|---|
 | `HOMEOSTAT_IMAGES_INTERVAL` | seconds between two passes (`--images-interval`); 0 for none | 300 |
 | `HOMEOSTAT_IMAGES_WINDOW` | seconds that a trigger waits for others, to share a commit | 2 |
+| `HOMEOSTAT_IMAGES_KEEP` | seconds that the ImageUpdate of a workload without annotations is kept | 3600 |
 | `HOMEOSTAT_IMAGES_ALLOW_FILE` | allows repositories of this machine, `file://` (`--images-allow-file`) | no |
 | `HOMEOSTAT_IMAGES_KNOWN_HOSTS` | lines of known hosts, beside those of the Secret and of two forges | none |
 | `DEFAULT_FROM_NAME`, `DEFAULT_FROM_EMAIL` | author and committer | GitOps Operator |
@@ -19,9 +20,10 @@ import msgspec
 
 INTERVAL: Final = "HOMEOSTAT_IMAGES_INTERVAL"
 WINDOW: Final = "HOMEOSTAT_IMAGES_WINDOW"
+KEEP: Final = "HOMEOSTAT_IMAGES_KEEP"
 ALLOW_FILE: Final = "HOMEOSTAT_IMAGES_ALLOW_FILE"
 KNOWN_HOSTS: Final = "HOMEOSTAT_IMAGES_KNOWN_HOSTS"
-NAMES: Final = (INTERVAL, WINDOW, ALLOW_FILE, KNOWN_HOSTS)
+NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, KNOWN_HOSTS)
 _WORDS: Final = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _LONGEST_S: Final = 7 * 24 * 3600.0
 # As the two forges publish them.
@@ -38,6 +40,7 @@ class SettingsError(ValueError):
 class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
     interval_s: float = 300.0
     window_s: float = 2.0
+    keep_s: float = 3600.0
     allows_file: bool = False
     known_hosts: str = _FORGES
     author_name: str = "GitOps Operator"
@@ -53,6 +56,7 @@ def read_settings(environment: Mapping[str, str]) -> ImageSettings:
     return ImageSettings(
         interval_s=_seconds(environment, INTERVAL, usual.interval_s),
         window_s=_seconds(environment, WINDOW, usual.window_s),
+        keep_s=_seconds(environment, KEEP, usual.keep_s),
         allows_file=_switch(environment, ALLOW_FILE),
         known_hosts=_FORGES + environment.get(KNOWN_HOSTS, ""),
         author_name=environment.get("DEFAULT_FROM_NAME", "").strip() or usual.author_name,

@@ -129,7 +129,7 @@ class Pages:
 
 def _debug_entry(tracked: Tracked) -> DebugEntry:
     return DebugEntry(
-        tracked.container, tracked.name, tracked.namespace, tracked.annotations, tracked.version, tracked.settings
+        tracked.container, tracked.label, tracked.namespace, tracked.annotations, tracked.version, tracked.settings
     )
 
 

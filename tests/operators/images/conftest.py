@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.operators.images.stage import Stage, staged
+from homeostat.client.connect import open_client
+from tests.cluster.fixtures import Api
+from tests.operators.images.stage import Stage, managed, staged
 
 
 @pytest.fixture
@@ -17,4 +19,19 @@ async def stage(data: Path, tmp_path: Path) -> AsyncIterator[Stage]:
 @pytest.fixture
 async def registries(data: Path, tmp_path: Path) -> AsyncIterator[Stage]:
     async with staged(data, tmp_path / "git", has_registries=True) as stage:
+        yield stage
+
+
+@pytest.fixture(params=["plane", pytest.param("cluster", marks=pytest.mark.cluster)])
+async def anywhere(request: pytest.FixtureRequest, data: Path, tmp_path: Path) -> AsyncIterator[Stage]:
+    """With registries: a plane with its HTTP API, and then the operator beside a real API server."""
+    if request.param == "plane":
+        async with staged(data, tmp_path / "git", has_registries=True) as stage:
+            yield stage
+        return
+    cluster = request.getfixturevalue("cluster")
+    async with (
+        open_client(cluster.endpoint) as client,
+        managed(Api(client, cluster.kubeconfig, ""), tmp_path / "git", has_registries=True) as stage,
+    ):
         yield stage

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import subprocess
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 from aiohttp import web
 
 from homeostat.client.base import Client
@@ -29,16 +31,26 @@ from homeostat.external.oci.registry import Registry
 from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential
+from homeostat.objects.errors import AlreadyExistsError, ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, EVENT, SECRET
+from homeostat.operators import images
 from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.operators.images.engine.entry import status_text
+from homeostat.operators.images.engine.workloads import ALL
+from homeostat.operators.images.service import ImageService
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.faces.listeners import FaceChoice, Place
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from tests.cluster.fixtures import Api
 from tests.external.git_servers import HttpGit, Origin, serving_git
 from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
 from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD, Scenario
 
+_QUICK = {"HOMEOSTAT_IMAGES_INTERVAL": "0", "HOMEOSTAT_IMAGES_WINDOW": "0.1"}
 NAMESPACE = "images"
 SECRETS = "gitops-operator"
 DEPLOYMENT_FILE = """apiVersion: apps/v1
@@ -207,16 +219,37 @@ class Stage:
         return web.Response(status=self.webhook_status)
 
 
+class Managed(Stage):
+    """The operator in a manager of this process, over a client; passes are asked for without HTTP."""
+
+    def __init__(self, root: Path, client: Client, manager: Manager, session: aiohttp.ClientSession) -> None:
+        super().__init__(root, client, "", session)
+        self.manager = manager
+
+    @property
+    def service(self) -> ImageService:
+        found = self.manager.offered("images")
+        assert isinstance(found, ImageService)
+        return found
+
+    async def get(self, path: str) -> Any:
+        if path == "/reconcile":
+            await eventually(lambda: self.service.scheduler.is_running)
+            return json.loads(msgspec.json.encode(await self.service.reconcile()))
+        assert path == "/status"
+        return status_text(self.service.tracked())
+
+
 @asynccontextmanager
 async def staged(data: Path, root: Path, *, has_registries: bool = False, **environment: str) -> AsyncIterator[Stage]:
-    root.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
+    """On a plane, with its HTTP API."""
     async with AsyncExitStack() as stack:
         settings = Settings(
             data=data,
             port=0,
             is_open=True,
             operators=frozenset({"images"}),
-            environment={"HOMEOSTAT_IMAGES_INTERVAL": "0", "HOMEOSTAT_IMAGES_WINDOW": "0.1", **environment},
+            environment=_QUICK | environment,
             faces=FaceChoice(own={name: Place("127.0.0.1", 0) for name in ("images", "image-hooks")}),
         )
         plane = await stack.enter_async_context(open_plane(settings))
@@ -224,18 +257,46 @@ async def staged(data: Path, root: Path, *, has_registries: bool = False, **envi
         urls = {each.face.name: each.url for each in plane.faces}
         stage = Stage(root, plane.client, urls["images"], session)
         stage.hooks = urls["image-hooks"]
-        stage.git, stage.git_url = await stack.enter_async_context(serving_git(root))
-        stage.webhook = await stack.enter_async_context(serving(stage.hear))
-        if has_registries:
-            folder = root.parent / "registries"
-            for name in ("registry", "slow"):
-                auth = with_passwords(folder / name)
-                setattr(stage, name, stack.enter_context(running_registry(folder / name, auth)))
-        for namespace in (NAMESPACE, SECRETS):
-            await plane.client.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-        await stage.secret(NAMESPACE, "ssh-key", ssh_privatekey="-----BEGIN OPENSSH PRIVATE KEY-----\nx\n")
-        await stage.secret(SECRETS, "hook", webhook_url=stage.webhook)
-        if has_registries:
-            await stage.docker_secret("regcred", stage.registry)
-            await stage.docker_secret("slowcred", stage.slow)
+        await _furnish(stage, stack, has_registries=has_registries)
         yield stage
+
+
+@asynccontextmanager
+async def managed(
+    api: Api, root: Path, *, client: Client | None = None, has_registries: bool = False, **environment: str
+) -> AsyncIterator[Managed]:
+    """On any server; `client` is the operator's, if it has less permissions. What was created is deleted."""
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        await install(api.client, images.KINDS)
+        manager = Manager(client or api.client, directory=root / "cache", environment=_QUICK | environment)
+        manager.add("images", images.register, images.KINDS)
+        stage = Managed(root, api.client, manager, session)
+        try:
+            await _furnish(stage, stack, has_registries=has_registries)
+            await stack.enter_async_context(manager.running())
+            yield stage
+        finally:
+            for kind, namespace in itertools.product((*ALL, IMAGE_UPDATE.kind, SECRET), (NAMESPACE, SECRETS)):
+                with suppress(ApiError):
+                    await api.client.request("DELETE", kind.path(namespace))
+
+
+async def _furnish(stage: Stage, stack: AsyncExitStack, *, has_registries: bool) -> None:
+    root = stage.root
+    root.mkdir(parents=True, exist_ok=True)
+    stage.git, stage.git_url = await stack.enter_async_context(serving_git(root))
+    stage.webhook = await stack.enter_async_context(serving(stage.hear))
+    if has_registries:
+        folder = root.parent / "registries"
+        for name in ("registry", "slow"):
+            auth = with_passwords(folder / name)
+            setattr(stage, name, stack.enter_context(running_registry(folder / name, auth)))
+    for namespace in (NAMESPACE, SECRETS):
+        with suppress(AlreadyExistsError):
+            await stage.client.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    await stage.secret(NAMESPACE, "ssh-key", ssh_privatekey="-----BEGIN OPENSSH PRIVATE KEY-----\nx\n")
+    await stage.secret(SECRETS, "hook", webhook_url=stage.webhook)
+    if has_registries:
+        await stage.docker_secret("regcred", stage.registry)
+        await stage.docker_secret("slowcred", stage.slow)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from homeostat.objects.kind import Kind
 from homeostat.operators.images.api import REQUESTED
 from homeostat.operators.images.batching.group import Group, group_of, grouped
 from homeostat.operators.images.batching.lane import Lane
@@ -157,10 +158,12 @@ class Scheduler:
 
 
 class TrackedDeployments:
-    """The tracked Deployments, in the order in which they came, kept up to date by `note`."""
+    """The tracked workloads, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Tracked] = {}
+        self._found: dict[tuple[Kind, str, str], Tracked] = {}
+        self._records: dict[tuple[str, str], str] = {}
+        """The uids of tracked workloads, by namespace and name of their ImageUpdates."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -168,11 +171,21 @@ class TrackedDeployments:
     def all(self) -> Sequence[Tracked]:
         return list(self._found.values())
 
-    def set(self, namespace: str, name: str, tracked: Tracked | None) -> None:
-        if tracked is None:
-            self._found.pop((namespace, name), None)
-        else:
-            self._found[namespace, name] = tracked
+    def has(self, namespace: str, record: str, uid: str) -> bool:
+        """Whether the owner of an ImageUpdate is tracked."""
+        return self._records.get((namespace, record)) == uid
+
+    def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> bool:
+        """Returns whether it was tracked before."""
+        key = (kind, namespace, name)
+        before = self._found.get(key)
+        if tracked is not None:
+            self._found[key] = tracked
+            self._records[namespace, tracked.record] = tracked.uid
+        elif before is not None:
+            del self._found[key]
+            self._records.pop((namespace, before.record), None)
+        return before is not None
 
 
 def is_requested(tracked: Tracked, handled: str) -> bool:

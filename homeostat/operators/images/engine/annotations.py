@@ -1,6 +1,6 @@
-"""The settings of a tracked Deployment, from its `gitops.operator.*` annotations. Pure.
+"""The settings of a tracked workload, from its `gitops.operator.*` annotations. Pure.
 
-A Deployment that lacks a required annotation, a namespace or a container with an image is not tracked at all. Optional
+A workload that lacks a required annotation, a namespace or a container with an image is not tracked at all. Optional
 settings stay None here, so that `/debug` shows what was written; their defaults apply where they are used.
 """
 
@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from homeostat.objects.kind import DEPLOYMENT, Kind
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.engine.reference import DEFAULT_REGISTRY, full_reference
@@ -66,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tracked(msgspec.Struct, frozen=True):
-    """A Deployment with all required annotations."""
+    """A workload with all required annotations."""
 
     name: str
     settings: Settings
@@ -76,18 +77,35 @@ class Tracked(msgspec.Struct, frozen=True):
     """The tag of that image."""
     annotations: Mapping[str, str]
     uid: str = ""
+    kind: Kind = DEPLOYMENT
 
     @property
     def namespace(self) -> str:
         return self.settings.namespace
 
     @property
+    def label(self) -> str:
+        """The name of a Deployment, as the original shows it; for other kinds `statefulset/NAME`."""
+        return self.name if self.kind == DEPLOYMENT else f"{self.kind.kind.lower()}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """For messages: `Deployment NAME`."""
+        return f"{self.kind.kind} {self.name}"
+
+    @property
     def key(self) -> str:
-        return f"{self.namespace}/{self.name}"
+        """`NAMESPACE/NAME` of a Deployment, `NAMESPACE/statefulset/NAME` of another kind."""
+        return f"{self.namespace}/{self.label}"
+
+    @property
+    def record(self) -> str:
+        """The name of its ImageUpdate."""
+        return self.name if self.kind == DEPLOYMENT else f"{self.name}.{self.kind.kind.lower()}"
 
 
-def tracked_of(deployment: Workload) -> Tracked | None:
-    """None for a Deployment that nobody asked to track, or that lacks what is required."""
+def tracked_of(deployment: Workload, kind: Kind = DEPLOYMENT) -> Tracked | None:
+    """None for a workload that nobody asked to track, or that lacks what is required."""
     annotations = {name: value for name, value in deployment.annotations.items() if value is not None}
     given = {name.removeprefix(PREFIX): value for name, value in annotations.items() if name.startswith(PREFIX)}
     namespace = deployment.metadata.namespace
@@ -105,6 +123,7 @@ def tracked_of(deployment: Workload) -> Tracked | None:
         version=parsed.tag or "latest",
         annotations=annotations,
         uid=deployment.metadata.uid,
+        kind=kind,
     )
 
 

@@ -34,22 +34,22 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patched(tracked: Tracked, *, old: str, new: str) -> Entry:
-    message = f"Deployment {tracked.name} patched successfully to version {new}"
+    message = f"{tracked.title} patched successfully to version {new}"
     return _entry(tracked, "patched", message, old=old, new=new)
 
 
 def up_to_date(tracked: Tracked, *, new: str) -> Entry:
-    return _entry(tracked, "up_to_date", f"Deployment {tracked.name} is up to date at {new}", new=new)
+    return _entry(tracked, "up_to_date", f"{tracked.title} is up to date at {new}", new=new)
 
 
 def skipped(tracked: Tracked, reason: str = "") -> Entry:
     """`reason` is empty for a Deployment that an annotation turns off."""
-    text = reason or f"Deployment {tracked.name} is disabled (gitops.operator.enabled=false)"
+    text = reason or f"{tracked.title} is disabled (gitops.operator.enabled=false)"
     return _entry(tracked, "skipped", text)
 
 
 def failed(tracked: Tracked, problem: str) -> Entry:
-    return _entry(tracked, "failed", f"Deployment {tracked.name}: {problem}")
+    return _entry(tracked, "failed", f"{tracked.title}: {problem}")
 
 
 def in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -68,7 +68,7 @@ def status_text(tracked: Sequence[Tracked]) -> str:
 
 def _entry(tracked: Tracked, action: Action, message: str, *, old: str = "", new: str = "") -> Entry:
     return Entry(
-        deployment=tracked.name,
+        deployment=tracked.label,
         namespace=tracked.namespace,
         action=action,
         from_sha=old or msgspec.UNSET,
@@ -82,7 +82,7 @@ def _row(tracked: Tracked) -> tuple[str, ...]:
     settings = tracked.settings
     enabled = "true" if settings.enabled else "false"
     image = f"{tracked.container}:{tracked.version}"
-    return (tracked.namespace, tracked.name, enabled, settings.observe_branch, image)
+    return (tracked.namespace, tracked.label, enabled, settings.observe_branch, image)
 
 
 def _line(row: Sequence[str]) -> str:

@@ -1,0 +1,154 @@
+"""Follows the annotated workloads of all kinds, and deletes the ImageUpdates of those that are gone.
+
+Argo's Rollouts are followed while the server serves them: their watch begins with the definition and ends with it. An
+operator of one namespace does not follow them, because permissions for a namespace do not include definitions.
+
+An ImageUpdate is deleted when its workload is gone, by its owner reference or by us, whoever is first. If the workload
+only lost its annotations, the ImageUpdate stays for `keep_s`, and one with a pin for as long as the workload exists: an
+annotation that is missing for a moment must not undo what a person decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from homeostat.objects.declared import OwnerReference
+from homeostat.objects.kind import DEFINITION, Kind
+from homeostat.objects.views.workload import Workload
+from homeostat.operators.images.api import ImageUpdate
+from homeostat.operators.images.batching.scheduler import TrackedDeployments
+from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.engine.workloads import (
+    ALL,
+    CRON_JOB,
+    KINDS,
+    ROLLOUT,
+    ROLLOUT_DEFINITION,
+    CronJob,
+    Definition,
+)
+from homeostat.operators.images.records import Records
+from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+_SETTLE_S: Final = 0.2
+_LOOK_EVERY_S: Final = 60.0
+_BY_NAME: Final = {(each.group, each.kind): each for each in ALL}
+
+
+class Tracking:
+    """`note` gets each workload that is tracked, or changed while it is."""
+
+    def __init__(self, setup: Setup, tracked: TrackedDeployments, note: Callable[[Tracked], None]) -> None:
+        self._setup, self._tracked, self._noted = setup, tracked, note
+        self._caches: dict[Kind, Callable[[str, str], str | None]] = {}
+        """By kind: the uid of a workload that exists."""
+        self._rollouts: Informer[Workload] | None = None
+        self.changed = asyncio.Event()
+        for kind in KINDS:
+            self._follow(kind)
+        jobs = setup.watch(CRON_JOB, CronJob)
+        jobs.add_handler(self._note_cron_job)
+        self._caches[CRON_JOB] = lambda *key: _uid(jobs.cache.get(*key))
+        if not setup.namespace:
+            definitions = setup.watch(DEFINITION, Definition, fields=f"metadata.name={ROLLOUT_DEFINITION}")
+            definitions.add_handler(self._note_definition)
+
+    def exists(self, owner: OwnerReference, namespace: str) -> bool | None:
+        """Whether the owner of an ImageUpdate exists; None if that is unknown, or it is of another kind."""
+        kind = _BY_NAME.get((owner.api_version.rpartition("/")[0], owner.kind))
+        if kind is None or kind not in self._caches:
+            return None
+        if kind == ROLLOUT and (self._rollouts is None or not self._rollouts.watcher.synced.is_set()):
+            return None
+        return self._caches[kind](namespace, owner.name) == owner.uid
+
+    def _follow(self, kind: Kind) -> Informer[Workload]:
+        informer = self._setup.watch(kind, Workload)
+        informer.add_handler(partial(self._note, kind))
+        self._caches[kind] = lambda *key: _uid(informer.cache.get(*key))
+        return informer
+
+    def _note_cron_job(self, change: Change[CronJob]) -> None:
+        self._set(CRON_JOB, change.namespace, change.name, change.new.workload if change.new is not None else None)
+
+    def _note(self, kind: Kind, change: Change[Workload]) -> None:
+        self._set(kind, change.namespace, change.name, change.new)
+
+    def _set(self, kind: Kind, namespace: str, name: str, workload: Workload | None) -> None:
+        found = tracked_of(workload, kind) if workload is not None else None
+        was_tracked = self._tracked.set(kind, namespace, name, found)
+        if found is not None:
+            self._noted(found)
+        elif was_tracked or workload is None:
+            self.changed.set()
+
+    def _note_definition(self, change: Change[Definition]) -> None:
+        is_served = change.new is not None and change.new.serves(ROLLOUT)
+        if is_served and self._rollouts is None:
+            self._rollouts = self._follow(ROLLOUT)
+        elif not is_served and self._rollouts is not None:
+            gone = [each.metadata for each in self._rollouts.cache]
+            self._setup.unwatch(self._rollouts)
+            self._rollouts = None
+            del self._caches[ROLLOUT]
+            for each in gone:
+                self._set(ROLLOUT, each.namespace, each.name, None)
+
+
+class Retirement:
+    """Deletes ImageUpdates that no workload needs any more."""
+
+    def __init__(
+        self,
+        tracking: Tracking,
+        tracked: TrackedDeployments,
+        updates: Cache[ImageUpdate],
+        records: Records,
+        *,
+        keep_s: float,
+    ) -> None:
+        self._tracking, self._tracked, self._updates, self._records = tracking, tracked, updates, records
+        self._keep_s = keep_s
+        self._since: dict[str, float] = {}
+        """Since when the workload of an ImageUpdate, by uid, has no annotations."""
+
+    async def run(self) -> None:
+        """The job: when a workload is no longer tracked, and now and then."""
+        while True:
+            self._tracking.changed.clear()
+            await self._records.forget(self._retired(asyncio.get_running_loop().time()))
+            try:
+                async with asyncio.timeout(min(max(self._keep_s, 1.0), _LOOK_EVERY_S)):
+                    await self._tracking.changed.wait()
+            except TimeoutError:
+                continue
+            # A namespace that is deleted loses many workloads at once.
+            await asyncio.sleep(_SETTLE_S)
+
+    def _retired(self, now: float) -> list[tuple[str, str]]:
+        found, known = list[tuple[str, str]](), set[str]()
+        for update in self._updates:
+            owner = next((each for each in update.metadata.owner_references if each.controller), None)
+            metadata = update.metadata
+            if owner is None or self._tracked.has(metadata.namespace, metadata.name, owner.uid):
+                continue
+            known.add(metadata.uid)
+            if self._is_due(update, self._tracking.exists(owner, metadata.namespace), now):
+                found.append((metadata.namespace, metadata.name))
+        self._since = {uid: at for uid, at in self._since.items() if uid in known}
+        return found
+
+    def _is_due(self, update: ImageUpdate, exists: bool | None, now: float) -> bool:
+        if exists is None or update.is_terminating:
+            return False
+        since = self._since.setdefault(update.metadata.uid, now)
+        return not exists or (update.spec.pin is None and now - since >= self._keep_s)
+
+
+def _uid(found: Workload | CronJob | None) -> str | None:
+    return None if found is None else found.metadata.uid
