@@ -71,6 +71,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What `operator.json` holds."""
 
     wakes: tuple[Kind, ...]
+    wakes_if_served: tuple[Kind, ...] | msgspec.UnsetType = msgspec.UNSET
     settings: tuple[str, ...] | None
     options: tuple[_KeptOption, ...] = ()
     guarded: tuple[str, ...]
@@ -128,6 +129,7 @@ def kept_description(name: str) -> bytes:
     found = describe(name, load_operator(name))
     kept = _Kept(
         wakes=found.wakes,
+        wakes_if_served=found.wakes_if_served or msgspec.UNSET,
         settings=found.settings,
         options=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptOption) for each in found.options),
         guarded=found.guarded,
@@ -149,6 +151,7 @@ def _described(name: str) -> Description:
         guarded=kept.guarded,
         faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
         wakes=kept.wakes,
+        wakes_if_served=kept.wakes_if_served or (),
         settings=kept.settings,
         options=tuple(OperatorOption(**msgspec.structs.asdict(each)) for each in kept.options),
         load=lambda: load_operator(name),

@@ -1,7 +1,7 @@
 """The description of an operator, which a process needs before it imports the operator and sets it up.
 
-The module of an operator declares it as `KINDS`, `FACES`, `WAKES` and `SETTINGS`. The operators of this package also
-have it in a file beside the module, so that a process imports them only when there is work.
+The module of an operator declares it as `KINDS`, `FACES`, `WAKES`, `WAKES_IF_SERVED` and `SETTINGS`. The operators of
+this package also have it in a file beside the module, so that a process imports them only when there is work.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Description:
     faces: tuple[Face, ...] = ()
     wakes: tuple[Kind, ...] = ()
     """The operator sleeps until an object of one of these kinds exists. Without any it is set up at the start."""
+    wakes_if_served: tuple[Kind, ...] = ()
+    """Those of `wakes` that a server may lack."""
     settings: tuple[str, ...] | None = ()
     """The environment variables that its `check_environment` reads; None if it does not declare them."""
     options: tuple[OperatorOption, ...] = ()
@@ -60,6 +62,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
         faces=tuple(faces),
         wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),
+        wakes_if_served=tuple(getattr(module, "WAKES_IF_SERVED", ())),
         settings=_settings(module),
         options=tuple(getattr(module, "OPTIONS", ())),
         load=lambda: module,

@@ -134,7 +134,13 @@ class Manager:
 
     async def _wake(self, operator: Description, tasks: asyncio.TaskGroup) -> None:
         informers = self._waking[operator.name] = Informers(self._bare, pace=self._pace)
-        seen = await first_object(self._bare, operator.wakes, namespace=self._namespace, informers=informers)
+        seen = await first_object(
+            self._bare,
+            operator.wakes,
+            namespace=self._namespace,
+            informers=informers,
+            if_served=operator.wakes_if_served,
+        )
         module = await asyncio.to_thread(operator.load)
         log.info("operator woke", extra={"operator": operator.name, "seen": seen})
         del self._waking[operator.name]

@@ -110,9 +110,13 @@ class Supervisor:
             async with asyncio.timeout(self._grace_s + 1.0):
                 await self._ended.wait()
 
+    async def _has_objects(self) -> bool:
+        found = self.description
+        return await has_objects(self._client, found.wakes, if_served=found.wakes_if_served)
+
     async def _run_once(self) -> None:
         await install_definitions(self._client, self.description.definitions())
-        if not self.is_awake and await has_objects(self._client, self.description.wakes):
+        if not self.is_awake and await self._has_objects():
             self._awake.set()
         self._tried.set()
         if not await self._woken():
@@ -154,7 +158,7 @@ class Supervisor:
         return self.is_awake
 
     async def _see(self) -> None:
-        seen = await first_object(self._client, self.description.wakes)
+        seen = await first_object(self._client, self.description.wakes, if_served=self.description.wakes_if_served)
         log.info("operator woke", extra={"operator": self.description.name, "seen": seen})
         self._awake.set()
 

@@ -1,13 +1,13 @@
 """Waits for the first object of some kinds, to wake a sleeping operator.
 
-A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it. A kind that
-the server does not serve has no objects; the operator wakes when it is defined.
+A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it. A kind in
+`if_served` may be missing on the server: then the operator wakes when it is defined.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import partial
 
 import msgspec
@@ -30,15 +30,17 @@ class _Seen(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
 
 
-async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> bool:
+async def has_objects(
+    client: Client, kinds: Iterable[Kind], *, namespace: str = "", if_served: Container[Kind] = ()
+) -> bool:
     """Whether an object of one of the kinds exists; lists one of each."""
     for kind in kinds:
         try:
             if await _has_object(client, kind, namespace):
                 return True
         except NotFoundError:
-            # The server does not serve the kind.
-            continue
+            if kind not in if_served:
+                raise
     return False
 
 
@@ -62,11 +64,20 @@ async def _source(client: Client, kind: Kind, namespace: str) -> Source | None:
     except (ApiError, UnreachableError):
         # The watch tries again, and reports it.
         pass
+    return _objects(kind, namespace)
+
+
+def _objects(kind: Kind, namespace: str) -> Source:
     return Source(kind.path(namespace), is_metadata_only=True)
 
 
 async def first_object(
-    client: Client, kinds: Iterable[Kind], *, namespace: str = "", informers: Informers | None = None
+    client: Client,
+    kinds: Iterable[Kind],
+    *,
+    namespace: str = "",
+    informers: Informers | None = None,
+    if_served: Container[Kind] = (),
 ) -> str:
     """Waits for the first object and returns the path of its collection. The caller sets the timeout. `informers` are
     new ones; with them the caller sees whether the watches work.
@@ -78,7 +89,8 @@ async def first_object(
             found.set_result(path)
 
     for kind in kinds:
-        if (source := await _source(client, kind, namespace)) is None:
+        source = await _source(client, kind, namespace) if kind in if_served else _objects(kind, namespace)
+        if source is None:
             continue
         informers.get(source, _Seen).add_handler(partial(note, source.path))
     async with asyncio.TaskGroup() as tasks:

@@ -12,7 +12,7 @@ import pytest
 from homeostat.client.base import Client, Transport
 from homeostat.objects.errors import ForbiddenError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import CONFIG_MAP, POD
+from homeostat.objects.kind import CONFIG_MAP, DEFINITION, POD
 from homeostat.operators.catalog import OURS, find_operator
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.description import Description
@@ -217,6 +217,17 @@ asyncio.run(main())
     done = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
     told, _ = await done.communicate()
     assert told.decode().strip() == "[]"
+
+
+async def test_an_operator_wakes_when_a_kind_that_a_server_may_lack_is_defined(client: Client) -> None:
+    (widget,) = Widgets().KINDS
+    kinds = (widget.kind,)
+    assert not await has_objects(client, kinds, if_served=kinds)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        seeing = tasks.create_task(first_object(client, kinds, if_served=kinds))
+        await asyncio.sleep(0)
+        await client.create(DEFINITION.path(""), widget.definition())
+    assert seeing.result() == DEFINITION.path("")
 
 
 async def test_a_kind_that_is_not_there_is_an_error(client: Client) -> None:

@@ -200,7 +200,9 @@ async def _may_sleep(client: Client, description: Description, namespace: str) -
     from homeostat.runtime.waking import has_objects
 
     try:
-        return bool(description.wakes) and not await has_objects(client, description.wakes, namespace=namespace)
+        return bool(description.wakes) and not await has_objects(
+            client, description.wakes, namespace=namespace, if_served=description.wakes_if_served
+        )
     except ApiError:
         # An awake operator reports the error better than a sleeping one.
         return False

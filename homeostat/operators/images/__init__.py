@@ -15,7 +15,7 @@ from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments, is_requested
 from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.engine.workloads import ALL
+from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
@@ -32,7 +32,17 @@ from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
 
-__all__ = ["FACES", "KINDS", "OPTIONS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+__all__ = [
+    "FACES",
+    "KINDS",
+    "OPTIONS",
+    "RULES",
+    "SETTINGS",
+    "WAKES",
+    "WAKES_IF_SERVED",
+    "check_environment",
+    "register",
+]
 
 FACE, HOOKS = "images", "image-hooks"
 FACES = (
@@ -57,6 +67,7 @@ FACES = (
     ),
 )
 WAKES = (*KINDS, *ALL)
+WAKES_IF_SERVED = (ROLLOUT,)
 SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITHUB_API_URL", "GITLAB_API_URL")
 OPTIONS = (
     OperatorOption(

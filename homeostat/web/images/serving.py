@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from homeostat.edge.server import Handler
 from homeostat.operators.images.api import IMAGE_UPDATE
-from homeostat.operators.images.engine.workloads import ALL
+from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.service import ImageService
 from homeostat.runtime.faces.face import Surroundings
 from homeostat.runtime.waking import has_objects
@@ -27,7 +27,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 
     async def is_asleep() -> bool:
         """Whether there is no workload at all, so that the operator has not been started."""
-        return service() is None and not await has_objects(surroundings.client, ALL)
+        return service() is None and not await has_objects(surroundings.client, ALL, if_served=(ROLLOUT,))
 
     gate: Gate = OpenGate() if surroundings.is_open else _review_gate(surroundings)
     yield images_app(service, is_asleep, gate, surroundings.figures.once(HttpFigures))

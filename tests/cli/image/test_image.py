@@ -90,7 +90,7 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:
     done = up.cli("image", "check", "default/none")
     assert done.code == 1
-    assert "Deployment default/none is not tracked" in done.err
+    assert "default/none is not tracked" in done.err
 
 
 def test_a_checkout_is_edited_without_a_cluster(cli: Cli, tmp_path: Path) -> None:
