@@ -8,10 +8,12 @@ Promises, each with a test of the same name:
 - recording never fails and never waits
 - a repeated event is counted and not written again
 - an object with too many events is rate limited, and others are not
-- the number of waiting events is bounded
+- waiting events are bounded in bytes, and those of one object in number, so that it cannot use the place of others
+- events that are dropped are counted and logged
 
 Events are best effort: one that the server refuses is dropped, and a series of refusals is logged once. `run` writes
-the recorded events, and after `close` the rest; `flush` writes the waiting events if `run` does not run.
+the recorded events, and after `close` the rest; `flush` writes the waiting events if `run` does not run. When
+thousands of objects are reconciled for the first time, their Events wait until the server has accepted them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import asyncio
 import logging
 import re
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,6 +43,12 @@ EventType = Literal["Normal", "Warning"]
 _KIND = Kind("", "v1", "events", "Event", is_namespaced=True)
 _LONGEST_REASON, _LONGEST_MESSAGE, _LONGEST_NAME = 128, 1024, 200
 _MOST_SERIES = 4096
+_AT_ONCE = 8
+"""Writes at the same time; a server commits many of them together."""
+_MOST_WAITING_BYTES = 32 << 20
+_MOST_WAITING_EACH = 25
+_OVERHEAD_BYTES = 512
+"""Of a waiting Event, beside its texts."""
 _unnameable = re.compile(r"[^a-z0-9-]+").sub
 
 
@@ -66,6 +74,12 @@ class _Saying(NamedTuple):
     reason: str
     message: str
     by: str
+
+    @property
+    def size(self) -> int:
+        about = self.about
+        texts = (about.namespace, about.name, about.uid, self.reason, self.message)
+        return _OVERHEAD_BYTES + sum(map(len, texts))
 
 
 @dataclass(slots=True)
@@ -97,21 +111,23 @@ class Recorder:
         instance: str = "",
         ration: Breaker[About] | None = None,
         same_within_s: float = 600.0,
-        most_waiting: int = 1000,
+        most_waiting_bytes: int = _MOST_WAITING_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         suffix: Callable[[], str] = lambda: uuid.uuid4().hex[:16],
     ) -> None:
         self.written = self.dropped = self.failed = 0
         self._client, self._component, self._instance = client, component, instance or component
         self._ration = Breaker(burst=25, refill_s=300.0) if ration is None else ration
-        self._same_within_s, self._most_waiting = same_within_s, most_waiting
+        self._same_within_s, self._most_waiting_bytes = same_within_s, most_waiting_bytes
         self._now, self._suffix = now, suffix
         self._loop = asyncio.get_running_loop()
         self._waiting: OrderedDict[_Saying, _Waiting] = OrderedDict()
+        self._waiting_bytes = 0
+        self._waiting_each: Counter[About] = Counter()
         self._series: OrderedDict[_Saying, _Series] = OrderedDict()
         self._wake = asyncio.Event()
         self._is_closing = False
-        self._is_troubled = False
+        self._is_troubled = self._is_full = False
 
     def record(self, about: About, type_: EventType, reason: str, message: str, *, by: str = "") -> None:
         """`by` is the reporting component if it is not the one of this recorder."""
@@ -122,11 +138,24 @@ class Recorder:
         if waiting is not None:
             waiting.count += 1
             waiting.last = now
-        elif len(self._waiting) >= self._most_waiting:
-            self.dropped += 1
-        else:
+        elif self._admits(saying):
             self._waiting[saying] = _Waiting(1, now, now)
+            self._waiting_bytes += saying.size
+            self._waiting_each[about] += 1
             self._wake.set()
+        else:
+            self.dropped += 1
+
+    def _admits(self, saying: _Saying) -> bool:
+        if self._waiting_each[saying.about] >= _MOST_WAITING_EACH:
+            return False
+        if self._waiting_bytes + saying.size <= self._most_waiting_bytes:
+            return True
+        if not self._is_full:
+            # Once until the Events that wait are written.
+            log.warning("dropping events: the server accepts them too slowly", extra={"waiting": len(self._waiting)})
+        self._is_full = True
+        return False
 
     async def run(self) -> None:
         """Writes until it is cancelled, or until it is closed and nothing waits."""
@@ -143,8 +172,20 @@ class Recorder:
     async def flush(self) -> None:
         """Writes all waiting events; not while `run` runs."""
         while self._waiting:
-            saying, waiting = self._waiting.popitem(last=False)
-            await self._try_write(saying, waiting)
+            batch = [self._next() for _ in range(min(_AT_ONCE, len(self._waiting)))]
+            # An event that is recorded again meanwhile waits for the next batch, and is counted there.
+            async with asyncio.TaskGroup() as tasks:
+                for saying, waiting in batch:
+                    tasks.create_task(self._try_write(saying, waiting))
+        self._is_full = False
+
+    def _next(self) -> tuple[_Saying, _Waiting]:
+        saying, waiting = self._waiting.popitem(last=False)
+        self._waiting_bytes -= saying.size
+        self._waiting_each[saying.about] -= 1
+        if not self._waiting_each[saying.about]:
+            del self._waiting_each[saying.about]
+        return saying, waiting
 
     async def _try_write(self, saying: _Saying, waiting: _Waiting) -> None:
         try:

@@ -163,11 +163,27 @@ async def test_the_next_count_includes_events_that_were_rate_limited(plane: Plan
     assert (recorder.written, recorder.dropped) == (2, 0)
 
 
-async def test_the_number_of_waiting_events_is_bounded() -> None:
-    recorder = Recorder(Client(DeadTransport()), "gitops", most_waiting=10)
-    for turn in range(25):
-        recorder.record(WEB, "Normal", "Pulled", f"commit {turn}")
-    assert recorder.dropped == 15
+async def test_waiting_events_are_bounded_and_one_object_cannot_use_the_place_of_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    recorder = Recorder(Client(DeadTransport()), "gitops", most_waiting_bytes=40_000)
+    with caplog.at_level(logging.WARNING):
+        for turn in range(100):
+            recorder.record(WEB, "Normal", "Pulled", f"commit {turn}")
+        assert recorder.dropped == 75
+        for turn in range(100):
+            recorder.record(WEB._replace(name=f"web-{turn}"), "Normal", "Pulled", "main")
+    assert 100 < recorder.dropped < 140
+    assert [each.message for each in caplog.records] == ["dropping events: the server accepts them too slowly"]
+
+
+async def test_no_first_event_is_lost_when_thousands_of_objects_start_at_once(plane: Plane) -> None:
+    recorder = Recorder(plane.client, "gitops")
+    for number in range(3000):
+        recorder.record(WEB._replace(name=f"web-{number}"), "Normal", "Created", "main")
+    await recorder.flush()
+    assert (recorder.written, recorder.dropped, recorder.failed) == (3000, 0, 0)
+    assert len(await events(plane)) == 3000
 
 
 async def test_recording_never_fails_and_never_waits(caplog: pytest.LogCaptureFixture) -> None:
