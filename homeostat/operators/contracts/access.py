@@ -21,7 +21,7 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["services"], FOLLOW),
     rule("apps", ["deployments", "statefulsets", "replicasets"], FOLLOW),
     rule("batch", ["jobs", "cronjobs"], FOLLOW),
-    # Metadata is watched; the Secrets that Pactos name are read.
-    rule("", ["secrets"], READ),
+    # Metadata is watched; the Secrets and ConfigMaps that Pactos name are read.
+    rule("", ["secrets", "configmaps"], READ),
     rule("", ["events"], ["create", "patch"]),
 ]

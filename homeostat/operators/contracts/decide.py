@@ -24,6 +24,7 @@ from homeostat.operators.contracts.engine.revision import resolution_policy
 from homeostat.operators.contracts.forecast import READINESS_EXPIRING, Forecast, forecast
 from homeostat.operators.contracts.notices import notices_of
 from homeostat.operators.contracts.revisions.plan import RevisionAction, RevisionPlan, plan_revisions
+from homeostat.operators.contracts.signature import SIGNATURE_VERIFIED
 from homeostat.operators.contracts.status import PactoStatus
 from homeostat.operators.contracts.world import World
 
@@ -33,7 +34,7 @@ EARLY: Final = 0.9
 """Of an interval: what is nearly due is done together with what is due."""
 _SOONEST_S: Final = 0.1
 CONTRACT_OUTDATED: Final = "ContractOutdated"
-_TYPES: Final = (*SEVERITIES, READINESS_SATISFIED, READINESS_EXPIRING, CONTRACT_OUTDATED)
+_TYPES: Final = (*SEVERITIES, READINESS_SATISFIED, READINESS_EXPIRING, CONTRACT_OUTDATED, SIGNATURE_VERIFIED)
 # The runtime sets Ready if a reconciliation fails; a Pacto says by its own conditions how it is.
 _ABSENT: Final = (*_TYPES, READY)
 _KEPT: Final = frozenset({"conditions", "observedGeneration", "currentRevision", "lastReconciledAt"})
@@ -55,7 +56,7 @@ def decide_evaluated(pacto: Pacto, world: World, evaluation: Evaluation) -> Deci
     current = _current_status(pacto)
     coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
     plan = _plan(pacto, world, evaluation)
-    conditions = _conditions(pacto, evaluation, coming, world.fault)
+    conditions = _conditions(pacto, world, evaluation, coming)
     fields = _fields(pacto, world, evaluation, plan, coming)
     age_s = _age_s(current, world.now)
     is_changed = _is_changed(current, fields, conditions)
@@ -82,12 +83,14 @@ def _plan(pacto: Pacto, world: World, evaluation: Evaluation) -> RevisionPlan | 
     return plan_revisions(pacto.metadata.name, world.version, world.versions, world.revisions, limit=limit)
 
 
-def _conditions(pacto: Pacto, evaluation: Evaluation, coming: Forecast | None, fault: str) -> tuple[Condition, ...]:
+def _conditions(pacto: Pacto, world: World, evaluation: Evaluation, coming: Forecast | None) -> tuple[Condition, ...]:
     found = [*evaluation.conditions]
     if coming is not None and coming.is_near:
         found.append(coming.condition())
-    if fault:
-        message = f"The contract that was loaded before is used, because its registry has a fault: {fault}"
+    if world.signature is not None:
+        found.append(world.signature)
+    if world.fault:
+        message = f"The contract that was loaded before is used, because its registry has a fault: {world.fault}"
         found.append(Condition(CONTRACT_OUTDATED, "Unknown", "RegistryFault", message))
     generation = pacto.metadata.generation
     return tuple(msgspec.structs.replace(each, observed_generation=generation) for each in found)

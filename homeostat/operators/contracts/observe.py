@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Wait
 from homeostat.operators.contracts.api import REQUESTED, Pacto, PactoRevision
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome, plan_probes
@@ -22,11 +23,13 @@ from homeostat.operators.contracts.engine.reference import parse_parts, registry
 from homeostat.operators.contracts.live.extras import extras_of
 from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
 from homeostat.operators.contracts.live.targets import Targets
+from homeostat.operators.contracts.live.trust import Trust, TrustedKeys
 from homeostat.operators.contracts.loading.content import Content, Version
 from homeostat.operators.contracts.loading.loader import Load, Loader
 from homeostat.operators.contracts.loading.preparation import Preparations, overrides_of
 from homeostat.operators.contracts.probes.prober import Prober
 from homeostat.operators.contracts.settings import Settings
+from homeostat.operators.contracts.signature import judge_signature
 from homeostat.operators.contracts.stored import is_loaded, outcomes_of
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
@@ -43,6 +46,7 @@ class _Source(msgspec.Struct, frozen=True):
     due_in_s: float | None = None
     fault: str = ""
     has_secret: bool = True
+    signature: Condition | None = None
 
 
 class Observer:
@@ -53,13 +57,14 @@ class Observer:
         prober: Prober,
         *,
         secrets: PullSecrets,
+        keys: TrustedKeys,
         pactos: Cache[Pacto],
         revisions: Cache[PactoRevision],
         settings: Settings,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._targets, self._loader, self._prober = targets, loader, prober
-        self._secrets, self._pactos, self._revisions = secrets, pactos, revisions
+        self._secrets, self._keys, self._pactos, self._revisions = secrets, keys, pactos, revisions
         self._settings, self._now = settings, now
         self._preparations = Preparations()
         self._requests: dict[tuple[str, str], str] = {}
@@ -76,6 +81,7 @@ class Observer:
             versions=source.versions,
             observed=observed,
             revisions=self._held(pacto),
+            signature=source.signature,
             has_secret=source.has_secret,
             due_in_s=min(dues, default=None),
             settings=self._settings,
@@ -94,9 +100,18 @@ class Observer:
         if ref.inline:
             found = await self._preparations.inline(ref.inline, overridden)
             return _Source(found.prepared, found.version)
-        load = await self._load(pacto, credential)
+        trust = await self._trust(pacto)
+        if isinstance(trust, Failure):
+            found = await self._preparations.bundle(Content(trust), overridden)
+            return _Source(found.prepared, signature=judge_signature(trust))
+        load = await self._load(pacto, credential, trust)
         found = await self._preparations.bundle(load.content, overridden)
-        return _Source(found.prepared, found.version, load.versions, load.due_in_s, load.fault)
+        signature = None if trust is None else judge_signature(load.content.loaded)
+        return _Source(found.prepared, found.version, load.versions, load.due_in_s, load.fault, signature=signature)
+
+    async def _trust(self, pacto: Pacto) -> Trust | Failure | None:
+        ref = pacto.spec.contract_ref.verify_key_ref
+        return None if ref is None or not pacto.oci else await self._keys.read(pacto.metadata.namespace, ref)
 
     async def _credential(self, pacto: Pacto) -> Credential | Failure | None:
         """A Secret that is named has to be usable, whether its credential is needed or not."""
@@ -108,11 +123,11 @@ class Observer:
             return found
         return found.failure_for(registry_reference(pacto.oci)) or found
 
-    async def _load(self, pacto: Pacto, credential: Credential | None) -> Load:
+    async def _load(self, pacto: Pacto, credential: Credential | None, trust: Trust | None) -> Load:
         if not pacto.oci:
             return Load(Content(Failure("the contract has no source; set spec.contractRef.oci or inline")))
         self._refresh_if_requested(pacto)
-        load = await self._loader.load(pacto.oci, credential, pacto.spec.check_interval_seconds)
+        load = await self._loader.load(pacto.oci, credential, pacto.spec.check_interval_seconds, trust)
         if load is None:
             raise Wait("LoadingContract", _RETRY, message=f"Loading the contract from {pacto.oci}")
         failure = load.content.loaded

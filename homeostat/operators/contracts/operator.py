@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from homeostat.objects.decision import Decision
+from homeostat.objects.kind import CONFIG_MAP, SECRET
 from homeostat.operators.contracts.access import RULES
 from homeostat.operators.contracts.act import Actor
 from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REVISION, Pacto, PactoRevision
@@ -16,6 +17,8 @@ from homeostat.operators.contracts.forecast import forecast
 from homeostat.operators.contracts.live.pull_secrets import PullSecrets
 from homeostat.operators.contracts.live.routes import INDEXES, PactoRoutes
 from homeostat.operators.contracts.live.targets import Targets
+from homeostat.operators.contracts.live.trust import TrustedKeys
+from homeostat.operators.contracts.live.versions import Versions
 from homeostat.operators.contracts.loading.loader import Loader
 from homeostat.operators.contracts.loading.registries import Registries
 from homeostat.operators.contracts.metrics import Series
@@ -121,11 +124,14 @@ def register(setup: Setup) -> None:
     loader = Loader(
         registries.source, routes.repository_changed, most_versions=settings.revision_limit, seconds=seconds
     )
+    secrets = Versions(setup, SECRET, routes.secret_changed)
+    config_maps = Versions(setup, CONFIG_MAP, routes.config_map_changed)
     observer = Observer(
         Targets(setup, routes.target_changed),
         loader,
         prober,
-        secrets=PullSecrets(setup, routes.secret_changed),
+        secrets=PullSecrets(setup, secrets),
+        keys=TrustedKeys(setup, {"Secret": secrets, "ConfigMap": config_maps}),
         pactos=pactos.cache,
         revisions=revisions.cache,
         settings=settings,

@@ -28,6 +28,14 @@ class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A part of a spec or of a status: absent fields are not written."""
 
 
+class KeyRef(Part, frozen=True, kw_only=True):
+    """Public keys in PEM, in a Secret or a ConfigMap of this namespace."""
+
+    kind: Annotated[Literal["Secret", "ConfigMap"], doc("Where the keys are.")] = "Secret"
+    name: Annotated[str, Meta(min_length=1), doc("The name of the Secret or ConfigMap.")]
+    key: Annotated[str, doc("The key of its data; the value may have several public keys.")] = "cosign.pub"
+
+
 class ContractRef(Part, frozen=True, kw_only=True):
     """The source of a contract: inline text, or a bundle in an OCI registry. If both are given, only inline counts."""
 
@@ -46,6 +54,13 @@ class ContractRef(Part, frozen=True, kw_only=True):
             "password, or .dockerconfigjson."
         ),
     ] = ""
+    verify_key_ref: Annotated[
+        KeyRef | None,
+        doc(
+            "Public keys: a bundle is used only if one of them has signed its digest, as cosign sign --key does. An "
+            "inline contract needs no signature."
+        ),
+    ] = None
 
 
 class WorkloadRef(Part, frozen=True, kw_only=True):

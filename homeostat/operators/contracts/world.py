@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from homeostat.objects.conditions import Condition
 from homeostat.operators.contracts.api import PactoRevision
 from homeostat.operators.contracts.engine.checks.evaluate import Observed, Prepared
 from homeostat.operators.contracts.loading.content import Version
@@ -25,6 +26,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     observed: Observed | None = None
     """What runs; None for a Pacto without a target, and if the contract is invalid."""
     revisions: tuple[PactoRevision, ...] = ()
+    signature: Condition | None = None
+    """Whether a trusted key has signed the contract; None if nothing has to be signed."""
     has_secret: bool = True
     """Whether the pull secret, if there is one, could be read."""
     due_in_s: float | None = None

@@ -20,9 +20,17 @@ SIGN = "https://sigstore.dev/cosign/sign/v1"
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
 
-def public(key: Key) -> PublicKey:
+def signing_key() -> Key:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def public_pem(key: Key) -> bytes:
     form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return read_public_key(key.public_key().public_bytes(*form))
+    return key.public_key().public_bytes(*form)
+
+
+def public(key: Key) -> PublicKey:
+    return read_public_key(public_pem(key))
 
 
 def sign(key: Key, data: bytes) -> str:

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.cli.operators.deploy.access import access_documents
-from homeostat.objects.kind import DEPLOYMENT, SECRET
+from homeostat.external.rest.client import RestClient
+from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, SECRET
 from homeostat.operators import contracts
 from homeostat.operators.contracts.api import PACTO, REQUESTED
 from homeostat.operators.contracts.live.targets import SERVICE
@@ -20,10 +21,11 @@ from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
+from tests.external.oci.signing import Key, Signed, public_pem, signing_key
 from tests.external.registries import running_registry
 from tests.external.servers import serving
 from tests.operators.contracts.live import HEALTH, Live, contract, operating
-from tests.operators.contracts.pushing import PASSWORD, USER, push
+from tests.operators.contracts.pushing import PASSWORD, USER, push, registry_of
 
 _ACCOUNT = "checker"
 
@@ -116,6 +118,10 @@ async def test_the_operator_does_all_it_can_with_its_rules_and_needs_each(
                 target = {"serviceName": "quay", "workloadRef": {"kind": kind, "name": "quay"}}
                 await live.declare(kind.lower(), contractRef=ref, target=target)
                 await live.shows(kind.lower(), contractStatus="NonCompliant", contractVersion="1.0.0")
+            key_map = {"kind": "ConfigMap", "name": "keys"}
+            await live.client.create(CONFIG_MAP.path(live.namespace), _key_map(signing_key()))
+            await live.declare("signed", contractRef={**ref, "verifyKeyRef": key_map})
+            await live.says("SignatureVerified", "False", "SignatureInvalid", "signed")
             await live.declare("inline", contractRef={"inline": contract()})
             await live.shows("inline", contractStatus="Reference")
             await live.change({"spec": {"contractRef": {"inline": contract("2.0.0")}}}, "inline")
@@ -187,6 +193,50 @@ async def test_what_one_credential_loaded_is_not_shown_to_a_pacto_without_it(
         await live.declare("pinned", contractRef={"oci": f"{private}/port/shared@{digest}"})
         await live.shows("without", contractStatus="NonCompliant")
         await live.shows("pinned", contractStatus="NonCompliant")
+
+
+def _key_map(key: Key) -> dict[str, object]:
+    return {"metadata": {"name": "keys"}, "data": {"cosign.pub": public_pem(key).decode()}}
+
+
+async def test_an_unsigned_contract_is_not_used_until_a_trusted_key_has_signed_it(
+    plane: Api, tmp_path: Path, registries: tuple[str, str]
+) -> None:
+    host, (old, new) = registries[0], (signing_key(), signing_key())
+    digest = await push(host, "port/signed:1.0.0", contract())
+    ref = {"oci": f"{host}/port/signed", "verifyKeyRef": {"name": "keys"}}
+    async with operating(plane, tmp_path) as live, RestClient() as client:
+        signed = Signed(registry_of(client), f"{host}/port/signed", digest)
+        await live.declare(contractRef=ref)
+        obj = await live.shows(contractStatus="NonCompliant")
+        assert obj["status"]["validation"]["errors"][0]["path"] == "spec.contractRef.verifyKeyRef"
+        await live.says("SignatureVerified", "Unknown", "KeyUnusable")
+        keys = {"metadata": {"name": "keys"}, "stringData": {"cosign.pub": "no key"}}
+        await live.client.create(SECRET.path(live.namespace), keys)
+        await eventually(
+            live.get, lambda obj: "not a public key" in obj["status"]["validation"]["errors"][0]["message"]
+        )
+        # Two keys, as while one replaces the other.
+        pem = (public_pem(old) + public_pem(new)).decode()
+        await live.client.merge(SECRET.path(live.namespace, "keys"), {"stringData": {"cosign.pub": pem}})
+        condition = await live.says("SignatureVerified", "False", "SignatureInvalid")
+        assert digest in condition["message"]
+        assert "has no signature" in condition["message"]
+        obj = await live.shows(contractStatus="NonCompliant", contractVersion=None, contract=None)
+        assert await live.revisions() == []
+        await signed.tag(new)
+        await live.change({"metadata": {"annotations": {REQUESTED: "now"}}})
+        await live.shows(contractStatus="Reference", contractVersion="1.0.0")
+        await live.says("SignatureVerified", "True", "Verified")
+        await live.client.merge(
+            SECRET.path(live.namespace, "keys"), {"stringData": {"cosign.pub": public_pem(old).decode()}}
+        )
+        await live.says("SignatureVerified", "False", "SignatureInvalid")
+        await live.shows(contractStatus="NonCompliant", contractVersion=None)
+        # Who does not ask for a signature is not affected.
+        await live.declare("other", contractRef={"oci": f"{host}/port/signed"})
+        obj = await live.shows("other", contractStatus="Reference")
+        assert "SignatureVerified" not in {each["type"] for each in obj["status"]["conditions"]}
 
 
 async def test_a_new_value_of_the_annotation_asks_the_registry_at_once(

@@ -13,6 +13,7 @@ from homeostat.runtime.cache.index import KeysOf
 
 _TARGET: Final = "contracts-target"
 _SECRET: Final = "contracts-secret"  # noqa: S105 - the name of an index
+_CONFIG_MAP: Final = "contracts-config-map"
 _REPOSITORY: Final = "contracts-repository"
 _CAN_DEPLOY: Final = "contracts-can-deploy"
 
@@ -41,6 +42,9 @@ class PactoRoutes:
     def secret_changed(self, namespace: str, name: str) -> None:
         self._enqueue_all(_SECRET, (namespace, name))
 
+    def config_map_changed(self, namespace: str, name: str) -> None:
+        self._enqueue_all(_CONFIG_MAP, (namespace, name))
+
     def repository_changed(self, name: str) -> None:
         self._enqueue_all(_REPOSITORY, name)
 
@@ -66,8 +70,18 @@ def _targets(pacto: Pacto) -> tuple[tuple[str, str], ...]:
 
 
 def _secrets(pacto: Pacto) -> tuple[tuple[str, str], ...]:
-    name = pacto.spec.contract_ref.pull_secret_ref
+    names = {pacto.spec.contract_ref.pull_secret_ref, _key_of(pacto, "Secret")} - {""}
+    return tuple((pacto.metadata.namespace, name) for name in names)
+
+
+def _config_maps(pacto: Pacto) -> tuple[tuple[str, str], ...]:
+    name = _key_of(pacto, "ConfigMap")
     return ((pacto.metadata.namespace, name),) if name else ()
+
+
+def _key_of(pacto: Pacto, kind: str) -> str:
+    ref = pacto.spec.contract_ref.verify_key_ref
+    return ref.name if ref is not None and ref.kind == kind else ""
 
 
 def _repositories(pacto: Pacto) -> tuple[str, ...]:
@@ -86,6 +100,7 @@ def _running(pacto: Pacto | None) -> RunningStatus | None:
 INDEXES: Final[Mapping[str, KeysOf[Pacto]]] = {
     _TARGET: _targets,
     _SECRET: _secrets,
+    _CONFIG_MAP: _config_maps,
     _REPOSITORY: _repositories,
     _CAN_DEPLOY: _namespaces,
 }

@@ -5,7 +5,7 @@
 Promises, each with a test: a registry is asked once in an interval for each repository, whatever changes in the
 cluster; a reconciliation waits only a moment, and only for what was never loaded; an error is retried after half a
 minute, and sooner if it may pass; what was fetched with the credential of one Pacto is not given to another that has a
-different one.
+different one, nor to one that trusts other keys.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from homeostat.operators.contracts.engine.reference import (
     registry_reference,
 )
 from homeostat.operators.contracts.live.pull_secrets import Credential
+from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.loading.content import Content, Version
 from homeostat.operators.contracts.loading.repository import LATEST, Repository
 from homeostat.operators.contracts.sources.registry import RegistrySource
@@ -41,9 +42,9 @@ _MOST_WAITING: Final = 8
 """Reconciliations that wait for a registry at the same time; others end, and are repeated when it has answered."""
 _SWEEP_S: Final = 600.0
 
-Key = tuple[str, str]
-"""A repository, and the identity of the credential."""
-NewSource = Callable[[Keychain | None], RegistrySource]
+Key = tuple[str, str, str]
+"""A repository, and the identities of the credential and of the trusted keys."""
+NewSource = Callable[[Keychain | None, Trust | None], RegistrySource]
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -78,7 +79,9 @@ class Loader:
     def repositories(self) -> Mapping[Key, Repository]:
         return self._repositories
 
-    async def load(self, oci: str, credential: Credential | None, max_age_s: float) -> Load | None:
+    async def load(
+        self, oci: str, credential: Credential | None, max_age_s: float, trust: Trust | None = None
+    ) -> Load | None:
         """None if it takes longer than a moment: then `on_change` follows."""
         ref = registry_reference(oci)
         try:
@@ -87,8 +90,8 @@ class Loader:
             return Load(Content(Failure(f"spec.contractRef.oci is invalid: {error}")))
         parts = parse_parts(ref)
         wish = parts.digest or parts.tag or LATEST
-        key = (parts.name, "" if credential is None else credential.identity)
-        repository = self._repository(key, None if credential is None else credential.keychain)
+        key = (parts.name, "" if credential is None else credential.identity, "" if trust is None else trust.identity)
+        repository = self._repository(key, None if credential is None else credential.keychain, trust)
         repository.want(wish)
         due_in_s = self._due_in_s(repository, wish, max_age_s)
         if due_in_s <= 0 and wish not in repository.reading:
@@ -122,11 +125,11 @@ class Loader:
             self._queue = None
             self._repositories.clear()
 
-    def _repository(self, key: Key, keychain: Keychain | None) -> Repository:
+    def _repository(self, key: Key, keychain: Keychain | None, trust: Trust | None) -> Repository:
         found = self._repositories.get(key)
         if found is None:
             self._sweep()
-            source = self._new_source(keychain)
+            source = self._new_source(keychain, trust)
             found = Repository(key[0], source, most_versions=self._most_versions, seconds=self._seconds)
             self._repositories[key] = found
         return found

@@ -12,8 +12,10 @@ from pathlib import Path
 from homeostat.edge.proxies import read_proxies
 from homeostat.external.oci.auth import Keychain
 from homeostat.external.oci.registry import Registry
+from homeostat.external.oci.signature import Verifier
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
+from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.cache import BlobCache
 from homeostat.operators.contracts.sources.keychain import Chain, environment_keychain
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
@@ -32,8 +34,9 @@ class Registries:
     async def __aexit__(self, *_: object) -> None:
         await self._client.close()
 
-    def source(self, keychain: Keychain | None) -> RegistrySource:
-        if keychain is None:
-            return RegistrySource(self._shared, self._cache, checks_access=True)
-        registry = Registry(self._client, keychain=Chain((keychain, self._process)), limits=LIMITS)
-        return RegistrySource(registry, self._cache, checks_access=True)
+    def source(self, keychain: Keychain | None, trust: Trust | None) -> RegistrySource:
+        registry = self._shared
+        if keychain is not None:
+            registry = Registry(self._client, keychain=Chain((keychain, self._process)), limits=LIMITS)
+        verify = None if trust is None else Verifier(registry, trust.keys)
+        return RegistrySource(registry, self._cache, checks_access=True, verify=verify)

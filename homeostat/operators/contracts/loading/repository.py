@@ -162,7 +162,9 @@ class Repository:
             log.warning("failed to load contract", extra={"ref": ref, "reason": str(error)})
             fault = _Fault(str(error), self._may_pass(error, name))
             if not fault.may_pass or before is None or not before.digest:
-                failure = Failure(f"failed to load the contract: {error}", is_transient=fault.may_pass)
+                failure = Failure(
+                    f"failed to load the contract: {error}", is_transient=fault.may_pass, reason=error.reason
+                )
                 self._seen[name] = _Seen(Content(failure))
             return fault
         return None

@@ -158,11 +158,15 @@ async def test_an_error_is_kept_for_half_a_minute(stage: Stage) -> None:
 async def test_what_was_loaded_stays_while_the_registry_is_down(stage: Stage) -> None:
     await push(stage.relay.registry, "loader/down:1.0.0", contract())
     await stage.load("loader/down")
-    await eventually(lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", ""].reading == frozenset())
+    await eventually(
+        lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", "", ""].reading == frozenset()
+    )
     stage.relay.is_down = True
     stage.now += 300
     await stage.load("loader/down")
-    await eventually(lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", ""].has_failed, within_s=20)
+    await eventually(
+        lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", "", ""].has_failed, within_s=20
+    )
     assert _version(await stage.load("loader/down")) == "1.0.0"
     assert [each.tag for each in (await stage.load("loader/down")).versions] == ["1.0.0"]
 

@@ -70,6 +70,8 @@ class Failure(msgspec.Struct, frozen=True):
     path: str = ""
     is_transient: bool = False
     """Whether nobody answered, so that nothing is known about the contract."""
+    reason: str = ""
+    """In one word, if it is known."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,72 @@
+"""The public keys that a Pacto trusts, read from a Secret or a ConfigMap, and again when it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import UnreachableError
+from homeostat.external.oci.errors import InvalidKeyError
+from homeostat.external.oci.signature import PublicKey, read_public_key
+from homeostat.external.secrets.kubernetes import NamespaceStore
+from homeostat.external.secrets.secrets import SecretError
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.kind import CONFIG_MAP
+from homeostat.operators.contracts.engine.checks.evaluate import Failure
+from homeostat.operators.contracts.live.versions import Versions
+from homeostat.operators.contracts.spec import KeyRef
+from homeostat.runtime.setup import Setup
+
+PATH: Final = "spec.contractRef.verifyKeyRef"
+MAX_KEYS: Final = 10
+_MOST_KEPT: Final = 1024
+_END: Final = b"-----END PUBLIC KEY-----"
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """Keys, and an identity that only equal keys have: what was verified with some, no others vouch for."""
+
+    keys: tuple[PublicKey, ...]
+    identity: str
+
+
+class TrustedKeys:
+    def __init__(self, setup: Setup, versions: Mapping[str, Versions]) -> None:
+        """`versions` by kind: Secret and ConfigMap."""
+        self._setup, self._versions = setup, versions
+        self._kept: dict[tuple[str, KeyRef], tuple[str, Trust]] = {}
+
+    async def read(self, namespace: str, ref: KeyRef) -> Trust | Failure:
+        version = await self._versions[ref.kind].find(namespace, ref.name)
+        kept = self._kept.get((namespace, ref))
+        if kept is not None and version and kept[0] == version:
+            return kept[1]
+        try:
+            trust = read_keys(await self._data(namespace, ref), f'key "{ref.key}" of {ref.kind} "{ref.name}"')
+        except (KeyError, NotFoundError):
+            missing = f'{ref.kind} "{ref.name}" with the key "{ref.key}" does not exist in namespace "{namespace}"'
+            return Failure(f"{missing}; create it", PATH)
+        except (InvalidKeyError, SecretError, ApiError, UnreachableError) as error:
+            return Failure(f"The signature cannot be verified: {error}", PATH)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[namespace, ref] = (version, trust)
+        return trust
+
+    async def _data(self, namespace: str, ref: KeyRef) -> bytes:
+        if ref.kind == "Secret":
+            return (await NamespaceStore(self._setup.client, namespace).read(ref.name))[ref.key]
+        found = await self._setup.client.get(CONFIG_MAP.path(namespace, ref.name))
+        value = (found.get("data") or {})[ref.key]
+        return str(value).encode()
+
+
+def read_keys(data: bytes, name: str) -> Trust:
+    """One public key in PEM, or several. Raises `InvalidKeyError`."""
+    blocks = [each + _END for each in data.split(_END)[:-1]] or [data]
+    if len(blocks) > MAX_KEYS:
+        raise InvalidKeyError(f"{name} has {len(blocks)} public keys; at most {MAX_KEYS} are read")
+    return Trust(tuple(read_public_key(each, name) for each in blocks), sha256(data).hexdigest())
