@@ -2,7 +2,7 @@
 original.
 
 Exit codes: 0 success, 2 invalid input, 3 not found, 4 refused credentials, 5 conflict, 6 the server cannot be
-reached, 1 anything else.
+reached, 7 a plan that would change something, 1 anything else.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from homeostat.cli.sync.console.options import SyncGroup
     package=__name__,
     members={
         "resource": "Read, compare, apply, save and delete resources.",
+        "plan": "Show what a sync would do.",
+        "apply-plan": "Carry out a saved plan.",
+        "prune": "Delete objects that are ours and no longer declared.",
         "repository": "Show and change the repository of the files.",
         "secret": "Store, list and resolve secrets.",
         "context": "Add, choose and check contexts.",

@@ -6,6 +6,7 @@ import click
 
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
+from homeostat.cli.sync.console.records import note_created
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.resource.refresh import refresh_files
 from homeostat.cli.sync.resource.scope import given_path, local_paths
@@ -61,6 +62,7 @@ async def command(
             else [given_path(session, target, given)]
         )
         outcomes = await apply(session, paths, force=force, method=http_method, given=given)
+        await note_created(run, session, outcomes)
         if refresh:
             await refresh_files(session, [each.path for each in outcomes if each.error is None])
         finish(run, outcomes)

@@ -73,6 +73,12 @@ def of(resource: str, error: S) -> S:
     return error
 
 
+def of_kind(kind: str, text: str) -> SyncError:
+    """The error of a kind, as a plan or a report names it."""
+    kinds = (ValidationError, NotFoundError, AuthError, ConflictError, TransportError)
+    return next((each for each in kinds if each.kind == kind), SyncError)(text)
+
+
 def from_status(status: int, text: str) -> SyncError:
     """The error that an HTTP status means."""
     if status in (401, 403):

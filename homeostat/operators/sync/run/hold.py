@@ -6,12 +6,13 @@
 | a closed window, or a server that asked to wait | everything, until a time |
 | a verb that the policy does not allow | the steps with that verb |
 | a resource that the server asked to retry later | that step, until a time |
+| a declared resource of the same collection that could not be read or compared: it may be the same object | deletions |
 | more deletions than the limit | all deletions |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from homeostat.objects.time.timestamp import format_time
 from homeostat.objects.time.window import WindowError, frozen_until, opens_at, parse_windows
 from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.engine.plan.ownership import check_limit
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import Step
@@ -51,13 +53,22 @@ def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str,
 
 
 def held_steps(steps: Iterable[Step], options: SyncOptions, record: Record, now: datetime) -> list[Step]:
-    found = [_held(each, options, record, now) for each in steps]
+    given = list(steps)
+    unknown = {parent(each.path): each.path for each in given if each.action == "unknown"}
+    found = [_uncertain(_held(each, options, record, now), unknown) for each in given]
     deletions = sum(each.action == "delete" and each.is_due for each in found)
     try:
         check_limit(deletions, len(record.owned), options.limit)
     except ValidationError as error:
         return [replace(each, held=str(error)) if each.action == "delete" and each.is_due else each for each in found]
     return found
+
+
+def _uncertain(step: Step, unknown: Mapping[str, str]) -> Step:
+    other = unknown.get(parent(step.path))
+    if step.action != "delete" or not step.is_due or other is None:
+        return step
+    return replace(step, held=f"{other} is unknown, and may declare the same object")
 
 
 def _held(step: Step, options: SyncOptions, record: Record, now: datetime) -> Step:

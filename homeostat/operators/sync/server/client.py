@@ -20,7 +20,8 @@ from homeostat.external.rest.errors import ResponseTooLargeError, RestError, Tls
 from homeostat.external.rest.oauth2 import OAuth2Tokens
 from homeostat.external.rest.paging import parse_links
 from homeostat.external.rest.rate import RatePolicy
-from homeostat.external.rest.request import Request, Response
+from homeostat.external.rest.redirects import redirected
+from homeostat.external.rest.request import Request, Response, origin_of
 from homeostat.external.rest.retry import RetryPolicy, retry_after_s
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.secrets.scrub import Scrubber
@@ -45,6 +46,7 @@ LARGEST_RESPONSE: Final = 64 << 20
 """Bytes of one answer, a list included."""
 CONCURRENT: Final = 50
 _RETRY: Final = RetryPolicy(attempts=4, retries_refused=True)
+_REDIRECTS: Final = 3
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -118,12 +120,11 @@ class ManagedServer:
             auth=self.settings.auth,
             timeout_s=self.settings.timeout_s,
             largest=LARGEST_RESPONSE,
-            redirects=3 if method in _SAFE else 0,
         )
         label = f"{method} {urlsplit(url).path or '/'}"
         async with self._turn():
             try:
-                response = await self._http.send(request)
+                response = await self._followed(request)
             except (TokenError, TlsInvalidError) as error:
                 raise AuthError(self._scrubber.scrub(f"{label}: {error}")) from error
             except ResponseTooLargeError as error:
@@ -131,6 +132,17 @@ class ManagedServer:
             except RestError as error:
                 raise TransportError(self._scrubber.scrub(f"{label}: {error}")) from error
         return self._answered(label, response, expected)
+
+    async def _followed(self, request: Request) -> Response:
+        """The answer of a read after redirects within the server; one that leads elsewhere is returned as it is."""
+        response = await self._http.send(request)
+        for _ in range(_REDIRECTS if request.method in _SAFE else 0):
+            target = redirected(request, response.status, response.headers)
+            if target is None or origin_of(target.url) != origin_of(request.url):
+                break
+            request = target
+            response = await self._http.send(request)
+        return response
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -194,6 +206,8 @@ class ManagedServer:
             query = f"?{urlencode(page.query)}" if page.query else ""
             answer = await self.send(call.method, f"{page.url}{query}", headers=headers)
             value = answer.payload.value
+            if answer.payload.form.extension in (".html", ".htm"):
+                raise TransportError(f"{call.method} {call.path}: the server answered with a page; expected a list")
             yield value
             page = next_page(page, value, _count(value), answer.link, paging)
 

@@ -17,6 +17,7 @@ from homeostat.operators.sync.engine.errors import (
     ConflictError,
     ListShapeError,
     NotFoundError,
+    TransportError,
     UnrenderedError,
     ValidationError,
 )
@@ -201,7 +202,17 @@ async def _other(session: Session, path: str, alias: str, identity: str) -> Item
 
 
 async def observe(session: Session, wanted: Desired) -> Remote:
-    """The object that a declared resource stands for, as a comparison needs it."""
+    """The object that a declared resource stands for, as a comparison needs it; `TransportError` if the answer cannot
+    be one.
+    """
+    remote = await _observe(session, wanted)
+    if remote.is_there and isinstance(wanted.value, dict) and not isinstance(remote.value, dict | list):
+        kind = "nothing" if remote.value is None else "a text"
+        raise TransportError(f"the server answered {kind} in place of the object; expected {wanted.wire.media}")
+    return remote
+
+
+async def _observe(session: Session, wanted: Desired) -> Remote:
     path, rules = wanted.path, wanted.rules
     accept = wanted.wire.media
     if wanted.id:
