@@ -7,12 +7,13 @@
 | a verb that the policy does not allow | the steps with that verb |
 | a resource that the server asked to retry later | that step, until a time |
 | a declared resource of the same collection that could not be read or compared: it may be the same object | deletions |
+| an object below it that is declared, protected or held: servers delete both | the deletion of the object above |
 | more deletions than the limit | all deletions |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -52,15 +53,31 @@ def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str,
     return "", None
 
 
-def held_steps(steps: Iterable[Step], options: SyncOptions, record: Record, now: datetime) -> list[Step]:
+def held_steps(
+    steps: Iterable[Step], options: SyncOptions, record: Record, now: datetime, has_declared: Callable[[str], bool]
+) -> list[Step]:
+    """`has_declared` says whether anything is declared below a path."""
     given = list(steps)
     unknown = {parent(each.path): each.path for each in given if each.action == "unknown"}
-    found = [_uncertain(_held(each, options, record, now), unknown) for each in given]
+    found = _without_parents([_uncertain(_held(each, options, record, now), unknown) for each in given], has_declared)
     deletions = sum(each.action == "delete" and each.is_due for each in found)
     try:
         check_limit(deletions, len(record.owned), options.limit)
     except ValidationError as error:
         return [replace(each, held=str(error)) if each.action == "delete" and each.is_due else each for each in found]
+    return found
+
+
+def _without_parents(steps: list[Step], has_declared: Callable[[str], bool]) -> list[Step]:
+    """With those deletions held that would delete something below, too, which has to stay."""
+    stays = {each.path for each in steps if each.held and each.action == "delete"}
+    above = {"/".join(parts[:count]) for each in stays if (parts := each.split("/")) for count in range(2, len(parts))}
+    found = list[Step]()
+    for each in steps:
+        if each.action == "delete" and each.is_due and (each.path in above or has_declared(each.path)):
+            found.append(replace(each, held="an object below it is declared or held, and would be deleted with it"))
+        else:
+            found.append(each)
     return found
 
 

@@ -82,7 +82,13 @@ async def make_plan(
     gone = same_object(gone, found.steps, found.facts)
     gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
     held, _ = held_plan(options, record, now)
-    steps = held_steps([*(found.steps[each] for each in declared), *(each.step for each in gone)], options, record, now)
+    steps = held_steps(
+        [*(found.steps[each] for each in declared), *(each.step for each in gone)],
+        options,
+        record,
+        now,
+        lambda path: bool(resources(session.root, path, is_recursive=True)),
+    )
     plan = SyncPlan(
         source=source,
         is_recursive=any(each.is_recursive for each in scope.targets),

@@ -126,6 +126,8 @@ def decode_record(data: bytes) -> Record:
     try:
         unpacker = zlib.decompressobj()
         text = unpacker.decompress(data, LARGEST)
+        if not unpacker.eof and not unpacker.unconsumed_tail:
+            raise zlib.error("it is incomplete")
         if unpacker.unconsumed_tail:
             raise ValidationError(f"the record of the sync is larger than {LARGEST} bytes")
         wire = msgspec.json.decode(text, type=_Wire)
