@@ -2,6 +2,9 @@
 
 Only the checks that apply now have series, and a Pacto that is deleted has none. If two Pactos of a namespace have the
 same service name, their series with the label `service` are joined: the worse result, and the sum of the failures.
+
+The lines of a Pacto are rendered when its figures change, and not when they are scraped: a page of 10,000 Pactos has
+200,000 lines, and is made on the event loop.
 """
 
 from __future__ import annotations
@@ -44,7 +47,11 @@ _FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     READINESS_CHECKS: ("Readiness checks by status", ("name", "namespace", "status")),
     GATE_EXPIRY: ("When the readiness gate drops if nothing is renewed", ("name", "namespace")),
 }
+_BY_SERVICE: Final = (COMPLIANCE, ERRORS, WARNINGS, RESULT)
+_BY_NAME: Final = tuple(name for name in _FAMILIES if name not in _BY_SERVICE)
 Key = tuple[str, str]
+Shown = tuple[Figures, float | None]
+"""The figures of a Pacto, and when its readiness gate drops."""
 Values = dict[str, dict[tuple[str, ...], float]]
 """By metric and values of its labels."""
 
@@ -52,41 +59,103 @@ Values = dict[str, dict[tuple[str, ...], float]]
 class Series:
     def __init__(self, probes_sent: Callable[[], int]) -> None:
         self._probes_sent = probes_sent
-        self._shown: dict[Key, tuple[Figures, float | None]] = {}
+        self._shown: dict[Key, Shown] = {}
+        self._services: dict[Key, set[Key]] = {}
+        """The Pactos by service and namespace."""
+        self._lines: dict[str, dict[Key, str]] = {name: {} for name in _FAMILIES}
+        """The lines of a metric, by the name of the Pacto or of the service, and the namespace."""
 
     def show(self, key: Key, figures: Figures, expires_at: float | None) -> None:
-        self._shown[key] = (figures, expires_at)
+        before, after = self._shown.get(key), (figures, expires_at)
+        if before == after:
+            return
+        self._shown[key] = after
+        self._update(key, before, after)
 
     def forget(self, key: Key) -> None:
-        self._shown.pop(key, None)
+        before = self._shown.pop(key, None)
+        if before is not None:
+            self._update(key, before, None)
 
     def forget_all(self) -> None:
         self._shown.clear()
+        self._services.clear()
+        for lines in self._lines.values():
+            lines.clear()
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily
 
-        for name, values in self._values().items():
-            text, labels = _FAMILIES[name]
-            form = ",".join(f'{label}="{{}}"' for label in labels)
-            line = f"{name}{{{{{form}}}}} {{}}\n".format
-            lines = "".join([line(*map(escaped, key), value) for key, value in values.items()])
-            yield rendered(name, text, "gauge", lines, partial(_samples, name, labels, values))
+        for name, (text, labels) in _FAMILIES.items():
+            lines = "".join(self._lines[name].values())
+            yield rendered(name, text, "gauge", lines, partial(self._samples, name, labels))
         yield CounterMetricFamily(PROBES, "Requests to endpoints of contracts", value=self._probes_sent())
 
-    def _values(self) -> Values:
-        values: Values = {name: {} for name in _FAMILIES}
-        for (namespace, name), (shown, expires_at) in self._shown.items():
-            statuses = values[CONTRACT_STATUS]
-            for status in STATUSES:
-                statuses[name, namespace, status] = float(status == shown.status)
-            if shown.service is not None:
-                _add_results(values, shown, (shown.service, namespace))
-            if shown.readiness is not None:
-                _add_readiness(values, shown.readiness, (name, namespace))
-            if expires_at is not None:
-                values[GATE_EXPIRY][name, namespace] = expires_at
+    def _update(self, key: Key, before: Shown | None, after: Shown | None) -> None:
+        namespace, name = key
+        self._render((name, namespace), _BY_NAME, {} if after is None else _own_values(key, after))
+        services = [None if each is None else each[0].service for each in (before, after)]
+        if services[0] is not None and services[0] != services[1]:
+            owners = self._services[services[0], namespace]
+            owners.discard(key)
+            if not owners:
+                del self._services[services[0], namespace]
+            self._render_service((services[0], namespace))
+        if services[1] is not None:
+            self._services.setdefault((services[1], namespace), set()).add(key)
+            self._render_service((services[1], namespace))
+
+    def _render_service(self, service: Key) -> None:
+        self._render(service, _BY_SERVICE, self._service_values(service))
+
+    def _render(self, key: Key, names: tuple[str, ...], values: Values) -> None:
+        first, second = map(escaped, key)
+        for name in names:
+            found = values.get(name)
+            if not found:
+                self._lines[name].pop(key, None)
+                continue
+            labels = _FAMILIES[name][1]
+            start = f'{name}{{{labels[0]}="{first}",{labels[1]}="{second}"'
+            # The third label, where there is one, is a word of ours, such as a status.
+            self._lines[name][key] = "".join(
+                [
+                    f'{start},{labels[2]}="{each[2]}"}} {value}\n' if len(each) > 2 else f"{start}}} {value}\n"
+                    for each, value in found.items()
+                ]
+            )
+
+    def _service_values(self, service: Key) -> Values:
+        values: Values = {name: {} for name in _BY_SERVICE}
+        for key in self._services.get(service, ()):
+            _add_results(values, self._shown[key][0], service)
         return values
+
+    def _samples(self, name: str, labels: tuple[str, ...]) -> list[Sample]:
+        """For other exporters, which read objects and not text."""
+        from prometheus_client.samples import Sample
+
+        if name in _BY_SERVICE:
+            all_values = [self._service_values(each) for each in self._services]
+        else:
+            all_values = [_own_values(key, shown) for key, shown in self._shown.items()]
+        return [
+            Sample(name, dict(zip(labels, key, strict=True)), value)
+            for values in all_values
+            for key, value in values.get(name, {}).items()
+        ]
+
+
+def _own_values(key: Key, shown: Shown) -> Values:
+    (namespace, name), (figures, expires_at) = key, shown
+    values: Values = {
+        CONTRACT_STATUS: {(name, namespace, status): float(status == figures.status) for status in STATUSES}
+    }
+    if figures.readiness is not None:
+        _add_readiness(values, figures.readiness, (name, namespace))
+    if expires_at is not None:
+        values[GATE_EXPIRY] = {(name, namespace): expires_at}
+    return values
 
 
 def _add_results(values: Values, shown: Figures, key: tuple[str, str]) -> None:
@@ -103,15 +172,7 @@ def _add_results(values: Values, shown: Figures, key: tuple[str, str]) -> None:
 
 
 def _add_readiness(values: Values, shown: ReadinessFigures, key: tuple[str, str]) -> None:
-    values[READINESS_SCORE][key] = float(shown.score)
-    values[READINESS_GATE][key] = float(shown.is_passing)
-    for reason, is_current in shown.reasons:
-        values[READINESS_STATUS][*key, reason] = float(is_current)
-    for status, count in shown.counts:
-        values[READINESS_CHECKS][*key, status] = float(count)
-
-
-def _samples(name: str, labels: tuple[str, ...], values: dict[tuple[str, ...], float]) -> list[Sample]:
-    from prometheus_client.samples import Sample
-
-    return [Sample(name, dict(zip(labels, key, strict=True)), value) for key, value in values.items()]
+    values[READINESS_SCORE] = {key: float(shown.score)}
+    values[READINESS_GATE] = {key: float(shown.is_passing)}
+    values[READINESS_STATUS] = {(*key, reason): float(is_current) for reason, is_current in shown.reasons}
+    values[READINESS_CHECKS] = {(*key, status): float(count) for status, count in shown.counts}

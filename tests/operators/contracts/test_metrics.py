@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.edge.metrics.exposition import exposition
 from homeostat.operators.contracts.engine.checks.series import Figures
+from homeostat.operators.contracts.engine.checks.verdict import Severity
 from homeostat.operators.contracts.metrics import Series
 
 
@@ -37,3 +40,32 @@ def test_a_contract_that_was_not_loaded_has_its_status_only() -> None:
     assert names == {"pacto_contract_status", "pacto_endpoint_probes_total 0.0"}
     series.forget(("port", "one"))
     assert {each.partition("{")[0] for each in _lines(series)} == {"pacto_endpoint_probes_total 0.0"}
+
+
+def test_a_pacto_whose_service_changes_leaves_no_series_of_the_former_one() -> None:
+    series = Series(lambda: 0)
+    series.show(("port", "one"), Figures("Compliant", "quay", (("ImageMatch", "warning", True),)), 5.0)
+    series.show(("port", "two"), Figures("Warning", "quay", (("ImageMatch", "warning", False),)), None)
+    series.show(("port", "two"), Figures("Compliant", "mill", (("PortsValid", "warning", True),)), None)
+    lines = _lines(series)
+    assert 'pacto_contract_validation_result{check="ImageMatch",namespace="port",service="quay"} 1.0' in lines
+    assert 'pacto_contract_validation_result{check="PortsValid",namespace="port",service="mill"} 1.0' in lines
+    assert not any("ImageMatch" in each and "mill" in each for each in lines)
+    assert {str(each.value) for family in series.collect() for each in family.samples if each.labels} >= {"5.0"}
+    series.forget(("port", "two"))
+    assert not any("mill" in each or "two" in each for each in _lines(series))
+    series.forget_all()
+    assert _lines(series) == {"pacto_endpoint_probes_total 0.0"}
+
+
+def test_a_page_of_ten_thousand_pactos_takes_less_than_100_ms_of_cpu() -> None:
+    series = Series(lambda: 0)
+    for number in range(10_000):
+        results: tuple[tuple[str, Severity, bool], ...] = tuple((f"Check{at}", "warning", True) for at in range(9))
+        series.show((f"team-{number % 50}", f"web-{number}"), Figures("Compliant", f"web-{number}", results), None)
+    taken = []
+    for _ in range(3):
+        began = thread_time()
+        assert exposition(series).count(b"\n") > 170_000
+        taken.append(thread_time() - began)
+    assert min(taken) < 0.1
