@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prometheus_client.samples import Sample
 
 GATE_EXPIRY: Final = "pacto_readiness_gate_expiry_timestamp_seconds"
+API_DRIFT: Final = "pacto_openapi_drift_changes"
 PROBES: Final = "pacto_endpoint_probes_total"
 _FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     CONTRACT_STATUS: ("1 for the current contract status", ("name", "namespace", "status")),
@@ -45,6 +46,10 @@ _FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     READINESS_GATE: ("1 if the readiness gate is met", ("name", "namespace")),
     READINESS_STATUS: ("1 for the current readiness status", ("name", "namespace", "status")),
     READINESS_CHECKS: ("Readiness checks by status", ("name", "namespace", "status")),
+    API_DRIFT: (
+        "Changes of the served OpenAPI document from the contract",
+        ("name", "namespace", "interface", "classification"),
+    ),
     GATE_EXPIRY: ("When the readiness gate drops if nothing is renewed", ("name", "namespace")),
 }
 _BY_SERVICE: Final = (COMPLIANCE, ERRORS, WARNINGS, RESULT)
@@ -117,13 +122,9 @@ class Series:
                 continue
             labels = _FAMILIES[name][1]
             start = f'{name}{{{labels[0]}="{first}",{labels[1]}="{second}"'
-            # The third label, where there is one, is a word of ours, such as a status.
-            self._lines[name][key] = "".join(
-                [
-                    f'{start},{labels[2]}="{each[2]}"}} {value}\n' if len(each) > 2 else f"{start}}} {value}\n"
-                    for each, value in found.items()
-                ]
-            )
+            more = "".join([f',{label}="{{}}"' for label in labels[2:]]).format
+            lines = [f"{start}{more(*map(escaped, each[2:]))}}} {value}\n" for each, value in found.items()]
+            self._lines[name][key] = "".join(lines)
 
     def _service_values(self, service: Key) -> Values:
         values: Values = {name: {} for name in _BY_SERVICE}
@@ -153,6 +154,12 @@ def _own_values(key: Key, shown: Shown) -> Values:
     }
     if figures.readiness is not None:
         _add_readiness(values, figures.readiness, (name, namespace))
+    if figures.drifts:
+        values[API_DRIFT] = {
+            (name, namespace, interface, classification): float(count)
+            for interface, counts in figures.drifts
+            for classification, count in counts.items()
+        }
     if expires_at is not None:
         values[GATE_EXPIRY] = {(name, namespace): expires_at}
     return values

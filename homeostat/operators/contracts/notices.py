@@ -12,6 +12,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
 from homeostat.operators.contracts.engine.checks.verdict import (
     CONTRACT_VALID,
     NON_COMPLIANT,
+    OPENAPI,
     READINESS_SATISFIED,
     RUNTIME_OBSERVED,
     UNKNOWN,
@@ -26,7 +27,8 @@ def notices_of(
 ) -> tuple[Notice, ...]:
     """`current` is the stored status."""
     status = _status_notices(evaluation) if is_reported else ()
-    return (*status, *_gate_notices(current, evaluation), *_forecast_notices(current, coming))
+    told = (*_gate_notices(current, evaluation), *_forecast_notices(current, coming))
+    return (*status, *_drift_notices(current, evaluation), *told)
 
 
 def _status_notices(evaluation: Evaluation) -> tuple[Notice, ...]:
@@ -55,6 +57,14 @@ def _gate_notices(current: JsonObject, evaluation: Evaluation) -> tuple[Notice, 
         text = f"Readiness gate is met again: score {readiness.score}, minScore {readiness.min_score}"
         return (Notice("Normal", "ReadinessRecovered", text),)
     return ()
+
+
+def _drift_notices(current: JsonObject, evaluation: Evaluation) -> tuple[Notice, ...]:
+    """Once, when the served document begins to differ."""
+    failed = next((each for each in evaluation.verdicts if each.check == OPENAPI and each.is_failed), None)
+    if failed is None or _held(current, OPENAPI) == "False":
+        return ()
+    return (Notice("Warning", "OpenApiDrift", failed.message),)
 
 
 def _forecast_notices(current: JsonObject, coming: Forecast | None) -> tuple[Notice, ...]:

@@ -19,7 +19,9 @@ from homeostat.operators.contracts.engine.checks.endpoint import Outcome, plan_p
 from homeostat.operators.contracts.engine.checks.evaluate import Failure, Observed, Prepared
 from homeostat.operators.contracts.engine.checks.resources import Target
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
+from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
+from homeostat.operators.contracts.live.drifts import Drifts
 from homeostat.operators.contracts.live.extras import extras_of
 from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
 from homeostat.operators.contracts.live.targets import Targets
@@ -47,6 +49,8 @@ class _Source(msgspec.Struct, frozen=True):
     fault: str = ""
     has_secret: bool = True
     signature: Condition | None = None
+    files: Files | None = None
+    """Of the bundle."""
 
 
 class Observer:
@@ -58,6 +62,7 @@ class Observer:
         *,
         secrets: PullSecrets,
         keys: TrustedKeys,
+        drifts: Drifts,
         pactos: Cache[Pacto],
         revisions: Cache[PactoRevision],
         settings: Settings,
@@ -65,13 +70,13 @@ class Observer:
     ) -> None:
         self._targets, self._loader, self._prober = targets, loader, prober
         self._secrets, self._keys, self._pactos, self._revisions = secrets, keys, pactos, revisions
-        self._settings, self._now = settings, now
+        self._drifts, self._settings, self._now = drifts, settings, now
         self._preparations = Preparations()
         self._requests: dict[tuple[str, str], str] = {}
 
     async def observe(self, pacto: Pacto) -> World:
         source = await self._source(pacto)
-        observed, due_in_s = await self._observed(pacto, source.prepared)
+        observed, due_in_s = await self._observed(pacto, source)
         dues = [each for each in (source.due_in_s, due_in_s) if each is not None]
         return World(
             now=self._now(),
@@ -90,6 +95,7 @@ class Observer:
     def forget(self, namespace: str, name: str) -> None:
         self._requests.pop((namespace, name), None)
         self._prober.forget((namespace, name))
+        self._drifts.forget(namespace, name)
 
     async def _source(self, pacto: Pacto) -> _Source:
         ref, overridden = pacto.spec.contract_ref, overrides_of(pacto.spec)
@@ -107,7 +113,10 @@ class Observer:
         load = await self._load(pacto, credential, trust)
         found = await self._preparations.bundle(load.content, overridden)
         signature = None if trust is None else judge_signature(load.content.loaded)
-        return _Source(found.prepared, found.version, load.versions, load.due_in_s, load.fault, signature=signature)
+        files = None if isinstance(load.content.loaded, Failure) else load.content.loaded.files
+        return _Source(
+            found.prepared, found.version, load.versions, load.due_in_s, load.fault, signature=signature, files=files
+        )
 
     async def _trust(self, pacto: Pacto) -> Trust | Failure | None:
         ref = pacto.spec.contract_ref.verify_key_ref
@@ -144,20 +153,27 @@ class Observer:
         if before is not None and before != value:
             self._loader.refresh(parse_parts(registry_reference(pacto.oci)).name)
 
-    async def _observed(self, pacto: Pacto, prepared: Prepared) -> tuple[Observed | None, float | None]:
+    async def _observed(self, pacto: Pacto, source: _Source) -> tuple[Observed | None, float | None]:
         """What runs, and when to observe it again although nothing changes; None for an invalid contract."""
+        prepared, contract = source.prepared, source.prepared.contract
         target, namespace = pacto.target, pacto.metadata.namespace
         owner = (namespace, pacto.metadata.name)
-        if target is None or not prepared.findings.is_valid:
+        if target is None or contract is None or not prepared.findings.is_valid:
             self._prober.forget(owner)
+            self._drifts.forget(*owner)
             return None, None
         snapshot = await self._targets.snapshot(target, namespace)
         if isinstance(snapshot, Failure):
             return Observed(target=target, namespace=namespace, snapshot=snapshot), _UNSEEN_RETRY_S
         outcomes = self._outcomes(pacto, prepared, target, snapshot)
         extras, changes_in_s = extras_of(pacto, self._pactos, self._now())
+        if extras.compares_documents:
+            service = target.service if snapshot.has_service else ""
+            drifts = await self._drifts.read(pacto, contract, source.files, service)
+            extras = msgspec.structs.replace(extras, drifts=drifts)
         observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes, extras=extras)
-        dues = (self._prober.due_in_s(owner, pacto.spec.check_interval_seconds), changes_in_s)
+        interval_s = pacto.spec.check_interval_seconds
+        dues = (self._prober.due_in_s(owner, interval_s), self._drifts.due_in_s(pacto), changes_in_s)
         return observed, min((each for each in dues if each is not None), default=None)
 
     def _outcomes(self, pacto: Pacto, prepared: Prepared, target: Target, snapshot: Snapshot) -> dict[str, Outcome]:

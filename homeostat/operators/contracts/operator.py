@@ -13,7 +13,9 @@ from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REV
 from homeostat.operators.contracts.decide import Action, decide_evaluated, evaluate
 from homeostat.operators.contracts.deployment import ALERTS, PANELS
 from homeostat.operators.contracts.engine.checks.series import figures
+from homeostat.operators.contracts.engine.checks.served import drift_counts
 from homeostat.operators.contracts.forecast import forecast
+from homeostat.operators.contracts.live.drifts import Drifts
 from homeostat.operators.contracts.live.pull_secrets import PullSecrets
 from homeostat.operators.contracts.live.routes import INDEXES, PactoRoutes
 from homeostat.operators.contracts.live.targets import Targets
@@ -23,6 +25,7 @@ from homeostat.operators.contracts.loading.loader import Loader
 from homeostat.operators.contracts.loading.registries import Registries
 from homeostat.operators.contracts.metrics import Series
 from homeostat.operators.contracts.observe import BY_PACTO, Observer
+from homeostat.operators.contracts.probes.document import send_document
 from homeostat.operators.contracts.probes.prober import WORKERS, Prober
 from homeostat.operators.contracts.probes.request import probe_client, send_probe
 from homeostat.operators.contracts.settings import NAMES, read_settings
@@ -90,7 +93,8 @@ class PactoOperator:
         coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
         key = (obj.metadata.namespace, obj.metadata.name)
         if self._pactos.knows(*key):
-            self._series.show(key, figures(evaluation), None if coming is None else coming.expires_at)
+            drifts = () if world.observed is None else drift_counts(world.observed.extras.drifts)
+            self._series.show(key, figures(evaluation, drifts), None if coming is None else coming.expires_at)
         else:
             # It was deleted while it was observed.
             self.forget(*key)
@@ -120,6 +124,7 @@ def register(setup: Setup) -> None:
         return asyncio.get_running_loop().time()
 
     prober = Prober(lambda url: send_probe(client, url, seconds), routes.enqueue, seconds)
+    documents = Prober(lambda url: send_document(client, url, seconds), routes.enqueue, seconds)
     registries = Registries(setup.directory, setup.environment)
     loader = Loader(
         registries.source, routes.repository_changed, most_versions=settings.revision_limit, seconds=seconds
@@ -131,12 +136,13 @@ def register(setup: Setup) -> None:
         loader,
         prober,
         secrets=PullSecrets(setup, secrets),
+        drifts=Drifts(documents),
         keys=TrustedKeys(setup, {"Secret": secrets, "ConfigMap": config_maps}),
         pactos=pactos.cache,
         revisions=revisions.cache,
         settings=settings,
     )
-    series = Series(lambda: prober.sent)
+    series = Series(lambda: prober.sent + documents.sent)
     setup.metrics.register(series)
     operator = PactoOperator(observer, Actor(setup.client, setup.recorder), series, pactos.cache)
     # A pass waits for writes only, and the server commits many of them together.
@@ -149,8 +155,9 @@ def register(setup: Setup) -> None:
     pactos.add_handler(lambda change: operator.forget(change.namespace, change.name) if change.new is None else None)
 
     async def probe() -> None:
-        async with client:
-            await prober.run()
+        async with client, asyncio.TaskGroup() as tasks:
+            tasks.create_task(prober.run())
+            tasks.create_task(documents.run())
 
     async def load() -> None:
         async with registries:

@@ -103,6 +103,15 @@ class AllowedDrift(Part, frozen=True, kw_only=True):
     ] = ()
 
 
+class ServedOpenApi(Part, frozen=True, kw_only=True):
+    """An OpenAPI document that the service serves."""
+
+    interface: Annotated[str, Meta(min_length=1), doc("The name of the interface in the contract.")]
+    path: Annotated[str, Meta(min_length=1, max_length=1024), doc("Where the service serves the document.")] = (
+        "/openapi.json"
+    )
+
+
 class OptionalChecks(Part, frozen=True, kw_only=True):
     """Checks beyond those of the original, and how failed checks count."""
 
@@ -125,6 +134,11 @@ class OptionalChecks(Part, frozen=True, kw_only=True):
             "checked as DependenciesCompatible."
         ),
     ] = None
+    openapi: Annotated[
+        tuple[ServedOpenApi, ...],
+        Meta(max_length=10),
+        doc("Documents that the service serves, compared with those of the contract, as OpenApiMatch."),
+    ] = ()
 
 
 class PactoSpec(Part, frozen=True, kw_only=True):

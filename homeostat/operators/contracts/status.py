@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import Status
 from homeostat.objects.crd.field_meta import Time
+from homeostat.operators.contracts.engine.checks.served import MAX_CHANGES
 from homeostat.operators.contracts.engine.checks.verdict import ContractStatus
 from homeostat.operators.contracts.engine.views.status import MAX_FINDINGS, MAX_PROPERTIES
 from homeostat.operators.contracts.spec import Part, doc
@@ -105,6 +106,17 @@ class EndpointResults(Part, frozen=True, kw_only=True):
 
     health: Endpoint | None = None
     metrics: Endpoint | None = None
+
+
+class ApiDrift(Part, frozen=True, kw_only=True):
+    """How the OpenAPI document that the service serves differs from the one of its contract."""
+
+    interface: str
+    url: str
+    breaking: int
+    potentially_breaking: int
+    non_breaking: int
+    changes: Annotated[tuple[str, ...], Meta(max_length=MAX_CHANGES)] = ()
 
 
 class InterfaceView(Part, frozen=True, kw_only=True):
@@ -246,6 +258,7 @@ class PactoStatus(Status, frozen=True, omit_defaults=True):
     resources: Resources | None = None
     ports: PortComparison | None = None
     endpoints: EndpointResults | None = None
+    api_drift: Annotated[tuple[ApiDrift, ...], doc("Of the documents that spec.checks.openapi names.")] = ()
     interfaces: tuple[InterfaceView, ...] = ()
     configurations: tuple[ConfigurationView, ...] = ()
     policies: tuple[PolicyView, ...] = ()

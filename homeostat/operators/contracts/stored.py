@@ -10,6 +10,7 @@ import msgspec
 
 from homeostat.operators.contracts.api import Pacto
 from homeostat.operators.contracts.engine.checks.endpoint import EMPTY_RESPONSE, Outcome
+from homeostat.operators.contracts.engine.checks.served import Drift
 
 
 class _Endpoint(msgspec.Struct, frozen=True, rename="camel"):
@@ -24,11 +25,21 @@ class _Condition(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class _Drift(msgspec.Struct, frozen=True, rename="camel"):
+    interface: str = ""
+    url: str = ""
+    breaking: int = 0
+    potentially_breaking: int = 0
+    non_breaking: int = 0
+    changes: tuple[str, ...] = ()
+
+
 class _Stored(msgspec.Struct, frozen=True, rename="camel"):
     observed_generation: int = 0
     contract_version: str = ""
     endpoints: dict[str, _Endpoint] = {}
     conditions: tuple[_Condition, ...] = ()
+    api_drift: tuple[_Drift, ...] = ()
 
 
 def is_loaded(pacto: Pacto) -> bool:
@@ -47,6 +58,23 @@ def outcomes_of(pacto: Pacto) -> dict[str, Outcome]:
         each.url: Outcome(status_code=each.status_code, has_body=has_body, latency_ms=each.latency_ms, error=each.error)
         for each in stored.endpoints.values()
         if each.reachable != bool(each.error)
+    }
+
+
+def drifts_of(pacto: Pacto) -> dict[tuple[str, str], Drift]:
+    """The last comparisons of OpenAPI documents, by interface and URL."""
+    stored = _stored(pacto)
+    found = () if stored is None else stored.api_drift
+    return {
+        (each.interface, each.url): Drift(
+            interface=each.interface,
+            url=each.url,
+            breaking=each.breaking,
+            potentially_breaking=each.potentially_breaking,
+            non_breaking=each.non_breaking,
+            changes=each.changes,
+        )
+        for each in found
     }
 
 

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from homeostat.cli.operators.deploy.access import access_documents
 from homeostat.external.rest.client import RestClient
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, SECRET
 from homeostat.operators import contracts
 from homeostat.operators.contracts.api import PACTO, REQUESTED
@@ -25,7 +26,7 @@ from tests.external.oci.signing import Key, Signed, public_pem, signing_key
 from tests.external.registries import running_registry
 from tests.external.servers import serving
 from tests.operators.contracts.live import HEALTH, Live, contract, operating
-from tests.operators.contracts.pushing import PASSWORD, USER, push, registry_of
+from tests.operators.contracts.pushing import PASSWORD, USER, push, push_files, registry_of
 
 _ACCOUNT = "checker"
 
@@ -325,3 +326,44 @@ async def test_a_restart_without_the_registry_keeps_the_verdict(api: Api, tmp_pa
         await live.change({"spec": {"contractRef": {"oci": f"{host}/port/other"}}})
         obj = await live.shows(contractStatus="NonCompliant", contractVersion=None)
         assert "Ready" not in {each["type"] for each in obj["status"]["conditions"]}
+
+
+async def test_a_served_document_that_lacks_a_path_is_reported_once_also_over_a_restart(
+    plane: Api, tmp_path: Path, registries: tuple[str, str]
+) -> None:
+    host = registries[0]
+    served: JsonObject = {"paths": {"/a": {}, "/b": {}}}
+    text = contract().replace("port: 8080", "port: 8080, contract: api.json")
+    async with RestClient() as client:
+        files = {"pacto.yaml": text.encode(), "api.json": json.dumps(served).encode()}
+        await push_files(registry_of(client), f"{host}/port/drifts:1.0.0", files)
+
+    async def serve(_: web.Request) -> web.StreamResponse:
+        return web.json_response(served)
+
+    async with serving(serve) as proxy:
+        environment = {"HTTP_PROXY": proxy}
+        async with operating(plane, tmp_path, environment=environment) as live:
+            await live.run()
+            checks = {"openapi": [{"interface": "web"}], "severities": {"OpenApiMatch": "error"}}
+            ref = {"oci": f"{host}/port/drifts"}
+            await live.declare(contractRef=ref, target={"serviceName": "quay"}, checks=checks)
+            await live.says("OpenApiMatch", "True", "Match")
+            del served["paths"]["/b"]
+            await live.change({"spec": {"checkIntervalSeconds": 301}})
+            condition = await live.says("OpenApiMatch", "False", "BreakingDrift")
+            assert "1 breaking, 0 potentially breaking and 0 other changes" in condition["message"]
+            obj = await live.shows(contractStatus="NonCompliant")
+            url = f"http://quay.{live.namespace}.svc:8080/openapi.json"
+            assert obj["status"]["apiDrift"][0]["url"] == url
+            series = "pacto_openapi_drift_changes|{}|web|quay".format
+            assert live.figures()[series("BREAKING")] == 1
+            await eventually(lambda: live.events("OpenApiDrift"))
+        async with operating(plane, tmp_path, environment=environment) as live:
+            await eventually(lambda: "pacto_endpoint_probes_total 1.0" in live.manager.metrics.text().decode())
+            await live.shows(contractStatus="NonCompliant")
+            assert [each.get("count", 1) for each in await live.events("OpenApiDrift")] == [1]
+            await live.change({"spec": {"checks": None}})
+            obj = await live.shows(contractStatus="Compliant", apiDrift=None)
+            assert "OpenApiMatch" not in {each["type"] for each in obj["status"]["conditions"]}
+            assert series("BREAKING") not in live.figures()

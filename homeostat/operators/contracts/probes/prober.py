@@ -150,6 +150,6 @@ class Prober:
                 self._on_change(owner)
 
 
-def _verdict(outcome: Outcome) -> tuple[int, bool, bool]:
+def _verdict(outcome: Outcome) -> tuple[int, bool, bool, bytes]:
     """All that a verdict is made of, whichever endpoint it is about."""
-    return outcome.status_code, outcome.has_body, outcome.is_reachable
+    return outcome.status_code, outcome.has_body, outcome.is_reachable, outcome.document

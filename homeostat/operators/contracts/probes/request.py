@@ -40,7 +40,7 @@ async def send_probe(client: RestClient, url: str, seconds: Callable[[], float])
             has_body = await _has_body(response)
     except RestError as failure:
         # A body that never comes, or breaks off, is no reason to call an endpoint unreachable that has answered.
-        error = "" if status else _reason(failure)
+        error = "" if status else reason_of(failure)
     latency_ms = max(1, round((seconds() - started) * 1000))
     return Outcome(status_code=status, has_body=has_body, latency_ms=latency_ms, error=error)
 
@@ -52,7 +52,7 @@ async def _has_body(response: Opened) -> bool:
     return False
 
 
-def _reason(error: RestError) -> str:
+def reason_of(error: RestError) -> str:
     """The error without the host before it and the advice after it."""
     text = str(error).partition(": ")[2] or str(error)
     return text.partition(";")[0][:_LONGEST_ERROR] or type(error).__name__

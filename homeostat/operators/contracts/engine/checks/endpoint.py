@@ -37,6 +37,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     has_body: bool = False
     latency_ms: int = 0
     error: str = ""
+    document: bytes = b""
+    """The body, packed by zlib, where it was asked for."""
 
     @property
     def is_reachable(self) -> bool:

@@ -23,6 +23,7 @@ from homeostat.operators.contracts.engine.checks.endpoint import (
 from homeostat.operators.contracts.engine.checks.extras import NO_EXTRAS, Extras, adjust, check_extras
 from homeostat.operators.contracts.engine.checks.resources import Target, check_resources, compare_ports
 from homeostat.operators.contracts.engine.checks.runtime import check_runtime
+from homeostat.operators.contracts.engine.checks.served import served_fields
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
 from homeostat.operators.contracts.engine.checks.verdict import (
     CONTRACT_VALID,
@@ -210,6 +211,8 @@ def _checked(
             fields["endpoints"] = shown
     fields |= _observed_fields(contract, target, snapshot)
     if observed.extras is not NO_EXTRAS:
+        if drifts := served_fields(observed.extras.drifts):
+            fields["apiDrift"] = drifts
         verdicts = adjust([*verdicts, *check_extras(contract, snapshot.workload, observed.extras)], observed.extras)
     return _evaluation(contract_status(verdicts), verdicts, fields, contract, readiness, probes)
 

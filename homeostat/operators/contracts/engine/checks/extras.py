@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from homeostat.operators.contracts.engine.checks.image import is_image
+from homeostat.operators.contracts.engine.checks.served import Drift, check_served
 from homeostat.operators.contracts.engine.checks.snapshot import Workload
 from homeostat.operators.contracts.engine.checks.verdict import (
     CONTAINER_IMAGES,
@@ -34,6 +35,9 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     has_scaling: bool = False
     running: Mapping[str, Collection[str]] | None = None
     """The versions that run, by service; None if dependencies are not checked."""
+    compares_documents: bool = False
+    drifts: tuple[Drift, ...] = ()
+    """Of the OpenAPI documents that are compared."""
 
 
 NO_EXTRAS: Final = Extras()
@@ -46,6 +50,8 @@ def check_extras(contract: Contract, workload: Workload | None, extras: Extras) 
         yield check_scaling(contract, workload.replicas)
     if extras.running is not None:
         yield check_dependencies(contract, extras.running)
+    if extras.drifts:
+        yield check_served(extras.drifts)
 
 
 def check_containers(declared: Mapping[str, str], workload: Workload) -> Verdict:

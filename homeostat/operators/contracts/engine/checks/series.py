@@ -55,9 +55,11 @@ class Figures(msgspec.Struct, frozen=True, gc=False):
     results: tuple[tuple[str, Severity, bool], ...] = ()
     """Check, severity, and whether it passed; without those that are pending."""
     readiness: ReadinessFigures | None = None
+    drifts: tuple[tuple[str, Mapping[str, int]], ...] = ()
+    """Changes of served OpenAPI documents, by interface and classification."""
 
 
-def figures(evaluation: Evaluation) -> Figures:
+def figures(evaluation: Evaluation, drifts: tuple[tuple[str, Mapping[str, int]], ...] = ()) -> Figures:
     results = ((each.check, each.severity, not each.is_failed or each.is_allowed) for each in evaluation.verdicts)
     known = {each.check for each in evaluation.verdicts if each.status != "Unknown"}
     return Figures(
@@ -65,6 +67,7 @@ def figures(evaluation: Evaluation) -> Figures:
         None if evaluation.contract is None else evaluation.contract.service.name,
         tuple(each for each in results if each[0] in known),
         None if evaluation.readiness is None else _readiness_figures(evaluation.readiness),
+        drifts,
     )
 
 

@@ -30,6 +30,7 @@ RUNTIME_OBSERVED: Final = "RuntimeObserved"
 CONTAINER_IMAGES: Final = "ContainerImagesMatch"
 SCALING: Final = "ScalingMatch"
 DEPENDENCIES: Final = "DependenciesCompatible"
+OPENAPI: Final = "OpenApiMatch"
 
 SEVERITIES: Final[dict[str, Severity]] = {
     CONTRACT_VALID: "error",
@@ -48,6 +49,7 @@ SEVERITIES: Final[dict[str, Severity]] = {
     CONTAINER_IMAGES: "warning",
     SCALING: "warning",
     DEPENDENCIES: "warning",
+    OPENAPI: "warning",
 }
 """By check, in the order in which they are reported."""
 
