@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+# Half of the time a test waits: for a server to start, for a watch, for a clock.
+WORKERS := $(shell expr 2 \* $(CORES))
 .DEFAULT_GOAL := help
 
 .PHONY: help up setup dev check format test test-fast cluster kubectl servers browser bench lock clean
@@ -19,7 +22,7 @@ dev: $(VENV)/.dev
 check: dev ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n $(CORES)
 	$(BIN)/lint-imports --no-cache
 
 format: dev ## Format the code, fix what can be fixed, describe the operators anew
@@ -32,7 +35,7 @@ FAST := tests/architecture tests/objects tests/cel tests/server tests/api
 
 test: dev ## Set up what the tests need, then run all of them: 15 minutes (ARGS="tests/store -k watch" runs some, with what is there)
 	$(if $(ARGS),,@$(BIN)/python -m tools.prepare_tests)
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-fast: dev ## Run the tests of pure code and of the API: a minute
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)

@@ -103,6 +103,25 @@ def alternate(checkout: Path, minutes: float) -> None:
 
 
 @main.command()
+@click.argument("checkout", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--rounds", default=4, show_default=True, type=click.IntRange(2, 100), help="How many turns of each.")
+@click.option("--profile", type=click.Path(path_type=Path), help="Keep the profiles of callgrind in this folder.")
+def instructions(checkout: Path, rounds: int, profile: Path | None) -> None:
+    """Compare this tree with another checkout by instructions a request, with valgrind.
+
+    The count hardly depends on who else uses the machine.
+
+    \b
+    Example:
+      git worktree add ../before HEAD~10 && make -C ../before dev
+      python -m benchmarks instructions ../before
+    """
+    from benchmarks.instructions import show_instructions
+
+    run(show_instructions(checkout.resolve(), rounds=rounds, profile=profile))
+
+
+@main.command()
 @click.argument("checkout", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1, 100), help="How many starts of each.")
 def start(checkout: Path | None, rounds: int) -> None:

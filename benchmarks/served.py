@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,15 +45,21 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def serve(data: Path, *arguments: str, python: str = sys.executable, folder: Path | None = None) -> Iterator[Served]:
+def serve(
+    data: Path,
+    *arguments: str,
+    python: str = sys.executable,
+    folder: Path | None = None,
+    under: Sequence[str] = (),
+) -> Iterator[Served]:
     """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers. `python` and `folder`
-    are those of another checkout, if it is to run.
+    are those of another checkout, if it is to run; `under` is a command that runs the program, as valgrind does.
     """
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
     program = "import sys; from homeostat.cli.main import main; sys.exit(main())"
     began = time.perf_counter()
     process = subprocess.Popen(
-        [python, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
+        [*under, python, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=compiled_environment(),

@@ -18,16 +18,18 @@ import pytest
 from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
-from tests.examples import FAST
+from tests.examples import FAST, THOROUGH, USUAL
+from tests.order import longest_first
 from tools.build_cluster import is_built
 from tools.provision import MissingProgramError
 
 pytest_plugins = ("tests.cluster.fixtures",)
 
 # No deadlines: on a busy machine a single example may take any time.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+settings.register_profile("usual", max_examples=USUAL, deadline=None)
+settings.register_profile("thorough", max_examples=THOROUGH, deadline=None)
 settings.register_profile("fast", max_examples=FAST, deadline=None)
+settings.load_profile("usual")
 
 _MOST_BYTES = 8 << 30
 _NO_CLUSTER = pytest.mark.skip(reason="no kube-apiserver and etcd: make cluster, with Go")
@@ -54,6 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("cluster")
         if item.get_closest_marker("cluster") is not None and not is_built():
             item.add_marker(_NO_CLUSTER)
+    longest_first(items)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.client.http import connection as connection_module
 from homeostat.client.http.connection import Connection
 from homeostat.client.http.lines import split_lines
 from tests.client.wire import CHUNKED, OK, REQUEST, Wire
+from tests.examples import examples
 
 
 class Answer(NamedTuple):
@@ -238,7 +239,7 @@ async def _slowly(pieces: AsyncIterator[bytes], turns: int) -> AsyncIterator[byt
         yield piece
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(stream=streams(), most_waiting=st.integers(0, 60), turns=st.integers(0, 3), gap=st.integers(0, 2))
 def test_every_line_is_read_once_and_in_order_whatever_the_pieces(
     stream: tuple[list[bytes], bytes, list[int]], most_waiting: int, turns: int, gap: int

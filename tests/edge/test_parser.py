@@ -6,12 +6,13 @@ import tracemalloc
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.edge.limits import Limits
 from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.request import Peer, Request
+from tests.examples import examples
 
 SMALL = Limits(header_bytes=500, headers=8, target_bytes=100, body_bytes=50)
 
@@ -274,7 +275,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(PIECES, max_size=8), st.data())
 def test_splitting_never_changes_what_is_understood(pieces: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(pieces)

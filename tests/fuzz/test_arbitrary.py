@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from tests.api.conftest import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from tests.api.objects import CONFIGMAPS
+from tests.examples import examples
 from tests.fuzz.driver import Driver, assert_answered_well
 from tests.fuzz.kinds import REVIEWS, TARGETS, Target
 from tests.fuzz.test_parameters import NAMES, VALUES
 from tests.fuzz.test_paths import METHODS
 from tests.fuzz.values import ODD_VALUES, paths_of, with_value
 
-FUZZ = settings(settings.get_profile("fuzz"), max_examples=60)
+FUZZ = settings.get_profile("fuzz")
 
 WORDS = ["metadata", "name", "spec", "status", "rules", "webhooks", "data", "a", "", "kind", "-1", "0", "$patch", "\0"]
 texts = st.sampled_from(WORDS) | st.text(max_size=8)
@@ -62,7 +63,7 @@ def encoded(value: Any) -> bytes:
 
 @pytest.mark.parametrize("target", [*TARGETS, *REVIEWS], ids=lambda target: target.name)
 def test_anything_may_be_created_or_put(driver: Driver, target: Target) -> None:
-    @FUZZ
+    @examples(60, base=FUZZ)
     @given(mutations(target.base), st.sampled_from(["", "Strict", "Ignore"]), st.booleans())
     def send(value: Any, validation: str, is_new: bool) -> None:
         if is_new and isinstance(value, dict) and isinstance(value.get("metadata"), dict) and target.is_stored:
@@ -81,7 +82,7 @@ def test_anything_may_be_created_or_put(driver: Driver, target: Target) -> None:
 def test_anything_may_be_patched(driver: Driver, target: Target, media: str) -> None:
     patches = st.lists(steps, max_size=3) | jsons if media == JSON_PATCH else mutations(target.base)
 
-    @settings(FUZZ, max_examples=40)
+    @examples(40, base=FUZZ)
     @given(patches, st.booleans())
     def send(patch: Any, is_status: bool) -> None:
         path = f"{target.path}/status" if is_status else target.path
@@ -91,7 +92,7 @@ def test_anything_may_be_patched(driver: Driver, target: Target, media: str) -> 
     send()
 
 
-@settings(FUZZ, max_examples=200)
+@examples(200, base=FUZZ)
 @given(
     st.lists(st.tuples(st.sampled_from(NAMES) | texts, st.sampled_from(VALUES) | st.text(max_size=20)), max_size=4),
     st.text(max_size=10),
@@ -110,7 +111,7 @@ segments = st.sampled_from(
 ) | st.text(max_size=6).map(lambda text: quote(text, safe="%"))  # fmt: skip
 
 
-@settings(FUZZ, max_examples=300)
+@examples(300, base=FUZZ)
 @given(st.lists(segments, max_size=9), st.sampled_from(METHODS), st.booleans())
 def test_any_path_may_be_asked(driver: Driver, parts: list[str], method: str, has_body: bool) -> None:
     path = "/" + "/".join(parts)
@@ -129,13 +130,13 @@ ranges = st.builds(
 ) | st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=12)  # fmt: skip
 
 
-@settings(FUZZ, max_examples=150)
+@examples(150, base=FUZZ)
 @given(st.lists(ranges, max_size=4).map(",".join), st.sampled_from([CONFIGMAPS, f"{CONFIGMAPS}/base", "/apis", "/api"]))
 def test_any_form_may_be_asked_for(driver: Driver, accept: str, path: str) -> None:
     assert_answered_well(driver.send("GET", path, headers={"accept": accept}))
 
 
-@settings(FUZZ, max_examples=150)
+@examples(150, base=FUZZ)
 @given(st.binary(max_size=60), st.sampled_from(["json", "yaml", "vnd.kubernetes.protobuf"]), st.booleans())
 def test_any_bytes_may_be_a_body(driver: Driver, body: bytes, media: str, is_framed: bool) -> None:
     if media == "vnd.kubernetes.protobuf" and is_framed:

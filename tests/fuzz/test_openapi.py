@@ -19,6 +19,7 @@ from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 from schemathesis.core.result import Ok
 
+from tests.examples import examples_of
 from tests.fuzz.driver import Driver, assert_answered_well, driven_plane
 from tests.fuzz.kinds import prepare
 
@@ -31,7 +32,7 @@ MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 Case = schemathesis.Case[Any]
 KNOWN = {"namespace": "default", "name": "base"}
 EXAMPLES = settings(
-    max_examples=4,
+    max_examples=examples_of(4),
     phases=[Phase.generate],
     derandomize=True,
     database=None,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.store.contract import PostgresFactory, SqliteFactory, StoreFactory
 from tests.store.model import KEYS, SCOPES, Drive
 
@@ -70,13 +71,13 @@ async def drive_through(factory: StoreFactory, history: int, some: list[Step]) -
         await drive.store.close()
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("sqlite", 120), ("postgres", 20)], ids=["sqlite", "postgres"])
+@pytest.mark.parametrize(("kind", "most"), [("sqlite", 120), ("postgres", 20)], ids=["sqlite", "postgres"])
 def test_every_reader_sees_the_one_order_without_a_gap_or_a_repeat(
-    request: pytest.FixtureRequest, kind: str, examples: int
+    request: pytest.FixtureRequest, kind: str, most: int
 ) -> None:
     url = request.getfixturevalue("postgres").url if kind == "postgres" else ""
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(examples(most), suppress_health_check=list(HealthCheck))
     @given(history=histories, some=st.lists(steps, min_size=10, max_size=120))
     def check(history: int, some: list[Step]) -> None:
         with tempfile.TemporaryDirectory() as folder:

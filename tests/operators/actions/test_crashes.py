@@ -6,10 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.operators.actions.world import Pace
+from tests.examples import examples
 from tests.operators.actions.lifecycle import Elsewhere, Here, Life
 
 PLUGINS: list[Callable[[], Here | Elsewhere]] = [
@@ -109,7 +110,7 @@ EVENTS = st.lists(
 
 
 @pytest.mark.parametrize("make", [PLUGINS[0], PLUGINS[2]], ids=[IDS[0], IDS[2]])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events=EVENTS, is_deleted=st.booleans())
 def test_whatever_happens_the_world_is_as_declared_in_the_end(
     make: Callable[[], Here | Elsewhere], events: list[str], is_deleted: bool
@@ -131,7 +132,7 @@ def test_whatever_happens_the_world_is_as_declared_in_the_end(
         assert story.plugin.needless == []
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(events=EVENTS)
 def test_at_rest_another_look_does_and_writes_nothing(events: list[str]) -> None:
     story = Story(Here())

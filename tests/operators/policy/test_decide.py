@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.conditions import find
@@ -36,6 +36,7 @@ from homeostat.operators.policy.spec import (
 )
 from homeostat.operators.policy.world import World
 from homeostat.testing.status import check_status
+from tests.examples import examples
 from tests.operators.policy.simulation import Simulation, settled
 from tests.operators.policy.worlds import (
     ALL,
@@ -333,7 +334,7 @@ specs = st.builds(
 
 
 @given(specs, st.lists(containers, max_size=4), st.lists(containers, max_size=2, unique_by=lambda each: each["name"]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_acting_reaches_a_fixed_point(spec: PolicySpec, pods: list[JsonObject], template: list[JsonObject]) -> None:
     world = world_of(spec, *(owned(body, at) for at, body in enumerate(pods)))
     assert decide(policy_of(spec), world) == decide(policy_of(spec), world)

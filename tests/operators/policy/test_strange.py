@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import encode
@@ -20,6 +20,7 @@ from homeostat.operators.policy.document import (
     read_policy,
 )
 from homeostat.operators.policy.engine.inspection import inspect
+from tests.examples import examples
 from tests.operators.policy.worlds import NOW, evaluator_of
 
 HARDENED = PolicyDocument(
@@ -105,7 +106,7 @@ documents = st.one_of(
 
 
 @given(st.lists(documents, max_size=3))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_any_documents_make_a_report(given: list[Any]) -> None:
     report = inspect([Document("a.yaml", each) for each in given], [HARDENED], now=NOW)
     assert len(report.summaries) == 1
@@ -118,7 +119,7 @@ def test_any_documents_make_a_report(given: list[Any]) -> None:
 
 
 @given(documents)
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_any_review_gets_an_answer(body: Any) -> None:
     request = read_request(encode({"request": {"uid": "u", "object": body}}))
     assert request is not None
@@ -127,7 +128,7 @@ def test_any_review_gets_an_answer(body: Any) -> None:
 
 
 @given(values, values)
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_any_policy_is_read_or_refused(metadata: Any, spec: Any) -> None:
     body = {"apiVersion": "devops.stochastic.io/v1", "kind": "DevOpsPolicy", "metadata": metadata, "spec": spec}
     assert is_policy(body)

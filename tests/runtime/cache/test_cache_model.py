@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from homeostat.runtime.cache.cache import CacheWriter
 from homeostat.runtime.cache.listing import Listing
+from tests.examples import examples
 from tests.runtime.projections import Pod, pod, pod_cache
 
 NAMES = st.sampled_from("abcd")
@@ -100,7 +101,7 @@ class Lossy(Watch):
         return listing, len(self.server.log)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.lists(ROUNDS, min_size=1, max_size=8))
 def test_a_comparison_finds_what_was_dropped_and_nothing_else(
     rounds: list[tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]], int]],

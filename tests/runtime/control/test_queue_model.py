@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import Priority, WorkQueue
 from homeostat.testing.clock import VirtualLoop
+from tests.examples import examples
 
 KEYS = st.sampled_from("abcde")
 DELAYS = st.sampled_from([0, 1, 2, 5])
@@ -128,4 +129,4 @@ class QueueAgainstModel(RuleBasedStateMachine):
 
 
 TestQueueAgainstModel = QueueAgainstModel.TestCase
-TestQueueAgainstModel.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestQueueAgainstModel.settings = settings(examples(100), stateful_step_count=40)

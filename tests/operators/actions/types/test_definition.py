@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.crd.definition import validate_crd
@@ -18,6 +18,7 @@ from homeostat.operators.actions.types.compatibility import incompatible_resourc
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of, version_priority
 from homeostat.operators.actions.types.naming import kind_name, plural_of, version_name
 from homeostat.operators.actions.types.spec_schema import spec_schema
+from tests.examples import examples
 
 DATABASE: JsonObject = {
     "type": "object",
@@ -218,7 +219,7 @@ WORDS += ["additionalProperties", "minimum", "exclusiveMinimum", "pattern", "uni
 VALUES: list[Any] = ["object", "array", "string", "integer", "#/definitions/a", "(", "null", "a", -1, 0, 3, True, None]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     schema=st.recursive(
         st.sampled_from(VALUES),

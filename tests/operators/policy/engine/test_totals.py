@@ -2,13 +2,14 @@
 
 from math import inf
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.operators.policy.engine.check import CHECKS, Finding
 from homeostat.operators.policy.engine.evaluator import CLEAN, NOT_SELECTED, Result
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals, sum_totals
 from homeostat.operators.policy.spec import PolicySpec
+from tests.examples import examples
 from tests.operators.policy.worlds import ALL, BARE, GOOD, NOW, WORST, evaluator_of
 
 _TUNED = [check.for_policy(PolicySpec()) for check in CHECKS]
@@ -39,7 +40,7 @@ def test_the_order_in_which_results_come_does_not_matter(held: dict[str, Result]
 
 
 @given(many, many)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_what_is_put_and_removed_leaves_no_trace(held: dict[str, Result], passing: dict[str, Result]) -> None:
     running = RunningTotals(held)
     before = fresh(held)

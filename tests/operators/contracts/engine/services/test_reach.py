@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.operators.contracts.engine.services.components import components
 from homeostat.operators.contracts.engine.services.reach import Reach
+from tests.examples import examples
 
 NAMES = [f"s{each}" for each in range(9)]
 EDGES = st.lists(
@@ -45,7 +46,7 @@ def test_a_service_that_requires_itself_affects_nobody() -> None:
 
 
 @given(EDGES, st.sampled_from([-20, 1000]))
-@settings(max_examples=300)
+@examples(300)
 def test_kept_radii_equal_those_of_a_search(changes: list[tuple[str, set[str], bool]], spare: int) -> None:
     kept = Reach(spare=spare)
     shown = dict.fromkeys(NAMES, 0)

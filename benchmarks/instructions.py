@@ -1,0 +1,157 @@
+"""Two checkouts under the same requests, in turns, by the instructions that a request takes.
+
+Both planes run under valgrind, which counts the instructions of all threads. A busy machine makes this slower and
+hardly changes the counts, so it finds a change of one percent where CPU time finds one of four. System calls count as
+nothing, and so do cache misses: `alternate` has the last word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import statistics
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from benchmarks.alternate import ratio_of
+from benchmarks.bench import Bench, Scale
+from benchmarks.connection import connect
+from benchmarks.measurement import Measurement
+from benchmarks.phases import WRITES_AND_READS, delete
+from benchmarks.report import console
+from benchmarks.served import Served, scratch, serve
+
+_SCALE = Scale(objects=100, callers=1, lists=1, tries=1)
+_WARM_UP = 1
+"""Rounds that do not count: caches fill and code is specialised. They run before valgrind counts, and fast."""
+_PHASES = (*WRITES_AND_READS, delete)
+
+
+class Counter:
+    """The instructions of a process that runs under callgrind."""
+
+    def __init__(self, pid: int, folder: Path) -> None:
+        self._pid, self._folder = pid, folder
+
+    @staticmethod
+    def command(folder: Path) -> list[str]:
+        output = f"--callgrind-out-file={folder}/callgrind.out"
+        return ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", output]
+
+    async def start(self) -> None:
+        await self._ask("instrumentation", "on")
+
+    async def reset(self) -> None:
+        await self._ask("zero")
+
+    async def read(self, phase: str) -> int:
+        before = set(self._folder.iterdir())
+        await self._ask("dump", phase)
+        (written,) = set(self._folder.iterdir()) - before
+        return next(
+            int(line.split()[1])
+            for line in written.read_text().splitlines()
+            if line.startswith(("summary:", "totals:")) and len(line.split()) > 1
+        )
+
+    async def _ask(self, *words: str) -> None:
+        process = await asyncio.create_subprocess_exec(
+            "vgdb", f"--pid={self._pid}", *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        )
+        _, errors = await process.communicate()
+        if process.returncode:
+            raise click.ClickException(f"vgdb failed: {errors.decode(errors='replace').strip()}")
+
+
+class CountingBench(Bench):
+    """A bench whose loads are counted by their phase; those without a name set the scene."""
+
+    counter: Counter | None = None
+
+    def begin(self, counter: Counter) -> None:
+        self.counter, self.counted = counter, dict[str, list[float]]()
+
+    async def load(self, phase: str, requests: Iterable[bytes], *, expect: int, callers: int = 0) -> Measurement:
+        made = list(requests)
+        if self.counter is None or not phase:
+            return await super().load(phase, made, expect=expect, callers=callers)
+        await self.counter.reset()
+        measured = await super().load(phase, made, expect=expect, callers=callers)
+        total = await self.counter.read(phase.replace(" ", "-"))
+        self.counted.setdefault(phase, []).append(total / len(made))
+        return measured
+
+
+async def show_instructions(checkout: Path, *, rounds: int, profile: Path | None) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    if not python.exists():
+        raise click.UsageError(f"{checkout} has no .venv; run `make dev` there")
+    if not shutil.which("valgrind") or not shutil.which("vgdb"):
+        raise click.UsageError("valgrind is missing; on Debian: apt-get install valgrind")
+    with (
+        _folder(profile, "base") as base_profile,
+        _folder(profile, "here") as here_profile,
+        scratch() as base_data,
+        scratch() as data,
+        serve(base_data, python=str(python), folder=checkout, under=Counter.command(base_profile)) as base,
+        serve(data, under=Counter.command(here_profile)) as here,
+    ):
+        async with _open(base) as base_bench, _open(here) as bench:
+            for each in (base_bench, bench):
+                await each.define()
+                await _round(each, _WARM_UP)
+            for each, served, folder in ((base_bench, base, base_profile), (bench, here, here_profile)):
+                each.begin(Counter(served.pid, folder))
+                assert each.counter is not None
+                await each.counter.start()
+            for number in range(rounds):
+                await _round(base_bench, 1)
+                await _round(bench, 1)
+                print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+            print(file=sys.stderr)
+    console().print(_table(base_bench.counted, bench.counted))
+
+
+@contextmanager
+def _folder(profile: Path | None, name: str) -> Iterator[Path]:
+    if profile is None:
+        with scratch() as folder:
+            yield folder
+    else:
+        folder = profile.resolve() / name
+        folder.mkdir(parents=True)
+        yield folder
+
+
+@asynccontextmanager
+async def _open(served: Served) -> AsyncIterator[CountingBench]:
+    caller = await connect(served.target, served.target.context())
+    try:
+        yield CountingBench(served.target, served.processes, _SCALE, [caller])
+    finally:
+        caller.close()
+
+
+async def _round(bench: Bench, times: int) -> None:
+    for _ in range(times):
+        for phase in _PHASES:
+            await phase(bench)
+
+
+def _table(base: Mapping[str, Sequence[float]], here: Mapping[str, Sequence[float]]) -> Table:
+    number = len(next(iter(base.values())))
+    table = Table(title=f"The other checkout, then this one; {number} rounds", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("phase", no_wrap=True)
+    for heading in ("thousand instructions there", "here", "change", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for phase, counts in base.items():
+        ratio = ratio_of([mine / theirs for theirs, mine in zip(counts, here[phase], strict=True)])
+        there, now = statistics.median(counts) / 1000, statistics.median(here[phase]) / 1000
+        table.add_row(phase, f"{there:.1f}", f"{now:.1f}", f"{ratio.median - 1:+.1%}", f"±{ratio.half_width:.1%}")
+    return table
