@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, UnrenderedError, of
+from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, TransportError, UnrenderedError, of
+from homeostat.operators.sync.engine.lists.items import matching
 from homeostat.operators.sync.engine.metadata.call import Place
 from homeostat.operators.sync.engine.metadata.rules import Rules
 from homeostat.operators.sync.engine.paths.logical import name, parent, segments
@@ -75,18 +76,21 @@ async def _observed(session: Session, path: str, owned: Owned, options: SyncOpti
 
 
 async def _find(session: Session, path: str, owned: Owned, rules: Rules) -> Remote:
-    index = session.index(parent(path))
-    if index is None:
+    """An object that a list lacks is gone only if the server says so of the object itself."""
+    by_id, by_alias = session.index(parent(path)) or ({}, {})
+    item = by_id.get(owned.id) or by_alias.get(name(path))
+    if item is None:
         try:
-            return await get(session, path, rules, Remote(id=owned.id, alias=name(path)))
+            remote = await get(session, path, rules, Remote(id=owned.id, alias=name(path)))
         except NotFoundError:
             return Remote()
         except UnrenderedError:
             # The path of the object needs more than its id.
-            await list_items(session, parent(path))
-            index = session.index(parent(path))
-    by_id, by_alias = index or ({}, {})
-    item = by_id.get(owned.id) or by_alias.get(name(path))
+            item = matching(await list_items(session, parent(path)), owned.id)
+        else:
+            if not isinstance(remote.value, dict) and rules.form is None:
+                raise TransportError("the server answered something else than the object; expected an object or 404")
+            return remote
     return Remote(item.value, item.id, item.alias) if item is not None else Remote()
 
 

@@ -57,6 +57,8 @@ class Answer:
     etag: str = ""
     location: str = ""
     link: str | None = None
+    is_empty: bool = False
+    """Whether it has no body."""
 
 
 class ManagedServer:
@@ -175,6 +177,7 @@ class ManagedServer:
             response.headers.get("etag", ""),
             response.headers.get("location", ""),
             parse_links(response.headers.get("link", "")).get("next"),
+            not response.body,
         )
 
     def _error(self, label: str, response: Response) -> SyncError:
@@ -206,6 +209,8 @@ class ManagedServer:
             query = f"?{urlencode(page.query)}" if page.query else ""
             answer = await self.send(call.method, f"{page.url}{query}", headers=headers)
             value = answer.payload.value
+            if answer.is_empty and answer.status != 204:
+                raise TransportError(f"{call.method} {call.path}: the server answered nothing; expected a list")
             if answer.payload.form.extension in (".html", ".htm"):
                 raise TransportError(f"{call.method} {call.path}: the server answered with a page; expected a list")
             yield value

@@ -10,7 +10,7 @@ from typing import Any
 
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.operators.sync.engine.plan.changes import Plan, full_plan
-from homeostat.operators.sync.engine.tree.directory import directory_of
+from homeostat.operators.sync.engine.tree.directory import Directory, directory_of
 from homeostat.operators.sync.run.execute import execute
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import SyncPlan, decode_plan, encode_plan
@@ -40,12 +40,17 @@ class Policy:
     timeout_s: float = 5.0
     saved: list[Record] = field(default_factory=list)
     tick: timedelta = timedelta()
+    root: Directory | None = None
+    """In place of the files that a test gives."""
+
+    def use(self, root: Directory) -> None:
+        self.root = root
 
     def session(self, files: Files) -> Session:
         scrubber = Scrubber()
         settings = ServerSettings(url=self.url, health_check=self.health, timeout_s=self.timeout_s)
         session = Session({}, scrubber, server=ManagedServer(settings, scrubber), store=self.store)
-        session.use(directory_of({name: _bytes(each) for name, each in files.items()}))
+        session.use(self.root or directory_of({name: _bytes(each) for name, each in files.items()}))
         return session
 
     async def plan(self, files: Files, scope: Plan | None = None) -> SyncPlan:
