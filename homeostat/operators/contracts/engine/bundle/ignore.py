@@ -97,9 +97,11 @@ def _rule(line: str) -> Rule | None:
 def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
     """Match steps against patterns in time proportional to their product."""
     reached = {0}
-    for part in pattern:
+    for number, part in enumerate(pattern, 1):
         if part == "**":
-            reached = set(range(min(reached), len(steps) + 1))
+            # At the end it is all that is inside a directory, and not the directory itself.
+            first = min(reached) + (number == len(pattern))
+            reached = set(range(first, len(steps) + 1))
         else:
             reached = {place + 1 for place in reached if place < len(steps) and matches_step(part, steps[place])}
         if not reached:
