@@ -135,19 +135,26 @@ def _conditions(
     current: Iterable[Json], new: tuple[Condition, ...], now: datetime, absent: frozenset[str]
 ) -> list[Json]:
     """The list as JSON, so that conditions of others keep fields that we do not know."""
-    gone = absent - {each.type for each in new}
-    result = [each for each in current if _type(each) not in gone]
-    for condition in new:
-        result = _with_condition(result, condition, now)
-    return result
+    given = {each.type: each for each in new}
+    gone = absent - given.keys()
+    result: list[Json] = []
+    for item in current:
+        type_ = _type(item)
+        if type_ in gone:
+            continue
+        condition = given.pop(type_, None) if type_ in given else None
+        if condition is not None:
+            result.append(_updated(item, condition, now))
+        elif not any(each.type == type_ for each in new):
+            result.append(item)
+    return [*result, *(_updated(None, each, now) for each in given.values())]
 
 
-def _with_condition(current: list[Json], new: Condition, now: datetime) -> list[Json]:
-    at = next((at for at, each in enumerate(current) if _type(each) == new.type), len(current))
-    before = _read(current[at]) if at < len(current) else None
+def _updated(item: Json, new: Condition, now: datetime) -> Json:
+    """`item` is the condition as it is; None if it is missing."""
+    before = None if item is None else _read(item)
     (after,) = set_condition(() if before is None else (before,), new, now=now)
-    item = current[at] if after == before else msgspec.to_builtins(after)
-    return [*current[:at], item, *(each for each in current[at + 1 :] if _type(each) != new.type)]
+    return item if after == before else msgspec.to_builtins(after)
 
 
 def _type(condition: Json) -> Json:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -57,7 +58,8 @@ class Workers(Generic[K]):
         self._conclude = conclude or self._forget_or_retry
         self._tasks: list[asyncio.Task[None]] = []
         self._turn_began = 0.0
-        self._turn: asyncio.Event | None = None
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._is_passing = False
 
     async def run(self) -> None:
         """Until `close`, or until cancelled."""
@@ -79,7 +81,7 @@ class Workers(Generic[K]):
         loop = asyncio.get_running_loop()
         while True:
             while loop.time() - self._turn_began >= _YIELD_AFTER_S:
-                # With a server in the same process, work may never suspend. All workers share one turn of the loop.
+                # With a server in the same process, work may never suspend. All workers share the turns of the loop.
                 await self._next_turn()
             try:
                 key = await self._queue.take()
@@ -95,14 +97,25 @@ class Workers(Generic[K]):
                 self._queue.done(key)
 
     async def _next_turn(self) -> None:
-        if self._turn is None:
-            self._turn = asyncio.Event()
-            asyncio.get_running_loop().call_soon(self._begin_turn, self._turn)
-        await self._turn.wait()
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        self._waiters.append(waiter)
+        if not self._is_passing:
+            self._is_passing = True
+            loop.call_soon(self._pass_turn, loop)
+        await waiter
 
-    def _begin_turn(self, turn: asyncio.Event) -> None:
-        self._turn, self._turn_began = None, asyncio.get_running_loop().time()
-        turn.set()
+    def _pass_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wakes one worker in each turn of the loop: if one uses up the turn, the others would wait again at once."""
+        self._turn_began = loop.time()
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                break
+        self._is_passing = bool(self._waiters)
+        if self._is_passing:
+            loop.call_soon(self._pass_turn, loop)
 
     async def _attempt(self, key: K) -> None:
         try:
