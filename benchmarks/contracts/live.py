@@ -156,7 +156,7 @@ async def _shown(port: int, pactos: int) -> float:
         count = next((float(each.rpartition(" ")[2]) for each in told.splitlines() if each.startswith(done)), 0.0)
         if count >= pactos:
             return perf_counter() - began
-        await asyncio.sleep(2.0)
+        await asyncio.sleep(5.0)
     raise TimeoutError(f"the operator has not evaluated {pactos} Pactos after {_WITHIN_S:g} s")
 
 

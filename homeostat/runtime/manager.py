@@ -28,7 +28,7 @@ from homeostat.runtime.control.writes import Watched
 from homeostat.runtime.description import Description
 from homeostat.runtime.host import Host, Term, watch_trouble
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
-from homeostat.runtime.setup import Setup
+from homeostat.runtime.setup import Job, Setup
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.runtime.waking import first_object
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 COMPONENT = "homeostat"
 _PLANS_AT_ONCE = 32
+_PLAN_ROUNDS, _PLAN_PAUSE_S = 10, 0.5
 _FLUSH_WITHIN_S = 5.0
 
 
@@ -188,6 +189,8 @@ class Manager:
         `TimeoutError` if the caches are not filled `within_s`. The controller limits the time of each plan.
         """
         async with asyncio.TaskGroup() as tasks:
+            jobs = [job for host in self._hosts for job in host.setup.reading_jobs]
+            reading = [tasks.create_task(_run(job)) for job in jobs]
             watching = tasks.create_task(self.informers.run())
             try:
                 async with asyncio.timeout(within_s):
@@ -199,15 +202,29 @@ class Manager:
                         return await controller.plan(obj)
 
                 controllers = [each for host in self._hosts for each in host.setup.controllers]
-                planned = await asyncio.gather(
-                    *(plan(each, obj) for each in controllers for obj in each.informer.cache)
-                )
+                listed = [(each, obj) for each in controllers for obj in each.informer.cache]
+                planned = await asyncio.gather(*(plan(*each) for each in listed))
+                for _ in range(_PLAN_ROUNDS if reading else 0):
+                    # What is read in the background may arrive meanwhile.
+                    waiting = [at for at, each in enumerate(planned) if each.wait]
+                    if not waiting:
+                        break
+                    await asyncio.sleep(_PLAN_PAUSE_S)
+                    for at, found in zip(
+                        waiting, await asyncio.gather(*(plan(*listed[at]) for at in waiting)), strict=True
+                    ):
+                        planned[at] = found
                 return [*planned, *(unread for each in controllers for unread in each.plan_unreadable())]
             finally:
-                watching.cancel()
+                for task in (watching, *reading):
+                    task.cancel()
 
     def _election(self, name: str) -> Election:
         lease = f"{COMPONENT}-{name}"
         election = Election(self._bare, self._leases, lease, self.identity, terms=self._terms)
         self.metrics.watch_election(lease, lambda: election.is_leading)
         return election
+
+
+async def _run(job: Job) -> None:
+    await job()

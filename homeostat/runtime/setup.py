@@ -79,6 +79,7 @@ class Setup:
         self._directory, self._environment = directory, environment
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
+        self.reading_jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
         self.offers: dict[str, object] = {}
         self._shared, self._tools, self._controls = informers, tools, controls
@@ -182,9 +183,14 @@ class Setup:
             )
         self.guards[kind.kind] = check
 
-    def run(self, job: Job) -> None:
-        """Adds a job that runs beside the controllers while this process is the leader. An error ends the manager."""
+    def run(self, job: Job, *, is_reading: bool = False) -> None:
+        """Adds a job that runs beside the controllers while this process is the leader. An error ends the manager.
+
+        One that only reads (`is_reading`) runs in a dry run, too: `observe` may depend on it.
+        """
         self.jobs.append(job)
+        if is_reading:
+            self.reading_jobs.append(job)
 
     def offer(self, face: str, value: object) -> None:
         """Gives the face of this name, if this process serves it, an object of the operator (`Surroundings.offered`).

@@ -10,12 +10,14 @@ import msgspec
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.table import Table
+from homeostat.objects.conditions import ABNORMAL
 
 if TYPE_CHECKING:
     from homeostat.runtime.control.controller import Plan
     from homeostat.runtime.manager import Manager
 
 _SYNC_WITHIN_S = 60.0
+_MOST_SHOWN = 3
 
 
 async def print_plans(manager: Manager, output: str | None) -> None:
@@ -37,8 +39,10 @@ def _print(plans: Sequence[Plan[Any]], output: str | None) -> None:
     if not plans:
         click.echo("nothing to reconcile")
         return
-    rows = [[each.request.kind, each.request.namespace, each.request.name, _summary(each)] for each in plans]
-    Table(("KIND", "NAMESPACE", "NAME", "WOULD")).print(rows)
+    rows = [
+        [each.request.kind, each.request.namespace, each.request.name, _summary(each), _report(each)] for each in plans
+    ]
+    Table(("KIND", "NAMESPACE", "NAME", "WOULD", "REPORTS")).print(rows)
 
 
 def _record(plan: Plan[Any]) -> dict[str, Any]:
@@ -49,6 +53,9 @@ def _record(plan: Plan[Any]) -> dict[str, Any]:
         if decision
         else [],
         "conditions": list(decision.conditions) if decision else [],
+        "status": {name: value for name, value in (decision.status or {}).items() if value is not None}
+        if decision
+        else {},
         "release": plan.is_released,
         "wait": plan.wait,
         "trouble": plan.trouble,
@@ -70,3 +77,12 @@ def _summary(plan: Plan[Any]) -> str:
     if not plan.decision.actions:
         return "change nothing"
     return ", ".join(str(each) for each in plan.decision.actions)
+
+
+def _report(plan: Plan[Any]) -> str:
+    """The verdict: the conditions that are not as they should be, or that all are."""
+    conditions = plan.decision.conditions if plan.decision is not None else ()
+    wrong = [each for each in conditions if (each.status == "True") == (each.type in ABNORMAL)]
+    shown = ", ".join(f"{each.type}: {each.reason}" for each in wrong[:_MOST_SHOWN])
+    more = f" and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
+    return f"{shown}{more}" if wrong else "all conditions good" if conditions else ""

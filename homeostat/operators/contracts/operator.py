@@ -170,8 +170,9 @@ def register(setup: Setup) -> None:
         finally:
             series.forget_all()
 
-    for job in (probe, load, clear_at_end):
-        setup.run(job)
+    setup.run(probe, is_reading=True)
+    setup.run(load, is_reading=True)
+    setup.run(clear_at_end)
 
 
 def _pacto_of(revision: PactoRevision) -> tuple[tuple[str, str], ...]:

@@ -18,6 +18,7 @@ from homeostat.operators import contracts
 from homeostat.operators.contracts.api import PACTO, REQUESTED
 from homeostat.operators.contracts.live.targets import SERVICE
 from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.permissions import Noting, Used, acting_as, granted_by
@@ -367,3 +368,21 @@ async def test_a_served_document_that_lacks_a_path_is_reported_once_also_over_a_
             obj = await live.shows(contractStatus="Compliant", apiDrift=None)
             assert "OpenApiMatch" not in {each["type"] for each in obj["status"]["conditions"]}
             assert series("BREAKING") not in live.figures()
+
+
+async def test_a_dry_run_loads_contracts_and_gives_verdicts(
+    plane: Api, tmp_path: Path, registries: tuple[str, str]
+) -> None:
+    await install(plane.client, contracts.KINDS)
+    await push(registries[0], "port/dry:1.0.0", contract())
+    manager = Manager(plane.client, namespace=plane.namespace, directory=tmp_path)
+    live = Live(plane.client, plane.namespace, manager)
+    for number in range(12):
+        await live.declare(
+            f"dry-{number}", contractRef={"oci": f"{registries[0]}/port/dry"}, target={"serviceName": "x"}
+        )
+    manager.add("contracts", contracts.register)
+    plans = await manager.plan()
+    assert [plan.decision.status["contractStatus"] for plan in plans if plan.decision] == ["NonCompliant"] * 12
+    assert await live.revisions() == []
+    assert "status" not in await live.get("dry-0")
