@@ -54,6 +54,16 @@ class CircuitBreaker(Generic[K]):
         state.is_probed = True
         return 0.0
 
+    def half_open(self, host: K, now: float) -> None:
+        """There is a reason to believe that the host answers again: the next request goes through as a probe."""
+        state = self._states.get(host)
+        if state is not None and state.opens_until is not None:
+            state.opens_until = min(state.opens_until, now)
+
+    def hosts(self) -> list[K]:
+        """Those that failed."""
+        return list(self._states)
+
     def succeeded(self, host: K) -> None:
         self._states.pop(host, None)
 

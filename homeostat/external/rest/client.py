@@ -88,6 +88,14 @@ class RestClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def try_again(self, host: str) -> None:
+        """Let one request to this host, with or without a port, through an open breaker: it has sent us something."""
+        breaker, now = self._breaker, self._timing.seconds()
+        for origin in breaker.hosts() if breaker is not None else ():
+            _, name, port = origin
+            if breaker is not None and host in (name, f"{name}:{port}", f"[{name}]:{port}"):
+                breaker.half_open(origin, now)
+
     async def close(self) -> None:
         await self._transport.close()
 

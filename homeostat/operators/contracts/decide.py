@@ -34,7 +34,15 @@ EARLY: Final = 0.9
 """Of an interval: what is nearly due is done together with what is due."""
 _SOONEST_S: Final = 0.1
 CONTRACT_OUTDATED: Final = "ContractOutdated"
-_TYPES: Final = (*SEVERITIES, READINESS_SATISFIED, READINESS_EXPIRING, CONTRACT_OUTDATED, SIGNATURE_VERIFIED)
+STATUS_COMPLETE: Final = "StatusComplete"
+_TYPES: Final = (
+    *SEVERITIES,
+    READINESS_SATISFIED,
+    READINESS_EXPIRING,
+    CONTRACT_OUTDATED,
+    SIGNATURE_VERIFIED,
+    STATUS_COMPLETE,
+)
 # The runtime sets Ready if a reconciliation fails; a Pacto says by its own conditions how it is.
 _ABSENT: Final = (*_TYPES, READY)
 _KEPT: Final = frozenset({"conditions", "observedGeneration", "currentRevision", "lastReconciledAt"})
@@ -92,6 +100,9 @@ def _conditions(pacto: Pacto, world: World, evaluation: Evaluation, coming: Fore
     if world.fault:
         message = f"The contract that was loaded before is used, because its registry has a fault: {world.fault}"
         found.append(Condition(CONTRACT_OUTDATED, "Unknown", "RegistryFault", message))
+    if world.prepared.omitted:
+        message = f"The contract is too large to be shown; the status omits {', '.join(world.prepared.omitted)}"
+        found.append(Condition(STATUS_COMPLETE, "False", "TooLarge", message))
     generation = pacto.metadata.generation
     return tuple(msgspec.structs.replace(each, observed_generation=generation) for each in found)
 

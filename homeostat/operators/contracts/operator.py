@@ -59,10 +59,12 @@ FACES = (
         pages=(("contracts", "/contracts/api/services"),),
         rules="homeostat.web.contracts.access:RULES",
         settings=(
+            "PACTO_CACHE_DIR",
             "PACTO_DASHBOARD_CORS_ORIGIN",
             "PACTO_DASHBOARD_DIAGNOSTICS",
             "PACTO_DASHBOARD_NAMESPACE",
             "PACTO_DASHBOARD_REPO",
+            "PACTO_NO_CACHE",
         ),
         check="homeostat.web.contracts.settings:check_settings",
     ),
@@ -127,7 +129,11 @@ def register(setup: Setup) -> None:
     documents = Prober(lambda url: send_document(client, url, seconds), routes.enqueue, seconds)
     registries = Registries(setup.directory, setup.environment)
     loader = Loader(
-        registries.source, routes.repository_changed, most_versions=settings.revision_limit, seconds=seconds
+        registries.source,
+        routes.repository_changed,
+        most_versions=settings.revision_limit,
+        seconds=seconds,
+        try_again=registries.try_again,
     )
     secrets = Versions(setup, SECRET, routes.secret_changed)
     config_maps = Versions(setup, CONFIG_MAP, routes.config_map_changed)

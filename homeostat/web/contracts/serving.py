@@ -18,6 +18,7 @@ from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.errors import ApiError
 from homeostat.operators.contracts.api import GROUP
+from homeostat.operators.contracts.sources.cache import BlobCache
 from homeostat.operators.contracts.sources.errors import AuthenticationError
 from homeostat.operators.contracts.sources.errors import UnreachableError as Unreached
 from homeostat.operators.contracts.sources.keychain import environment_keychain
@@ -45,12 +46,14 @@ async def open_face(
     """Watches inside the block. `namespace` is where callers may create Pactos, unless they name another one."""
     settings = read_settings(environment)
     index = ServiceIndex(client, namespace=settings.namespace)
+    cache = None if settings.cache is None else BlobCache(settings.cache)
     async with RestClient(RestSettings(proxies=read_proxies(environment))) as http:
 
         def new_source(keychain: Keychain | None) -> RegistrySource:
             found = keychain or environment_keychain(environment)
             # Callers share this process, so each pull shows that its own credentials allow it.
-            return RegistrySource(Registry(http, keychain=found, limits=LIMITS), checks_access=True)
+            registry = Registry(http, keychain=found, limits=LIMITS)
+            return RegistrySource(registry, cache, reads_cache=settings.reads_cache, checks_access=True)
 
         library = Library(new_source, PullSecrets(client), seconds=asyncio.get_running_loop().time)
         repositories = Repositories(settings.repositories, index, library)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -14,7 +15,9 @@ NAMESPACE: Final = "PACTO_DASHBOARD_NAMESPACE"
 REPOSITORIES: Final = "PACTO_DASHBOARD_REPO"
 DIAGNOSTICS: Final = "PACTO_DASHBOARD_DIAGNOSTICS"
 CORS_ORIGIN: Final = "PACTO_DASHBOARD_CORS_ORIGIN"
-NAMES: Final = (NAMESPACE, REPOSITORIES, DIAGNOSTICS, CORS_ORIGIN)
+CACHE_DIRECTORY: Final = "PACTO_CACHE_DIR"
+NO_CACHE: Final = "PACTO_NO_CACHE"
+NAMES: Final = (NAMESPACE, REPOSITORIES, DIAGNOSTICS, CORS_ORIGIN, CACHE_DIRECTORY, NO_CACHE)
 MOST_REPOSITORIES: Final = 100
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
@@ -30,6 +33,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     has_diagnostics: bool = False
     cors_origin: str = ""
     """The only other origin whose pages may call this API."""
+    cache: Path | None = None
+    """Where bundles are kept on disk; None to fetch them again after a restart."""
+    reads_cache: bool = True
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -39,11 +45,19 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         repositories=_repositories(environment.get(REPOSITORIES, "")),
         has_diagnostics=_flag(DIAGNOSTICS, environment.get(DIAGNOSTICS, "")),
         cors_origin=_origin(environment.get(CORS_ORIGIN, "").strip()),
+        cache=_directory(environment.get(CACHE_DIRECTORY, "").strip()),
+        reads_cache=not _flag(NO_CACHE, environment.get(NO_CACHE, "")),
     )
 
 
 def check_settings(environment: Mapping[str, str]) -> None:
     read_settings(environment)
+
+
+def _directory(text: str) -> Path | None:
+    if text and not Path(text).is_absolute():
+        raise ValueError(f'{CACHE_DIRECTORY} is "{text}"; expected an absolute path')
+    return Path(text) if text else None
 
 
 def _namespace(text: str) -> str:

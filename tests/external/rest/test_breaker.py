@@ -33,6 +33,15 @@ def test_it_opens_after_failures_in_a_row_and_for_that_host_alone() -> None:
     assert (breaker.admit("a", 110.0), breaker.admit("b", 110.0)) == (20.0, 0.0)
 
 
+def test_a_host_that_was_heard_of_is_probed_once_before_its_time() -> None:
+    breaker = opened()
+    breaker.half_open("a", 101.0)
+    breaker.half_open("b", 101.0)
+    assert (breaker.admit("a", 101.0), breaker.admit("a", 101.0)) == (0.0, 30.0)
+    breaker.failed("a", 102.0)
+    assert breaker.admit("a", 103.0) == 29.0
+
+
 def test_a_success_in_between_starts_the_count_again() -> None:
     breaker = CircuitBreaker[str](POLICY)
     for _ in range(10):

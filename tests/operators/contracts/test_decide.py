@@ -180,3 +180,22 @@ def test_a_registry_with_a_passing_fault_is_reported_and_changes_neither_status_
     assert after["contractStatus"] == "Compliant"
     obj = written(obj, decide(obj, seen), NOW)
     assert _status(obj)["conditions"] == before["conditions"]
+
+
+def test_a_status_has_limited_size_and_says_what_it_omits() -> None:
+    many = "".join(f"  key-{number}: {'x' * 1000}\n" for number in range(700))
+    obj = pacto()
+    after, _ = _settled(contract(more=f"metadata:\n{many}"), obj)
+    status = _status(after)
+    assert len(after.status) < 300_000
+    assert (status["contractStatus"], status["contractVersion"], "metadata" in status) == ("Reference", "1.0.0", False)
+    condition = next(each for each in status["conditions"] if each["type"] == "StatusComplete")
+    assert (condition["status"], condition["reason"]) == ("False", "TooLarge")
+    assert "omits metadata" in condition["message"]
+    after, _ = _settled(contract(), after)
+    assert "StatusComplete" not in {each["type"] for each in _status(after)["conditions"]}
+
+
+def test_a_finding_repeats_no_endless_text() -> None:
+    after, _ = _settled(contract().replace("name: web", f"name: web, visibility: {'v' * 500_000}"), pacto())
+    assert len(after.status) < 20_000

@@ -144,6 +144,8 @@ async def test_one_other_origin_may_be_allowed(plane: Plane) -> None:
         ("PACTO_DASHBOARD_DIAGNOSTICS", "maybe"),
         ("PACTO_DASHBOARD_NAMESPACE", "No Such"),
         ("PACTO_DASHBOARD_REPO", "nginx"),
+        ("PACTO_CACHE_DIR", "cache"),
+        ("PACTO_NO_CACHE", "perhaps"),
     ],
 )
 def test_an_invalid_setting_is_refused_by_name(name: str, value: str) -> None:

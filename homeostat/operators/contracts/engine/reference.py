@@ -13,6 +13,8 @@ FILE: Final = "file://"
 _is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII).fullmatch
 _is_digest = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", re.ASCII).fullmatch
 
+_without_password = re.compile(r"[^/@\s]*:[^/@\s]*@(?!sha\d+:)").sub
+
 
 class InvalidReferenceError(ValueError):
     """The text is not a reference to a registry."""
@@ -60,12 +62,17 @@ def parse_oci(text: str) -> OciReference:
     if not text:
         raise InvalidReferenceError("the reference is empty; expected registry/repository")
     if not found.registry or not found.repository:
-        raise InvalidReferenceError(f'"{text}" has no repository; expected registry/repository[:tag][@digest]')
+        raise InvalidReferenceError(f'"{masked(text)}" has no repository; expected registry/repository[:tag][@digest]')
     if found.tag and not _is_tag(found.tag):
-        raise InvalidReferenceError(f'"{text}" has an invalid tag; letters, digits and . _ - are allowed')
+        raise InvalidReferenceError(f'"{masked(text)}" has an invalid tag; letters, digits and . _ - are allowed')
     if found.digest and not _is_digest(found.digest):
-        raise InvalidReferenceError(f'"{text}" has an invalid digest; expected sha256: and 64 hex digits')
+        raise InvalidReferenceError(f'"{masked(text)}" has an invalid digest; expected sha256: and 64 hex digits')
     return found
+
+
+def masked(text: str) -> str:
+    """The text without a user and a password before the registry, which no reference may have."""
+    return _without_password("***@", text)
 
 
 def parse_parts(text: str) -> OciReference:

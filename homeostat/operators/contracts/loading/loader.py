@@ -67,8 +67,9 @@ class Loader:
         *,
         most_versions: int,
         seconds: Callable[[], float],
+        try_again: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._new_source, self._on_change = new_source, on_change
+        self._new_source, self._on_change, self._try_again = new_source, on_change, try_again
         self._most_versions, self._seconds = most_versions, seconds
         self._repositories: dict[Key, Repository] = {}
         self._queue: WorkQueue[Key] | None = None
@@ -109,7 +110,8 @@ class Loader:
         return Load(content, repository.versions(), due_in_s, fault)
 
     def refresh(self, name: str) -> None:
-        """Ask the registry for this repository now: something was pushed to it."""
+        """Ask the registry for this repository now, also if it failed before: something was pushed to it."""
+        self._try_again(name)
         for key in self._repositories:
             if key[0] == name:
                 self._request(key)

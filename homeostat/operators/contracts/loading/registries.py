@@ -34,6 +34,10 @@ class Registries:
     async def __aexit__(self, *_: object) -> None:
         await self._client.close()
 
+    def try_again(self, repository: str) -> None:
+        """The registry of this repository has told us of a push: ask it although it failed before."""
+        self._client.try_again(repository.partition("/")[0])
+
     def source(self, keychain: Keychain | None, trust: Trust | None) -> RegistrySource:
         registry = self._shared
         if keychain is not None:

@@ -19,6 +19,8 @@ from homeostat.operators.contracts.engine.policy import MAX_POLICIES
 from homeostat.operators.contracts.engine.reference import (
     InvalidReferenceError,
     last_segment,
+    location,
+    masked,
     parse_oci,
     registry_reference,
 )
@@ -256,3 +258,11 @@ def test_a_value_that_is_not_allowed_is_reported_with_all_that_are() -> None:
     schema = compile_schema(b'{"enum": ["done", "partial", "not-done", "deferred"]}')
     (found,) = schema.violations("missing")
     assert found.message == '"missing" is not one of "done", "partial", "not-done", "deferred"'
+
+
+@pytest.mark.parametrize("ref", ["jo:pw-77@registry.test/a/b", "jo:pw-77@registry.test", "oci://jo:pw-77@b:1"])
+def test_a_password_in_a_reference_is_refused_and_not_repeated(ref: str) -> None:
+    with pytest.raises(InvalidReferenceError) as caught:
+        parse_oci(location(ref))
+    assert "pw-77" not in str(caught.value)
+    assert masked("registry.test:5000/a/b:1@sha256:0") == "registry.test:5000/a/b:1@sha256:0"

@@ -55,7 +55,13 @@ class Stage:
         self.relay, self.now = relay, 1000.0
         self.changed: list[str] = []
         self.registries = Registries(folder, {})
-        self.loader = Loader(self.registries.source, self.changed.append, most_versions=3, seconds=lambda: self.now)
+        self.loader = Loader(
+            self.registries.source,
+            self.changed.append,
+            most_versions=3,
+            seconds=lambda: self.now,
+            try_again=self.registries.try_again,
+        )
 
     async def load(self, name: str, max_age_s: float = 300.0) -> Load:
         found = await self.loader.load(f"{self.relay.host}/{name}", None, max_age_s)
@@ -169,6 +175,17 @@ async def test_what_was_loaded_stays_while_the_registry_is_down(stage: Stage) ->
     )
     assert _version(await stage.load("loader/down")) == "1.0.0"
     assert [each.tag for each in (await stage.load("loader/down")).versions] == ["1.0.0"]
+
+
+async def test_a_push_is_read_at_once_from_a_registry_that_failed_before(stage: Stage) -> None:
+    await push(stage.relay.registry, "loader/hook:1.0.0", contract())
+    stage.relay.is_down = True
+    for number in range(6):
+        await stage.load(f"loader/down-{number}")
+    assert "retry" in str((await stage.load("loader/hook")).content.loaded)
+    stage.relay.is_down = False
+    stage.loader.refresh(f"{stage.relay.host}/loader/hook")
+    await eventually(lambda: stage.load("loader/hook"), lambda load: isinstance(load.content.loaded, Loaded))
 
 
 async def test_the_version_in_use_stays_until_a_newer_one_that_is_listed_can_be_read(stage: Stage) -> None:

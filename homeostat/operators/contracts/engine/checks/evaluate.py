@@ -51,9 +51,15 @@ from homeostat.operators.contracts.engine.policy import enforce_local
 from homeostat.operators.contracts.engine.readiness import Assessment, assess, describe_gate
 from homeostat.operators.contracts.engine.validate import check_contract
 from homeostat.operators.contracts.engine.views.readiness import readiness_fields
-from homeostat.operators.contracts.engine.views.status import contract_fields, observed_fields, validation_fields
+from homeostat.operators.contracts.engine.views.status import (
+    contract_fields,
+    limit_fields,
+    observed_fields,
+    validation_fields,
+)
 
 _MOST_SHOWN = 5
+_LONGEST_SHOWN = 2048
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -110,6 +116,8 @@ class Prepared(msgspec.Struct, frozen=True):
     """None if no contract was loaded; set for an invalid contract."""
     fields: JsonObject = {}
     """The fields of `status` that show the contract; empty for an invalid contract."""
+    omitted: tuple[str, ...] = ()
+    """Fields that are too large for a status."""
 
 
 def prepare(source: Loaded | Failure, overrides: Values | None = None) -> Prepared:
@@ -125,7 +133,8 @@ def prepare(source: Loaded | Failure, overrides: Values | None = None) -> Prepar
         return Prepared(findings, contract)
     keys = {name: list(values) for name, values in (overrides or {}).items()}
     fields = contract_fields(contract, source.files, resolved_ref=source.resolved_ref, overridden=keys)
-    return Prepared(findings, contract, {"validation": validation_fields(findings)} | fields)
+    fields, omitted = limit_fields(fields)
+    return Prepared(findings, contract, {"validation": validation_fields(findings)} | fields, omitted)
 
 
 def evaluate(
@@ -186,7 +195,8 @@ def _failed(failure: Failure, contract: Contract | None = None) -> Prepared:
 def _invalid(findings: Findings, contract: Contract | None) -> Evaluation:
     shown = [f"{each.path}: {each.message}" if each.path else each.message for each in findings.errors]
     more = f"; and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
-    message = f"The contract is invalid: {'; '.join(shown[:_MOST_SHOWN])}{more}"
+    listed = "; ".join(each[:_LONGEST_SHOWN] for each in shown[:_MOST_SHOWN])
+    message = f"The contract is invalid: {listed}{more}"
     invalid = judge(CONTRACT_VALID, False, message, reason="Invalid")
     return _evaluation(NON_COMPLIANT, [invalid], {"validation": validation_fields(findings)}, contract, None)
 

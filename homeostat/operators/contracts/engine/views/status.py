@@ -22,6 +22,11 @@ POINTER: Final = "secret://"
 ANY: Final = "(any)"
 MAX_PROPERTIES: Final = 200
 MAX_FINDINGS: Final = 100
+MAX_STATUS_BYTES: Final = 256 << 10
+"""Of the fields that show a contract; an API server refuses objects of more than some 1.5 MB."""
+_LONGEST_MESSAGE: Final = 2048
+_OMITTED: Final = ("metadata", "configurations", "policies", "dependencies", "interfaces", "contract", "runtime")
+"""Which fields may be omitted from a status that is too large; the largest first."""
 _LARGEST_PLAIN: Final = 1e21
 
 
@@ -49,6 +54,19 @@ def contract_fields(
     }
 
 
+def limit_fields(fields: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
+    """Return fields within `MAX_STATUS_BYTES`, and the names of those that were omitted for that."""
+    sizes = {name: len(encode(value)) for name, value in fields.items()}
+    excess = sum(sizes.values()) - MAX_STATUS_BYTES
+    omitted = []
+    for name in sorted((each for each in _OMITTED if each in sizes), key=lambda each: -sizes[each]):
+        if excess <= 0:
+            break
+        omitted.append(name)
+        excess -= sizes[name]
+    return {name: value for name, value in fields.items() if name not in omitted}, tuple(omitted)
+
+
 def validation_fields(findings: Findings) -> JsonObject:
     fields: JsonObject = {"valid": findings.is_valid}
     for name, found in (("errors", findings.errors), ("warnings", findings.warnings)):
@@ -58,7 +76,8 @@ def validation_fields(findings: Findings) -> JsonObject:
 
 
 def _finding(finding: Finding) -> JsonObject:
-    fields = {"code": finding.code, "path": finding.path, "message": finding.message}
+    fields = {"code": finding.code, "path": finding.path[:_LONGEST_MESSAGE], "message": finding.message}
+    fields["message"] = fields["message"][:_LONGEST_MESSAGE]
     return {key: value for key, value in fields.items() if value}
 
 
