@@ -35,8 +35,8 @@ class Rate:
 class Deliveries:
     """The ids of deliveries that were carried out. Other replicas have their own: see `Receiver`."""
 
-    def __init__(self, *, seconds: Callable[[], float], most_kept: int = MOST_KEPT) -> None:
-        self._seconds, self._most_kept = seconds, most_kept
+    def __init__(self, *, seconds: Callable[[], float], most_kept: int = MOST_KEPT, life_s: float = REPEATS_S) -> None:
+        self._seconds, self._most_kept, self._life_s = seconds, most_kept, life_s
         self._seen: OrderedDict[str, float] = OrderedDict()
 
     def is_known(self, number: str) -> bool:
@@ -46,6 +46,6 @@ class Deliveries:
         if not number:
             return
         self._seen.pop(number, None)
-        self._seen[number] = self._seconds() + REPEATS_S
+        self._seen[number] = self._seconds() + self._life_s
         if len(self._seen) > self._most_kept:
             self._seen.popitem(last=False)

@@ -4,6 +4,7 @@
 |---|---|
 | GitHub | `X-Hub-Signature-256`: HMAC-SHA256 of the body |
 | Gitea, Forgejo | `X-Gitea-Signature` or `X-Forgejo-Signature`: the same, or that of GitHub |
+| any other | `X-Signature`: HMAC-SHA256 of the body |
 | GitLab | `webhook-signature`: HMAC-SHA256 of id, time and body, not older than five minutes; or `X-Gitlab-Token` |
 | registries | `Authorization: Bearer`, the password of `Basic`, or the header as it is; or `?token=` in the URL |
 
@@ -54,6 +55,11 @@ def by_gitea(delivery: Delivery, secret: str) -> bool:
     names = ("x-gitea-signature", "x-forgejo-signature", "x-gogs-signature")
     given = next((delivery.headers[each] for each in names if delivery.headers.get(each)), "")
     return _is_signed(delivery, secret, given) if given else by_github(delivery, secret)
+
+
+def by_generic(delivery: Delivery, secret: str) -> bool:
+    """`X-Signature`, for a sender of one's own."""
+    return _is_signed(delivery, secret, delivery.headers.get("x-signature", "").removeprefix("sha256="))
 
 
 def by_gitlab(delivery: Delivery, secret: str) -> bool:

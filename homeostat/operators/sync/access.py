@@ -1,0 +1,25 @@
+"""The RBAC rules of the operator: the permissions it needs, and no others. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.roles import FOLLOW, READ, rule
+from homeostat.operators.sync.api import record
+from homeostat.operators.sync.api.parts import GROUP
+
+_FINALIZED: Final = ("resourcerepositories", "managedservers", "secretstores", "syncpolicies")
+_KINDS: Final = (*_FINALIZED, "repositorywebhooks")
+
+RULES: Final[list[JsonObject]] = [
+    # A finalizer is a field of the object, so setting it needs the permission to patch the object.
+    rule(GROUP, _KINDS, [*FOLLOW, "patch"]),
+    rule(GROUP, [f"{each}/status" for each in _KINDS], ["patch"]),
+    # Required by OwnerReferencesPermissionEnforcement, for owner references with blockOwnerDeletion.
+    rule(GROUP, [f"{each}/finalizers" for each in _FINALIZED], ["update"]),
+    rule(record.GROUP, ["syncrecords"], [*FOLLOW, "create", "delete"]),
+    # Metadata is watched; the Secrets that objects name are read.
+    rule("", ["secrets"], READ),
+    rule("", ["events"], ["create", "patch"]),
+]

@@ -1,0 +1,1 @@
+"""Checks of writes to the kinds of the operator, before they are stored."""

@@ -1,0 +1,143 @@
+"""`SyncPolicy`: which part of a repository is kept in force on which server, and how. Pure data.
+
+Status fields up to `resourceStats` are those of the original; what follows is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from homeostat.objects.crd.custom_kind import Column, CustomKind, Status
+from homeostat.objects.crd.field_meta import Count, Time
+from homeostat.objects.declared import Declared
+from homeostat.objects.kind import Kind
+from homeostat.operators.sync.api.parts import CATEGORY, GROUP, VERSION, Duration, ObjectRef, Part, Text, doc
+from homeostat.operators.sync.run.options import SyncOptions
+
+REQUESTED: Final = f"{GROUP}/reconcile-requested-at"
+"""An annotation: each new value starts a full sync now."""
+MOST_REPORTED: Final = 100
+LONGEST_MESSAGE: Final = 1024
+MOST_FIELDS: Final = 20
+Mode = Literal["incremental", "full"]
+
+
+class Source(Part, frozen=True, kw_only=True):
+    """The part of the repository."""
+
+    path: Annotated[Text, doc("The logical path, such as /customers; a missing leading slash is added.")]
+    recursive: Annotated[bool, doc("Whether everything below the path is synced.")] = True
+
+
+class PolicySpec(Part, frozen=True, kw_only=True):
+    resource_repository_ref: ObjectRef
+    managed_server_ref: ObjectRef
+    secret_store_ref: ObjectRef
+    source: Source
+    sync: Annotated[SyncOptions, doc("What a sync may do. Fields other than prune and force are ours.")] = SyncOptions()
+    sync_interval: Annotated[Duration, doc("How often everything is compared with the server.")] = "5m"
+    full_resync_cron: Annotated[Text | None, doc("Five cron fields in UTC: when everything is compared besides.")] = (
+        None
+    )
+    suspend: Annotated[bool, doc("Stop syncing.")] = False
+
+
+class ResourceStats(Part, frozen=True, kw_only=True):
+    """Counts of the last sync; zeros are left out."""
+
+    targeted: Count = 0
+    applied: Count = 0
+    pruned: Count = 0
+    failed: Count = 0
+
+
+class ResourceReport(Part, frozen=True, kw_only=True):
+    """What became of one resource."""
+
+    path: str
+    result: Annotated[str, doc("created, updated, deleted, gone, undeclared, held or failed.")]
+    message: Annotated[str, Meta(max_length=LONGEST_MESSAGE)] = ""
+    kind: Annotated[str, doc("Of a failure: Validation, NotFound, Auth, Conflict, Transport or Internal.")] = ""
+    fields: Annotated[tuple[str, ...], Meta(max_length=MOST_FIELDS), doc("JSON pointers of what differed.")] = ()
+    changed_by: Annotated[str, doc("Who changed the object last, where the server tells.")] = ""
+
+
+class Failure(Part, frozen=True, kw_only=True):
+    """Why the last sync failed, and when it is retried."""
+
+    reason: str
+    message: Annotated[str, Meta(max_length=2 * LONGEST_MESSAGE)]
+    count: Annotated[Count, doc("How many syncs failed in a row.")] = 1
+    mode: Mode = "full"
+    retry_time: Time
+
+
+class Attempt(Part, frozen=True, kw_only=True):
+    """A sync that has begun and not ended."""
+
+    mode: Mode
+    trigger: str
+    time: Time
+
+
+class PolicyStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
+    last_attempt_time: Time | None = None
+    last_successful_sync_time: Time | None = None
+    last_full_resync_time: Time | None = None
+    last_attempted_repo_revision: str | None = None
+    last_applied_repo_revision: str | None = None
+    last_sync_mode: Mode | None = None
+    last_secret_resource_version_hash: str | None = None
+    resource_stats: ResourceStats | None = None
+    last_applied_generation: Annotated[Count | None, doc("The metadata.generation of the last successful sync.")] = None
+    last_dependencies_hash: Annotated[
+        str | None, doc("Identifies the specs of repository, server and store of the last successful sync.")
+    ] = None
+    last_inputs_hash: Annotated[
+        str | None, doc("Identifies all that the last sync depended on, whatever its result.")
+    ] = None
+    last_handled_request: Annotated[str | None, doc("The last handled value of the trigger annotation.")] = None
+    last_trigger: Annotated[str | None, doc("Why the last sync ran.")] = None
+    attempt: Attempt | None = None
+    failure: Failure | None = None
+    held: Annotated[Count | None, doc("Changes that were not allowed; the resources say why.")] = None
+    held_message: Annotated[str | None, doc("Why the first of them was not allowed.")] = None
+    drifted: Annotated[Count | None, doc("Resources that differed from the repository in the last sync.")] = None
+    resources: Annotated[
+        tuple[ResourceReport, ...],
+        Meta(max_length=MOST_REPORTED),
+        doc("Failed and changed resources of the last sync."),
+    ] = ()
+    resources_omitted: Annotated[Count | None, doc("Resources that are not listed because there are too many.")] = None
+
+
+class SyncPolicy(Declared, frozen=True, kw_only=True):
+    spec: PolicySpec
+
+
+SYNC_POLICY: Final = CustomKind(
+    Kind(
+        GROUP,
+        VERSION,
+        "syncpolicies",
+        "SyncPolicy",
+        is_namespaced=True,
+        short_names=("sp",),
+        categories=(CATEGORY,),
+    ),
+    spec=PolicySpec,
+    status=PolicyStatus,
+    columns=(
+        Column("Repo", ".spec.resourceRepositoryRef.name"),
+        Column("Server", ".spec.managedServerRef.name"),
+        Column("Revision", ".status.lastAppliedRepoRevision"),
+        Column("Last Sync", ".status.lastSuccessfulSyncTime", "date"),
+        Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        Column("Mode", ".spec.sync.mode", priority=1),
+        Column("Message", '.status.conditions[?(@.type=="Ready")].message', priority=1),
+    ),
+    description="Keeps the objects of a server as a part of a repository declares them.",
+    is_guarded=True,
+)

@@ -1,0 +1,129 @@
+"""Documents of servers in a directory of the operator: OpenAPI documents and metadata bundles.
+
+The name of a file is the hash of its address. A document is downloaded again only if the server says that it changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from homeostat.edge.proxies import Proxies
+from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
+from homeostat.external.oci.errors import OciError
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import RestError
+from homeostat.external.rest.request import Request, Response
+from homeostat.external.rest.retry import RetryPolicy
+from homeostat.external.rest.settings import RestSettings
+from homeostat.external.secrets.scrub import scrub_urls
+from homeostat.operators.sync.context.bundle import LARGEST_ARCHIVE, fetch_bundle
+from homeostat.operators.sync.engine.errors import TransportError, ValidationError, from_status
+from homeostat.operators.sync.engine.metadata.bundle import Bundle, read_bundle
+from homeostat.operators.sync.engine.openapi.document import MAX_BYTES, OpenApi
+from homeostat.operators.sync.engine.payload import yaml
+from homeostat.operators.sync.engine.tree.directory import directory_of
+from homeostat.operators.sync.repository.files import replace_file
+
+_TIMEOUT_S: Final = 60.0
+_ARCHIVES: Final = (".tar.gz", ".tgz")
+_NOT_MODIFIED: Final = 304
+_LIMITS: Final = BundleLimits(file_bytes=64 << 20, total_bytes=256 << 20, entries=10_000)
+
+
+class Artifacts:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._bundles = dict[Path, tuple[int, Bundle]]()
+        self._named = dict[str, Bundle]()
+        self._documents = dict[Path, tuple[int, OpenApi]]()
+
+    async def fetch_openapi(self, url: str, proxies: Proxies) -> Path:
+        return await self._fetch(url, proxies, largest=MAX_BYTES)
+
+    async def fetch_bundle(self, reference: str, proxies: Proxies) -> Path:
+        """A bundle by its address is a file of the directory; one by its name is kept in memory."""
+        if not reference.startswith(("http://", "https://")):
+            self._named[reference] = await fetch_bundle(reference, proxies)
+            return self._directory
+        if not urlsplit(reference).path.endswith(_ARCHIVES):
+            raise ValidationError(f"metadata {scrub_urls(reference)} is not a bundle; expected a .tar.gz or .tgz")
+        return await self._fetch(reference, proxies, largest=LARGEST_ARCHIVE)
+
+    async def openapi(self, url: str, proxies: Proxies) -> OpenApi:
+        """Downloaded unless it is there."""
+        path = self._path(url)
+        if not path.exists():
+            await self.fetch_openapi(url, proxies)
+        changed = path.stat().st_mtime_ns
+        kept = self._documents.get(path)
+        if kept is None or kept[0] != changed:
+            kept = self._documents[path] = (changed, await asyncio.to_thread(_read_openapi, path))
+        return kept[1]
+
+    async def bundle(self, reference: str, proxies: Proxies) -> Bundle:
+        """Downloaded unless it is there."""
+        path = self._path(reference)
+        if reference not in self._named and not path.exists():
+            await self.fetch_bundle(reference, proxies)
+        if reference in self._named:
+            return self._named[reference]
+        changed = path.stat().st_mtime_ns
+        kept = self._bundles.get(path)
+        if kept is None or kept[0] != changed:
+            kept = self._bundles[path] = (changed, await asyncio.to_thread(_read_bundle, path))
+        return kept[1]
+
+    def _path(self, url: str) -> Path:
+        return self._directory / f"{sha256(url.encode()).hexdigest()}{_extension(url)}"
+
+    async def _fetch(self, url: str, proxies: Proxies, *, largest: int) -> Path:
+        """`SyncError` if it cannot be downloaded; one that was downloaded before is no substitute."""
+        path = self._path(url)
+        stamp = path.with_name(f"{path.name}.modified")
+        headers = {"If-Modified-Since": stamp.read_text()} if path.exists() and stamp.exists() else {}
+        response = await _download(url, proxies, headers, largest)
+        if response.status != _NOT_MODIFIED:
+            await asyncio.to_thread(_keep, path, stamp, response)
+        return path
+
+
+async def _download(url: str, proxies: Proxies, headers: dict[str, str], largest: int) -> Response:
+    shown = scrub_urls(url)
+    async with RestClient(RestSettings(proxies=proxies, retry=RetryPolicy(attempts=3))) as client:
+        try:
+            request = Request("GET", url, headers=headers, timeout_s=_TIMEOUT_S, largest=largest, redirects=5)
+            response = await client.send(request)
+        except RestError as error:
+            raise TransportError(f"download of {shown} failed: {error}") from error
+    if not response.is_success and response.status != _NOT_MODIFIED:
+        raise from_status(response.status, f"download of {shown} failed: HTTP {response.status}")
+    return response
+
+
+def _keep(path: Path, stamp: Path, response: Response) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stamp.unlink(missing_ok=True)
+    if not path.exists() or path.read_bytes() != response.body:
+        replace_file(path, response.body, mode=0o600)
+    if modified := response.headers.get("last-modified"):
+        replace_file(stamp, modified.encode(), mode=0o600)
+
+
+def _extension(url: str) -> str:
+    name = urlsplit(url).path.rpartition("/")[2]
+    return next((each for each in (*_ARCHIVES, ".json", ".yaml", ".yml") if name.endswith(each)), "")
+
+
+def _read_openapi(path: Path) -> OpenApi:
+    return OpenApi(yaml.load(path.read_bytes()))
+
+
+def _read_bundle(path: Path) -> Bundle:
+    try:
+        return read_bundle(directory_of(unpack_bundle(path.read_bytes(), _LIMITS)))
+    except OciError as error:
+        raise ValidationError(f"the metadata bundle cannot be unpacked: {error}") from error

@@ -1,0 +1,120 @@
+"""Decides the statuses of repositories, servers, secret stores and webhooks. Pure: they have no actions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final, Never
+
+from homeostat.objects.conditions import READY, Condition
+from homeostat.objects.decision import Decision, Notice
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import Json
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.sync.api.repository import WEBHOOK_RECEIVED, RepositoryStatus, ResourceRepository
+from homeostat.operators.sync.api.server import ManagedServer, ServerStatus
+from homeostat.operators.sync.api.store import SecretStore
+from homeostat.operators.sync.api.webhook import HOOKS, RepositoryWebhook
+from homeostat.operators.sync.conditions import SPEC_INVALID, SUSPENDED, failed, news, succeeded
+from homeostat.operators.sync.dependencies.world import RepositoryWorld, ServerWorld, StoreWorld, WebhookWorld
+from homeostat.operators.sync.validation.specs import sentence
+
+DEPENDENCY_INVALID: Final = "DependencyInvalid"
+RECONCILE_FAILED: Final = "ReconcileFailed"
+_RETRY_S: Final = 30.0
+Plan = Decision[Never]
+
+
+def decide_repository(repository: ResourceRepository, world: RepositoryWorld) -> Plan:
+    if repository.is_terminating:
+        return Decision()
+    if world.causes:
+        return _invalid(repository, world.causes)
+    again = timedelta(seconds=world.interval_s)
+    if world.error:
+        conditions = failed(RECONCILE_FAILED, world.error)
+        told = (*_received(repository), *news(repository, conditions, "SyncFailed"))
+        return Decision(conditions=conditions, notices=told, requeue_after=again, status=_webhook(repository))
+    before = repository.read_status(RepositoryStatus).last_fetched_revision
+    notices = _received(repository)
+    if before != world.revision:
+        notices = (*notices, Notice("Normal", "RevisionChanged", f"new revision: {world.revision}"))
+    status = {
+        "localPath": world.path,
+        "lastFetchedRevision": world.revision,
+        "lastFetchedTime": format_time(world.now),
+        **_webhook(repository),
+    }
+    return Decision(
+        conditions=succeeded("repository is up to date"), status=status, notices=notices, requeue_after=again
+    )
+
+
+def _webhook(repository: ResourceRepository) -> dict[str, Json]:
+    return {"lastWebhookTime": repository.metadata.annotations.get(WEBHOOK_RECEIVED) or None}
+
+
+def _received(repository: ResourceRepository) -> tuple[Notice, ...]:
+    """An Event about a webhook that was not reported so far."""
+    moment = repository.metadata.annotations.get(WEBHOOK_RECEIVED)
+    if not moment or moment == repository.read_status(RepositoryStatus).last_webhook_time:
+        return ()
+    return (Notice("Normal", "WebhookReceived", f"push webhook received at {moment}"),)
+
+
+def decide_server(server: ManagedServer, world: ServerWorld) -> Plan:
+    if server.is_terminating:
+        return Decision()
+    if world.causes:
+        return _invalid(server, world.causes)
+    again = timedelta(seconds=world.interval_s)
+    if world.error:
+        conditions = failed(DEPENDENCY_INVALID, world.error)
+        return Decision(conditions=conditions, notices=news(server, conditions, world.event), requeue_after=again)
+    before = server.read_status(ServerStatus)
+    paths = {"openapiCachePath": world.openapi_path or None, "metadataCachePath": world.metadata_path or None}
+    notices: tuple[Notice, ...] = ()
+    if (before.openapi_cache_path, before.metadata_cache_path) != tuple(paths.values()):
+        notices = (Notice("Normal", "ArtifactsCached", "downloaded the documents of the server"),)
+    has_any = bool(world.openapi_path or world.metadata_path)
+    return Decision(
+        conditions=succeeded("managed server is ready"),
+        status=paths,
+        notices=notices,
+        requeue_after=again if has_any else None,
+    )
+
+
+def decide_store(store: SecretStore, world: StoreWorld) -> Plan:
+    if store.is_terminating:
+        return Decision()
+    if world.causes:
+        return _invalid(store, world.causes)
+    if world.error:
+        conditions = failed(DEPENDENCY_INVALID, world.error)
+        notices = news(store, conditions, DEPENDENCY_INVALID)
+        return Decision(conditions=conditions, notices=notices, requeue_after=timedelta(seconds=_RETRY_S))
+    conditions = succeeded("secret store is ready")
+    notices = news(store, conditions, "Ready", is_warning=False)
+    return Decision(conditions=conditions, status={"resolvedPath": world.path or None}, notices=notices)
+
+
+def decide_webhook(webhook: RepositoryWebhook, world: WebhookWorld) -> Plan:
+    metadata = webhook.metadata
+    status = {"webhookPath": f"{HOOKS}/{metadata.namespace}/{metadata.name}"}
+    if webhook.spec.suspend:
+        ready = Condition(READY, "False", SUSPENDED, "webhook is suspended")
+    elif world.causes:
+        ready = Condition(READY, "False", SPEC_INVALID, sentence(list(world.causes)))
+    elif not world.has_repository:
+        name = webhook.spec.repository_ref.name
+        ready = Condition(READY, "False", "RepositoryNotFound", f'ResourceRepository "{name}" does not exist')
+    elif world.secret_error:
+        ready = Condition(READY, "False", DEPENDENCY_INVALID, world.secret_error)
+    else:
+        ready = Condition(READY, "True", "Ready", "webhook is ready")
+    return Decision(conditions=(ready,), status=status)
+
+
+def _invalid(obj: ResourceRepository | ManagedServer | SecretStore, causes: tuple[Cause, ...]) -> Plan:
+    conditions = failed(SPEC_INVALID, sentence(list(causes)))
+    return Decision(conditions=conditions, notices=news(obj, conditions, SPEC_INVALID))

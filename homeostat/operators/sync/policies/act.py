@@ -1,0 +1,249 @@
+"""Acts on a decision about a SyncPolicy: notes an attempt, or syncs. What comes of it is a receipt for the status."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final, assert_never
+
+import msgspec
+
+from homeostat.objects.decision import Notice, Receipt
+from homeostat.objects.json import Json
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.sync.api.parts import COMPONENT
+from homeostat.operators.sync.api.policy import (
+    LONGEST_MESSAGE,
+    MOST_FIELDS,
+    MOST_REPORTED,
+    REQUESTED,
+    SYNC_POLICY,
+    Attempt,
+    Failure,
+    PolicyStatus,
+    ResourceReport,
+    ResourceStats,
+    SyncPolicy,
+)
+from homeostat.operators.sync.dependencies.observe import Means, read_spec
+from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
+from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
+from homeostat.operators.sync.policies.records import Records
+from homeostat.operators.sync.policies.servers import Servers
+from homeostat.operators.sync.policies.world import Action, Begin, Sync
+from homeostat.operators.sync.run.execute import execute
+from homeostat.operators.sync.run.prepare import make_plan
+from homeostat.operators.sync.run.report import Report, Result
+from homeostat.operators.sync.validation.overlap import source_path
+from homeostat.runtime.control.recorder import About, Recorder
+
+log = logging.getLogger(__name__)
+_FAILED: Final = "ReconcileFailed"
+_ORDER: Final = ("failed", "held", "deleted", "updated", "created", "gone", "undeclared")
+_CHANGES: Final = ("created", "updated", "deleted")
+FindRefs = Callable[[SyncPolicy], Refs | None]
+
+
+class Actor:
+    def __init__(
+        self,
+        means: Means,
+        servers: Servers,
+        find: FindRefs,
+        recorder: Recorder,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._means, self._servers, self._find, self._recorder, self._now = means, servers, find, recorder, now
+
+    async def act(self, policy: SyncPolicy, action: Action) -> Receipt | None:
+        match action:
+            case Begin():
+                return _begun(action)
+            case Sync():
+                return await self._sync(policy, action)
+            case _:
+                assert_never(action)
+
+    async def _sync(self, policy: SyncPolicy, action: Sync) -> Receipt | None:
+        began = time.monotonic()
+        refs = self._find(policy)
+        if refs is None:
+            # Deleted meanwhile: the next reconciliation says so.
+            return Receipt({"attempt": None})
+        try:
+            report = await self._run(policy, refs, action)
+        except NotOpenedError as error:
+            return self._failed(policy, action, error.reason, error.event, str(error), began)
+        except SyncError as error:
+            text = self._servers.scrubber((policy.metadata.namespace, refs.server.metadata.name)).scrub(str(error))
+            return self._failed(policy, action, _FAILED, "SyncFailed", text, began)
+        return self._reported(policy, action, report, began)
+
+    async def _run(self, policy: SyncPolicy, refs: Refs, action: Sync) -> Report:
+        spec = read_spec(policy.spec, self._means.environment)[0]
+        records = Records(self._means.client, policy)
+        record = await records.load()
+        async with open_sync(spec, refs, action, means=self._means, servers=self._servers) as opened:
+            prepared = await make_plan(
+                opened.session,
+                opened.scope,
+                spec.sync,
+                record,
+                source=source_path(spec),
+                now=self._now(),
+                revision=action.revision,
+            )
+            report, record = await execute(opened.session, prepared, record, now=self._now, save=records.save)
+            await records.save(record)
+        return report
+
+    def _failed(self, policy: SyncPolicy, action: Sync, reason: str, event: str, message: str, began: float) -> Receipt:
+        """A sync that ended before any resource was compared."""
+        self._means.series.synced(_key(policy), reason, time.monotonic() - began)
+        status = _failure(policy, action, reason, message, self._now())
+        self._tell(policy, Notice("Warning", event, message[:LONGEST_MESSAGE]), is_repeated=_is_same(policy, message))
+        return Receipt({**status, "lastSyncMode": action.mode})
+
+    def _reported(self, policy: SyncPolicy, action: Sync, report: Report, began: float) -> Receipt:
+        now, failed = self._now(), report.failed
+        stats = ResourceStats(
+            targeted=report.targeted, applied=report.applied, pruned=report.pruned, failed=len(failed)
+        )
+        listed = _listed(report)
+        status: dict[str, Json] = {
+            "lastSyncMode": report.mode,
+            "resourceStats": msgspec.to_builtins(stats),
+            "resources": msgspec.to_builtins(listed[:MOST_REPORTED]),
+            "resourcesOmitted": max(len(listed) - MOST_REPORTED, 0) or None,
+            "drifted": _drifted(report) or None,
+            "held": len(report.held) or None,
+            "heldMessage": report.held[0].message[:LONGEST_MESSAGE] if report.held else None,
+        }
+        reason = "Ready" if report.is_complete else _FAILED
+        duration_s = time.monotonic() - began
+        self._means.series.synced(_key(policy), reason, duration_s, applied=report.applied, pruned=report.pruned)
+        if not report.is_complete:
+            message = _summary(report)
+            notice = Notice("Warning", "SyncFailed", message[:LONGEST_MESSAGE])
+            self._tell(policy, notice, is_repeated=_is_same(policy, message))
+            return Receipt({**status, **_failure(policy, action, _FAILED, message, now, report.retry_at)})
+        self._tell_success(policy, action, report)
+        return Receipt({**status, **_success(policy, action, report, now)})
+
+    def _tell_success(self, policy: SyncPolicy, action: Sync, report: Report) -> None:
+        is_quiet = action.trigger == "interval" and not report.count(*_CHANGES)
+        notice = success_notice(
+            action.revision,
+            report.mode,
+            applied=report.applied,
+            pruned=report.pruned,
+            targeted=report.targeted,
+        )
+        self._tell(policy, notice, is_repeated=is_quiet)
+
+    def _tell(self, policy: SyncPolicy, notice: Notice, *, is_repeated: bool) -> None:
+        log.info(
+            "synced", extra={"object": "/".join(_key(policy)), "result": notice.reason, "message_": notice.message}
+        )
+        if is_repeated:
+            return
+        metadata, kind = policy.metadata, SYNC_POLICY.kind
+        about = About(kind.api_version, kind.kind, metadata.namespace, metadata.name, metadata.uid)
+        self._recorder.record(about, notice.type, notice.reason, notice.message, by=COMPONENT)
+
+
+def _key(policy: SyncPolicy) -> tuple[str, str]:
+    return policy.metadata.namespace, policy.metadata.name
+
+
+def _begun(action: Begin) -> Receipt:
+    attempt = Attempt(mode=action.mode, trigger=action.trigger, time=action.time)
+    return Receipt(
+        {
+            "attempt": msgspec.to_builtins(attempt),
+            "lastAttemptTime": action.time,
+            "lastAttemptedRepoRevision": action.revision,
+        }
+    )
+
+
+def _ended(policy: SyncPolicy, action: Sync) -> dict[str, Json]:
+    return {
+        "attempt": None,
+        "lastTrigger": action.trigger,
+        "lastInputsHash": action.inputs,
+        "lastAttemptedRepoRevision": action.revision,
+        "lastHandledRequest": policy.metadata.annotations.get(REQUESTED) or None,
+    }
+
+
+def _success(policy: SyncPolicy, action: Sync, report: Report, now: datetime) -> dict[str, Json]:
+    moment = format_time(now)
+    status = {**_ended(policy, action), "failure": None, "lastSuccessfulSyncTime": moment}
+    if report.mode == "full":
+        status["lastFullResyncTime"] = moment
+    if not report.held:
+        status |= {
+            "lastAppliedRepoRevision": action.revision,
+            "lastAppliedGeneration": policy.metadata.generation,
+            "lastDependenciesHash": action.dependencies_hash,
+            "lastSecretResourceVersionHash": action.secrets_hash,
+        }
+    return status
+
+
+def _failure(
+    policy: SyncPolicy, action: Sync, reason: str, message: str, now: datetime, retry_at: float | None = None
+) -> dict[str, Json]:
+    before = policy.read_status(PolicyStatus).failure
+    count = before.count + 1 if before is not None else 1
+    retry = now + timedelta(seconds=retry_delay_s(count))
+    if retry_at is not None:
+        retry = max(retry, datetime.fromtimestamp(retry_at, UTC))
+    failure = Failure(
+        reason=reason,
+        message=message[: 2 * LONGEST_MESSAGE],
+        count=count,
+        mode=action.mode,
+        retry_time=format_time(retry),
+    )
+    return {**_ended(policy, action), "failure": msgspec.to_builtins(failure)}
+
+
+def _is_same(policy: SyncPolicy, message: str) -> bool:
+    before = policy.read_status(PolicyStatus).failure
+    return before is not None and before.message == message[: 2 * LONGEST_MESSAGE]
+
+
+def _summary(report: Report) -> str:
+    failed = report.failed
+    if not failed:
+        return report.health
+    more = f"; and {len(failed) - 3} more, see status.resources" if len(failed) > 3 else ""
+    texts = "; ".join(each.message or each.path for each in failed[:3])
+    return f"{len(failed)} of {report.targeted} resources failed: {texts}{more}"
+
+
+def _drifted(report: Report) -> int:
+    return sum(each.became in ("created", "updated", "deleted", "held", "failed") for each in report.results)
+
+
+def _listed(report: Report) -> list[ResourceReport]:
+    """Failed ones first, then changed ones; those that are as declared are not listed."""
+    found = [each for each in report.results if each.became != "unchanged"]
+    return [_entry(each) for each in sorted(found, key=lambda each: (_ORDER.index(each.became), each.path))]
+
+
+def _entry(result: Result) -> ResourceReport:
+    return ResourceReport(
+        path=result.path,
+        result=result.became,
+        message=result.message[:LONGEST_MESSAGE],
+        kind=result.kind,
+        fields=result.fields[:MOST_FIELDS],
+        changed_by=result.changed_by[:LONGEST_MESSAGE],
+    )

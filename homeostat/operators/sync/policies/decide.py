@@ -1,0 +1,216 @@
+"""Decides when a SyncPolicy is synced, and what its conditions say. Pure.
+
+A sync is due when something that it depends on differs from the last sync (the policy, a dependency, a Secret, the
+revision, a request by annotation), when `syncInterval` has passed since everything was compared, when the cron
+expression says so, and when a failed sync is to be retried. Everything is compared, but for a new revision alone: that
+is incremental.
+
+The first action notes the attempt in the status, so that it is visible while it runs. The second one syncs. A process
+that is killed in between begins again with the second one.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from homeostat.objects.conditions import READY, STALLED, Condition, find
+from homeostat.objects.decision import Decision, Notice
+from homeostat.objects.time.timestamp import format_time, parse_time
+from homeostat.operators.sync.api.policy import REQUESTED, Mode, PolicyStatus, SyncPolicy
+from homeostat.operators.sync.conditions import (
+    SPEC_INVALID,
+    SUSPENDED,
+    Conditions,
+    cut,
+    failed,
+    news,
+    of_policy,
+    succeeded,
+)
+from homeostat.operators.sync.policies.world import Action, Begin, Sync, World
+from homeostat.operators.sync.validation.cron import is_cron_due, next_time
+from homeostat.operators.sync.validation.specs import sentence
+
+NOT_READY_S: Final = 30.0
+SUCCESS: Final = "sync successful"
+FIRST_RETRY_S: Final = 5.0
+LONGEST_RETRY_S: Final = 1000.0
+_SOONEST: Final = timedelta(seconds=1)
+Plan = Decision[Action]
+
+
+def decide(policy: SyncPolicy, world: World) -> Plan:
+    if policy.is_terminating:
+        return Decision()
+    if world.causes:
+        return _stop(policy, failed(SPEC_INVALID, sentence(list(world.causes))))
+    if world.spec.suspend:
+        text = "sync is suspended"
+        return _stop(policy, (Condition(READY, "False", SUSPENDED, text), Condition(STALLED, "False", SUSPENDED, text)))
+    if world.rival:
+        text = f'SyncPolicy "{world.rival}" is older and syncs an overlapping path of the same server'
+        return _stop(policy, failed("OverlappingPolicy", text))
+    return _unready(policy, world) or _decide_due(policy, world)
+
+
+def _stop(policy: SyncPolicy, conditions: Conditions, after_s: float | None = None) -> Plan:
+    return Decision(
+        conditions=of_policy(conditions),
+        notices=news(policy, conditions, conditions[0].reason, is_warning=conditions[0].reason != SUSPENDED),
+        requeue_after=None if after_s is None else timedelta(seconds=after_s),
+        status={"attempt": None},
+    )
+
+
+def _unready(policy: SyncPolicy, world: World) -> Plan | None:
+    for each in world.dependencies:
+        if each.state == "missing":
+            text = f'{each.kind} "{each.name}" does not exist'
+            return _stop(policy, failed("DependencyInvalid", text), NOT_READY_S)
+    for each in world.dependencies:
+        if each.state == "unready":
+            text = f'{each.kind} "{each.name}" is not ready{each.message and f": {each.message}"}'
+            return _stop(policy, failed("DependencyNotReady", text), NOT_READY_S)
+    if not world.revision:
+        return _stop(policy, failed("DependencyInvalid", "the repository has no revision yet"), world.poll_s)
+    return None
+
+
+def _decide_due(policy: SyncPolicy, world: World) -> Plan:
+    status = policy.read_status(PolicyStatus)
+    inputs = inputs_of(policy, world)
+    attempt = status.attempt
+    if attempt is not None:
+        # Begun by us just now, or by a process that has ended since.
+        mode, trigger, began = attempt.mode, attempt.trigger, attempt.time
+        if mode == "incremental":
+            mode, trigger = due(policy, status, world) or (mode, trigger)
+        base = status.last_applied_repo_revision or ""
+        action = Sync(
+            mode=mode,
+            trigger=trigger,
+            base=base if mode == "incremental" else "",
+            revision=world.revision,
+            inputs=inputs,
+            secrets_hash=world.secrets_hash,
+            dependencies_hash=world.dependencies_hash,
+            began=began,
+        )
+        return Decision((action,), _running(status, trigger))
+    found = due(policy, status, world)
+    if found is None:
+        return _settled(policy, status, world)
+    mode, trigger = found
+    begin = Begin(mode, trigger, world.revision, format_time(world.now))
+    return Decision((begin,), _running(status, trigger))
+
+
+def inputs_of(policy: SyncPolicy, world: World) -> str:
+    """Identifies all that a sync depends on, but the server itself."""
+    facts = (
+        str(policy.metadata.generation),
+        world.revision,
+        world.dependencies_hash,
+        world.secrets_hash,
+        policy.metadata.annotations.get(REQUESTED, ""),
+    )
+    return sha256("\0".join(facts).encode()).hexdigest()[:32]
+
+
+def due(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mode, str] | None:
+    """The mode and the trigger of the sync that is due; None if none is."""
+    if status.last_inputs_hash != inputs_of(policy, world):
+        return _changed(policy, status, world)
+    if status.failure is not None:
+        is_past = parse_time(status.failure.retry_time) <= world.now
+        return (status.failure.mode, "retry") if is_past else None
+    if _is_interval_over(status, world):
+        return "full", "interval"
+    cron = world.spec.full_resync_cron
+    if cron and is_cron_due(cron, _time(status.last_full_resync_time), world.now):
+        return "full", "cron"
+    return None
+
+
+def _changed(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mode, str]:
+    """Full, unless nothing but the revision differs from what was applied."""
+    requested = policy.metadata.annotations.get(REQUESTED, "")
+    cron = world.spec.full_resync_cron
+    reasons = (
+        ("first sync", not status.last_applied_repo_revision),
+        ("policy changed", status.last_applied_generation != policy.metadata.generation),
+        ("dependency changed", status.last_dependencies_hash != world.dependencies_hash),
+        ("secret changed", status.last_secret_resource_version_hash != world.secrets_hash),
+        ("request", requested != (status.last_handled_request or "")),
+        ("retry", status.failure is not None and status.failure.mode == "full"),
+        ("held changes", bool(status.held)),
+        ("interval", _is_interval_over(status, world)),
+        ("cron", bool(cron) and is_cron_due(cron or "", _time(status.last_full_resync_time), world.now)),
+        ("new revision", not world.spec.source.recursive),
+        ("request", status.last_applied_repo_revision == world.revision),
+    )
+    full = next((reason for reason, is_so in reasons if is_so), "")
+    return ("full", full) if full else ("incremental", "new revision")
+
+
+def _is_interval_over(status: PolicyStatus, world: World) -> bool:
+    last = _time(status.last_full_resync_time)
+    return last is None or world.now >= last + timedelta(seconds=world.interval_s)
+
+
+def _running(status: PolicyStatus, trigger: str) -> Conditions:
+    """Ready and Stalled stay as they are; an object that never was ready does not become so by beginning."""
+    text = f"sync is running ({trigger})"
+    stalled = find(status.conditions, STALLED) or Condition(STALLED, "False", "Reconciling", text)
+    before = [Condition(STALLED, stalled.status, stalled.reason, stalled.message)]
+    if find(status.conditions, READY) is None:
+        before.append(Condition(READY, "Unknown", "Reconciling", text))
+    return of_policy(tuple(before), is_running=True, reason="Reconciling", message=text)
+
+
+def _settled(policy: SyncPolicy, status: PolicyStatus, world: World) -> Plan:
+    after = _next(status, world)
+    failure = status.failure
+    if failure is not None:
+        conditions = failed(failure.reason, failure.message)
+        return Decision(conditions=of_policy(conditions), requeue_after=after)
+    if status.held and world.spec.sync.mode == "enforce":
+        text = cut(f"{status.held} changes are held: {status.held_message or ''}")
+        conditions = (Condition(READY, "False", "ChangesHeld", text), Condition(STALLED, "False", "ChangesHeld", text))
+        return Decision(
+            conditions=of_policy(conditions), requeue_after=after, notices=news(policy, conditions, "ChangesHeld")
+        )
+    return Decision(conditions=of_policy(succeeded(_success(status, world))), requeue_after=after)
+
+
+def _success(status: PolicyStatus, world: World) -> str:
+    if world.spec.sync.mode == "observe":
+        return f"{SUCCESS}: {status.drifted or 0} resources differ; mode is observe"
+    return SUCCESS
+
+
+def _next(status: PolicyStatus, world: World) -> timedelta:
+    """Until the interval, the cron expression, or the retry of a failure."""
+    if status.failure is not None:
+        return max(parse_time(status.failure.retry_time) - world.now, _SOONEST)
+    last = _time(status.last_full_resync_time) or world.now
+    times = [last + timedelta(seconds=world.interval_s)]
+    if world.spec.full_resync_cron:
+        times.append(next_time(world.spec.full_resync_cron, last))
+    return max(min(times) - world.now, _SOONEST)
+
+
+def retry_delay_s(failures: int) -> float:
+    """Doubles with each failure in a row."""
+    return min(FIRST_RETRY_S * float(1 << min(failures - 1, 30)), LONGEST_RETRY_S)
+
+
+def _time(text: str | None) -> datetime | None:
+    return parse_time(text) if text else None
+
+
+def success_notice(revision: str, mode: str, *, applied: int, pruned: int, targeted: int) -> Notice:
+    counts = f"mode={mode} applied={applied} pruned={pruned} targeted={targeted}"
+    return Notice("Normal", "SyncSucceeded", f"sync completed at revision {revision} ({counts})")

@@ -1,0 +1,126 @@
+"""Opens the session of one sync: the server, the secret store, the documents of the server, and the files of a commit.
+
+What cannot be opened is a `NotOpenedError` with the reason that the condition gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from homeostat.external.git.access import Remote
+from homeostat.external.git.errors import GitError, MissingPathError
+from homeostat.external.git.repository import Repository
+from homeostat.external.git.snapshot import TreeEntry
+from homeostat.operators.sync.api.policy import PolicySpec
+from homeostat.operators.sync.api.repository import ResourceRepository
+from homeostat.operators.sync.api.server import ManagedServer
+from homeostat.operators.sync.api.store import SecretStore
+from homeostat.operators.sync.credentials.connections import Connections
+from homeostat.operators.sync.credentials.secrets import SecretValueError
+from homeostat.operators.sync.dependencies.observe import Means, bundle_of, read_spec
+from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.engine.metadata.layers import Metadata
+from homeostat.operators.sync.engine.plan.changes import Plan, full_plan, plan_changes
+from homeostat.operators.sync.jq.programs import JqPrograms
+from homeostat.operators.sync.policies.servers import Servers
+from homeostat.operators.sync.policies.tree import changed_files, list_files, payload_paths, read_tree
+from homeostat.operators.sync.policies.world import Sync
+from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.validation.overlap import source_path
+
+
+class NotOpenedError(Exception):
+    """`reason` is that of the condition, `event` that of the Event."""
+
+    def __init__(self, reason: str, event: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.event = reason, event
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    session: Session
+    scope: Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refs:
+    repository: ResourceRepository
+    server: ManagedServer
+    store: SecretStore
+
+
+@asynccontextmanager
+async def open_sync(
+    spec: PolicySpec, refs: Refs, action: Sync, *, means: Means, servers: Servers
+) -> AsyncIterator[Opened]:
+    namespace = refs.server.metadata.namespace
+    key = (namespace, refs.server.metadata.name)
+    scrubber = servers.scrubber(key)
+    connections = means.connections(namespace, scrubber)
+    async with AsyncExitStack() as stack:
+        try:
+            scope, session = await _read(spec, refs, action, means, connections)
+        except (SecretValueError, GitError, SyncError) as error:
+            raise NotOpenedError("RepositoryUnavailable", "RuntimeContextFailed", scrubber.scrub(str(error))) from error
+        session.scrubber = scrubber
+        try:
+            settings = await connections.server(read_spec(refs.server.spec, means.environment)[0].http)
+            session.server = await stack.enter_async_context(servers.use(key, settings))
+            store = await connections.store(read_spec(refs.store.spec, means.environment)[0])
+            stack.push_async_callback(store.close)
+            session.store = store
+            session.jq = JqPrograms()
+            stack.push_async_callback(session.jq.close)
+        except SecretValueError as error:
+            raise NotOpenedError("RepositoryUnavailable", "RuntimeContextFailed", scrubber.scrub(str(error))) from error
+        except SyncError as error:
+            text = scrubber.scrub(str(error))
+            raise NotOpenedError("SessionBootstrapFailed", "SessionBootstrapFailed", text) from error
+        yield Opened(session, scope)
+
+
+async def _read(
+    spec: PolicySpec, refs: Refs, action: Sync, means: Means, connections: Connections
+) -> tuple[Plan, Session]:
+    """What is read before the server is asked: files and documents."""
+    git = read_spec(refs.repository.spec, means.environment)[0].git
+    assert git is not None
+    named = f"{refs.repository.metadata.namespace}/{refs.repository.metadata.name}"
+    remote: Remote = await connections.remote(git, identity=named)
+    async with means.repositories.open(remote) as repository:
+        entries = await _entries(repository, action.revision)
+        scope = await _scope(repository, entries, spec, action)
+        root = await read_tree(repository.at(action.revision), entries, scope)
+    server = read_spec(refs.server.spec, means.environment)[0]
+    proxies = await connections.proxies(server.http.proxy)
+    reference = bundle_of(server)
+    bundle = await means.artifacts.bundle(reference, proxies) if reference else None
+    openapi = await means.artifacts.openapi(server.openapi.url, proxies) if server.openapi is not None else None
+    shared = bundle.metadata if bundle is not None else None
+    session = Session({}, connections.secrets.scrubber, openapi=openapi, shared=shared, root=root)
+    session.metadata = Metadata(shared, root) if shared is not None else Metadata(root)
+    return scope, session
+
+
+async def _entries(repository: Repository, revision: str) -> list[TreeEntry]:
+    try:
+        return await list_files(repository.at(revision))
+    except MissingPathError:
+        # The cache was emptied since the repository was polled.
+        await repository.fetch(revision)
+        return await list_files(repository.at(revision))
+
+
+async def _scope(repository: Repository, entries: list[TreeEntry], spec: PolicySpec, action: Sync) -> Plan:
+    source = source_path(spec)
+    if action.mode == "full":
+        return full_plan(source, action.trigger, is_recursive=spec.source.recursive)
+    try:
+        changes = await changed_files(repository, action.base, action.revision)
+    except GitError:
+        # It is no longer there after a forced push, or the server does not give single commits.
+        return full_plan(source, f"the changes since {action.base[:12]} are unknown")
+    return plan_changes(source, changes, payload_paths(entries).__contains__)

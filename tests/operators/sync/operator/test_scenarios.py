@@ -1,0 +1,87 @@
+"""The operator from commit to server, on a plane and on a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.operators.sync.operator.stage import PASSWORD, TOKEN, Stage, operating, ready_of
+
+
+def customer(name: str, tier: str = "gold") -> str:
+    return f'{{"id": "{name}", "tier": "{tier}"}}'
+
+
+async def test_commits_create_update_and_prune_and_drift_is_corrected(stage: Stage) -> None:
+    first = stage.origin.commit(
+        {
+            "customers/acme/resource.json": customer("acme"),
+            "customers/bravo/resource.yaml": "id: bravo\ntier: silver\n",
+            "customers/_/metadata.yaml": "resource: {format: json}\n",
+        }
+    )
+    await stage.call("PUT", "/_/objects/customers/foreign", {"id": "foreign"})
+    async with operating(stage):
+        await stage.declare()
+        status = await stage.synced(first)
+        assert await stage.objects() == {
+            "/customers/foreign": {"id": "foreign"},
+            "/customers/acme": {"id": "acme", "tier": "gold"},
+            "/customers/bravo": {"id": "bravo", "tier": "silver"},
+        }
+        assert status["resourceStats"] == {"targeted": 2, "applied": 2}
+        assert status["lastSyncMode"] == "full"
+        assert ready_of(status) == ("True", "Ready", "sync successful")
+        kinds = {each["type"]: each["status"] for each in status["conditions"]}
+        assert kinds == {"Ready": "True", "Stalled": "False", "Reconciling": "False", "Conflicting": "False"}
+
+        second = await stage.push({"customers/acme/resource.json": customer("acme", "platinum")})
+        status = await stage.synced(second)
+        assert status["lastSyncMode"] == "incremental"
+        assert status["resourceStats"] == {"targeted": 1, "applied": 1}
+        assert (await stage.objects())["/customers/acme"]["tier"] == "platinum"
+
+        third = await stage.push({}, "customers/bravo/resource.yaml")
+        status = await stage.synced(third)
+        assert status["resourceStats"] == {"pruned": 1}
+        assert set(await stage.objects()) == {"/customers/foreign", "/customers/acme"}
+
+        await stage.call("PUT", "/_/objects/customers/acme", {"id": "acme", "tier": "by hand"})
+        await stage.apply("SyncPolicy", "customers", stage.policy(syncInterval="1s"))
+        await stage.stored("/customers/acme", {"id": "acme", "tier": "platinum"})
+        await stage.until(lambda status: status["lastTrigger"] == "interval")
+        await stage.call("PUT", "/_/objects/customers/acme", {"id": "acme", "tier": "by hand"})
+        await stage.stored("/customers/acme", {"id": "acme", "tier": "platinum"})
+        text, events = str(await stage.get("SyncPolicy", "customers")), await stage.events()
+        assert ("RevisionChanged", f"new revision: {second}") in events
+        assert any(
+            message == f"sync completed at revision {second} (mode=incremental applied=1 pruned=0 targeted=1)"
+            for reason, message in events
+            if reason == "SyncSucceeded"
+        )
+        assert TOKEN not in text + str(events)
+        assert PASSWORD not in text + str(events)
+        metrics, where = stage.metrics(), f'namespace="{stage.namespace}"'
+        for line in (
+            f'resource_repository_poll_total{{name="declared",{where},result="success"}} 3.0',
+            f'resource_repository_revision_changes_total{{name="declared",{where}}} 3.0',
+            f'syncpolicy_resources_pruned_total{{name="customers",{where}}} 1.0',
+            f'syncpolicy_reconcile_duration_seconds_count{{name="customers",{where},result="success"}}',
+            f'syncpolicy_reconcile_total{{name="customers",{where},reason="Ready",result="success"}}',
+        ):
+            assert f"declarest_operator_{line}" in metrics
+
+
+async def test_one_failing_resource_stops_no_other_and_is_retried(stage: Stage) -> None:
+    await asyncio.sleep(0)
+    revision = stage.origin.commit({f"customers/{each}/resource.json": customer(each) for each in ("a", "b", "c")})
+    fault = {"method": "POST", "path": "/customers", "status": 422, "times": 1, "body": f'{{"seen": "{TOKEN}"}}'}
+    await stage.call("PUT", "/_/faults", [fault])
+    async with operating(stage):
+        await stage.declare()
+        status = await stage.until(lambda status: bool(status.get("failure")))
+        assert status["resourceStats"] == {"targeted": 3, "applied": 2, "failed": 1}
+        assert [each["result"] for each in status["resources"]] == ["failed", "created", "created"]
+        assert TOKEN not in str(status)
+        status = await stage.synced(revision)
+        assert "failure" not in status
+        assert len(await stage.objects()) == 3
