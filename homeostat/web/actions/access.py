@@ -11,6 +11,7 @@ from typing import Final
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
+from homeostat.operators.contracts.api import GROUP as CONTRACTS_GROUP
 from homeostat.operators.policy.api import GROUP as POLICY_GROUP
 from homeostat.runtime.faces.face import FaceRules
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
@@ -24,6 +25,7 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     # Shown by the dashboard, where there are any.
     rule(POLICY_GROUP, ["devopspolicies", "clusterdevopspolicies", "policyauditresults"], ["get", "list"]),
+    rule(CONTRACTS_GROUP, ["pactos"], ["get", "list"]),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # Objects that were created with kubectl get their number by a patch.

@@ -20,6 +20,8 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.faces.face import Redeem
 from homeostat.web.actions.face import Face
+from homeostat.web.dashboard.contract import ContractPage
+from homeostat.web.dashboard.contracts import Contracts
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.listing import Listing
@@ -55,13 +57,16 @@ class Dashboard:
     def add_routes(self, add: Add) -> None:
         face, counts = self._face, PhaseCounts(self._face.index)
         policies, resource, policy = Policies(face), ResourcePage(face), PolicyPage(face)
-        add("GET", ROOT, self._page(Overview(face, counts, policies).show))
+        contracts = Contracts(face)
+        add("GET", ROOT, self._page(Overview(face, counts, policies, contracts).show))
         add("GET", f"{ROOT}/resources", self._page(Listing(face, counts).show))
         add("GET", f"{ROOT}/resources/{{id}}", self._page(resource.show))
         add("POST", f"{ROOT}/resources/{{id}}/reconcile", self._form(resource.reconcile))
         add("GET", f"{ROOT}/policies", self._page(policies.show))
         add("GET", f"{ROOT}/policies/{{namespace}}/{{name}}", self._page(policy.show))
         add("GET", f"{ROOT}/cluster-policies/{{name}}", self._page(policy.show_of_cluster))
+        add("GET", f"{ROOT}/contracts", self._page(contracts.show))
+        add("GET", f"{ROOT}/contracts/{{namespace}}/{{name}}", self._page(ContractPage(face).show))
         add("GET", f"{ROOT}/login", self._login.show)
         add("POST", f"{ROOT}/login", self._login.take)
         add("POST", f"{ROOT}/logout", self._log_out)

@@ -1,4 +1,4 @@
-"""`/dashboard`: resources by phase and type, the most recent failures, and the policies with the lowest scores."""
+"""`/dashboard`: resources by phase and type, the last failures, and policies and contracts in the worst state."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from homeostat.objects.errors import ForbiddenError
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
+from homeostat.web.dashboard.contracts import HERE as CONTRACTS
+from homeostat.web.dashboard.contracts import Contracts, contract_table
 from homeostat.web.dashboard.html.components import chip, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -24,8 +26,8 @@ MOST_POLICIES: Final = 8
 
 
 class Overview:
-    def __init__(self, face: Face, counts: PhaseCounts, policies: Policies) -> None:
-        self._face, self._counts, self._policies = face, counts, policies
+    def __init__(self, face: Face, counts: PhaseCounts, policies: Policies, contracts: Contracts) -> None:
+        self._face, self._counts, self._policies, self._contracts = face, counts, policies, contracts
 
     async def show(self, visit: Visit) -> Page:
         types = await readable_types(self._face, visit.caller)
@@ -38,6 +40,7 @@ class Overview:
             self._failures(self._counts.failed_last(MOST_FAILURES, readable), total["failed"]),
             _types(types, by_type),
             await self._policy_section(visit),
+            await self._contract_section(visit),
         ]
         return Page("Overview", content, "Overview")
 
@@ -71,6 +74,16 @@ class Overview:
             return None
         more = el("a", f"All {len(found):,} policies", href=f"{ROOT}/policies") if len(found) > MOST_POLICIES else None
         return el("section", _heading("Policies", more), policy_table(found[:MOST_POLICIES]))
+
+    async def _contract_section(self, visit: Visit) -> Node:
+        try:
+            found = await self._contracts.worst() if visit.caller.is_admin else []
+        except ForbiddenError:
+            return None
+        if not found:
+            return None
+        more = el("a", f"All {len(found):,} contracts", href=CONTRACTS) if len(found) > MOST_POLICIES else None
+        return el("section", _heading("Contracts", more), contract_table(found[:MOST_POLICIES]))
 
 
 def _tiles(total: Mapping[str, int]) -> Markup:

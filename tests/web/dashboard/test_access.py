@@ -106,6 +106,7 @@ async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
     assert "Book" not in (await seen("")).source
     assert [(await seen(f"/resources/{number}")).status for number in (1, 2)] == [200, 403]
     assert (await seen("/policies")).status == 403
+    assert (await seen("/contracts")).status == 403
     assert "Policies" not in (await seen("")).document.one("nav").text
     page = await seen("/resources/1")
     assert "Reconcile now" not in page.text

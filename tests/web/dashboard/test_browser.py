@@ -8,7 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from homeostat.objects.json import JsonObject
+from homeostat.operators.contracts.api import KINDS, PACTO
 from homeostat.plane import Plane
+from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
 from tests.web.dashboard.site import Site, note
@@ -23,8 +26,30 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+SINCE = "2026-11-17T10:00:00Z"
 HOSTILE = "</pre><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
 WITHIN_MS = 20_000
+COMPLIANT: JsonObject = {"contractStatus": "Compliant", "summary": {"total": 4, "passed": 4, "failed": 0}}
+FAILING: JsonObject = {
+    "contractStatus": "NonCompliant",
+    "contractVersion": "1.4.0",
+    "summary": {"total": 4, "passed": 3, "failed": 1},
+    "contract": {"serviceName": "mill", "ownerDisplay": HOSTILE},
+    "validation": {"valid": True, "warnings": [{"code": "TAG_NOT_DIGEST", "path": "dependencies[0].ref"}]},
+    "readiness": {
+        "score": 40,
+        "minScore": 80,
+        "checks": [{"id": "runbook", "type": "document", "status": "partial", "evidence": HOSTILE, "weight": 5}],
+    },
+    "conditions": [
+        {"type": kind, "status": status, "reason": reason, "message": HOSTILE, "lastTransitionTime": SINCE}
+        for kind, status, reason in (
+            ("ContractValid", "True", "Parsed"),
+            ("WorkloadTypeMatch", "False", "Mismatch"),
+            ("HealthEndpointValid", "Unknown", "ProbePending"),
+        )
+    ],
+}
 expect.set_options(timeout=WITHIN_MS)
 pytestmark = pytest.mark.timeout(120)
 
@@ -140,6 +165,34 @@ async def test_a_lost_connection_is_seen_wherever_the_page_is_scrolled_to(
     await expect(notice).to_be_in_viewport()
     await tab.unroute("**/dashboard/**")
     await expect(notice).to_have_text("Live")
+
+
+async def test_from_a_contract_in_the_worst_state_to_the_check_that_fails(
+    site: Site, plane: Plane, tab: Page, troubles: list[str]
+) -> None:
+    await install(plane.client, KINDS)
+    for name, status in (("good", COMPLIANT), ("mill", FAILING)):
+        pacto = {"metadata": {"name": name}, "spec": {"contractRef": {"inline": "x"}, "target": {"serviceName": name}}}
+        body = {"apiVersion": PACTO.kind.api_version, "kind": "Pacto", **pacto}
+        await plane.client.create(PACTO.kind.path("default"), body)
+        await plane.client.merge(PACTO.kind.path("default", name, "status"), {"status": status})
+    await tab.goto(f"{site.url}/dashboard")
+    await tab.get_by_role("link", name="Contracts", exact=True).click()
+    rows = tab.locator("table.contracts tbody tr")
+    await expect(rows).to_have_count(2)
+    await expect(rows.first).to_contain_text("NonCompliant")
+    await expect(rows.first).to_contain_text("3 of 4")
+    await expect(rows.first).to_contain_text("40 of 80")
+    await tab.get_by_role("link", name="mill").click()
+    await expect(tab.get_by_role("heading", name="mill", level=1)).to_be_visible()
+    await expect(tab.locator("#row-check-0")).to_contain_text("WorkloadTypeMatch")
+    await expect(tab.locator("#row-check-0")).to_contain_text("failed")
+    await expect(tab.locator("#row-finding-0")).to_contain_text("TAG_NOT_DIGEST")
+    await expect(tab.locator("#row-readiness-0")).to_contain_text("runbook")
+    assert await tab.title() != "taken"
+    assert await tab.evaluate(_FAINT) == []
+    assert troubles == []
+    assert (await site.open("/contracts/default/none")).status == 404
 
 
 async def test_the_one_time_link_signs_in_by_one_click(guarded: Site, plane: Plane, tab: Page) -> None:

@@ -31,6 +31,7 @@ async def test_an_empty_plane_says_what_to_do(site: Site) -> None:
     assert "none yet" in page.text
     assert "No resources are declared yet" in (await site.open("/resources")).text
     assert "No policies are declared" in (await site.open("/policies")).text
+    assert "No contracts are bound" in (await site.open("/contracts")).text
 
 
 async def test_the_overview_counts_as_things_change(site: Site, shelf: World) -> None:

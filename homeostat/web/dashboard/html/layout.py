@@ -28,8 +28,13 @@ GUARDS: Final[Fields] = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 )
-SECTIONS: Final = (("Overview", ROOT), ("Resources", f"{ROOT}/resources"), ("Policies", f"{ROOT}/policies"))
-FOR_ADMINISTRATORS: Final = frozenset({"Policies"})
+SECTIONS: Final = (
+    ("Overview", ROOT),
+    ("Resources", f"{ROOT}/resources"),
+    ("Policies", f"{ROOT}/policies"),
+    ("Contracts", f"{ROOT}/contracts"),
+)
+FOR_ADMINISTRATORS: Final = frozenset({"Policies", "Contracts"})
 
 
 class Page(msgspec.Struct, frozen=True):
