@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
         assert type(request) is Request
         self.counters.requests += 1
         self._request = request
-        if len(request.body) >= LARGE_BYTES:
+        if request.body and len(request.body) >= LARGE_BYTES:
             self._service.bodies.answer(self, len(request.body))
         try:
             answer = self._service.handler(request)
@@ -255,7 +255,7 @@ class Connection(asyncio.Protocol):
         request = self._request
         is_last = self._is_last = request.is_last or self._service.is_stopping
         is_head = request.method == "HEAD"
-        if len(request.body) >= LARGE_BYTES:
+        if request.body and len(request.body) >= LARGE_BYTES:
             self._service.bodies.discard(self)
         more = request.id_line
         try:

@@ -269,7 +269,7 @@ class App:
         if not lane.enter():
             await lane.turn()
         try:
-            if call.body:
+            if call.body and "yaml" in call.content_type:
                 await settle_body(call)
             return await run(call)
         except ApiError as error:
@@ -348,7 +348,7 @@ def requested(request: Request, user: User, verb: str) -> Attributes:
 
 
 def refusal(error: ApiError) -> Reply:
-    headers = warning_headers(error.warnings)
+    headers = warning_headers(error.warnings) if error.warnings else ()
     if error.retry_after_s:
         headers += (("Retry-After", str(error.retry_after_s)),)
     return Reply(error.code, encode(status_of(error)), JSON, headers)

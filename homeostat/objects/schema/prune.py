@@ -54,6 +54,8 @@ def _in_object(value: JsonObject, schema: Schema) -> list[_Found] | None:
                 found = _add(found, (value, key, key))
             continue
         kind = child.__class__
+        if kind is str:
+            continue
         if kind is dict:
             below = _in_resource(child, node) if node.embedded else _in_object(child, node)
         elif kind is list:

@@ -25,18 +25,61 @@ class ObjectPath(NamedTuple):
 
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _MAX_SEGMENTS = 9
+_MOST_COLLECTIONS = 1_000
+_LONGEST_COLLECTION = 300
+_collections: dict[str, ObjectPath] = {}
+"""The paths of collections that were parsed: most requests are for one of these or for an object in it."""
 
 
 def parse_path(path: str) -> ObjectPath | None:
     """The object path of a URL, None for any other path; `BadRequestError` for an invalid segment."""
+    known = _collections.get(path)
+    if known is not None:
+        return known
+    above, _, name = path.rpartition("/")
+    known = _collections.get(above)
+    if known is not None and name and name[0] != "." and "%" not in name:
+        return ObjectPath(known[0], known[1], known[2], known[3], name)
+    parsed = _parse(path)
+    if parsed is not None and not parsed.subresource and name and "%" not in path and "/." not in path:
+        _remember(above if parsed.name else path, parsed)
+    return parsed
+
+
+def _remember(collection: str, parsed: ObjectPath) -> None:
+    if len(collection) <= _LONGEST_COLLECTION:
+        if len(_collections) >= _MOST_COLLECTIONS:
+            _collections.clear()
+        _collections[collection] = parsed._replace(name="")
+
+
+def _parse(path: str) -> ObjectPath | None:
     parts = path.strip("/").split("/")
     if "%" in path or "/." in path:
         parts = [_decoded(part) for part in parts]
-    if parts[0] == "api" and len(parts) > 2:
-        return _within("", parts[1], parts[2:])
-    if parts[0] == "apis" and len(parts) > 3:
-        return _within(parts[1], parts[2], parts[3:])
-    return None
+    count = len(parts)
+    if parts[0] == "apis" and count > 3:
+        group, version, at = parts[1], parts[2], 3
+    elif parts[0] == "api" and count > 2:
+        group, version, at = "", parts[1], 2
+    else:
+        return None
+    if count - at > _MAX_SEGMENTS or ("" in parts and "" in parts[at:]):
+        return None
+    namespace = ""
+    if parts[at] == "namespaces" and count - at > 2 and not _is_of_namespace(parts, at):
+        namespace = parts[at + 1]
+        at += 2
+    if count - at == 2:
+        return ObjectPath(group, version, parts[at], namespace, parts[at + 1])
+    if count - at == 1:
+        return ObjectPath(group, version, parts[at], namespace)
+    return ObjectPath(group, version, parts[at], namespace, parts[at + 1], "/".join(parts[at + 2 :]))
+
+
+def _is_of_namespace(parts: list[str], at: int) -> bool:
+    """Whether the path is that of a subresource of a Namespace, and not of a collection in it."""
+    return len(parts) - at == 3 and parts[at + 2] in _NAMESPACE_SUBRESOURCES
 
 
 def _decoded(part: str) -> str:
@@ -47,22 +90,3 @@ def _decoded(part: str) -> str:
     if "/" in text or "\0" in text or text in {".", ".."}:
         raise BadRequestError(f"the path segment {part!r} is not a name")
     return text
-
-
-def _within(group: str, version: str, parts: list[str]) -> ObjectPath | None:
-    if len(parts) > _MAX_SEGMENTS or not all(parts):
-        return None
-    if parts[0] == "namespaces" and len(parts) > 2 and not (len(parts) == 3 and parts[2] in _NAMESPACE_SUBRESOURCES):
-        return _object(group, version, parts[1], parts[2:])
-    return _object(group, version, "", parts)
-
-
-def _object(group: str, version: str, namespace: str, parts: list[str]) -> ObjectPath | None:
-    match parts:
-        case [plural]:
-            return ObjectPath(group, version, plural, namespace)
-        case [plural, name]:
-            return ObjectPath(group, version, plural, namespace, name)
-        case [plural, name, *rest]:
-            return ObjectPath(group, version, plural, namespace, name, "/".join(rest))
-    return None
