@@ -20,9 +20,11 @@ from homeostat.cli.sync.console.options import SyncGroup
         "plan": "Show what a sync would do.",
         "apply-plan": "Carry out a saved plan.",
         "prune": "Delete objects that are ours and no longer declared.",
+        "import": "Save all objects of a server into the repository.",
         "repository": "Show and change the repository of the files.",
         "secret": "Store, list and resolve secrets.",
         "context": "Add, choose and check contexts.",
+        "bundle": "Show and use metadata bundles.",
         "server": "Check the managed server and show its addresses.",
         "version": "Print the version.",
     },
@@ -34,7 +36,7 @@ def command() -> None:
     \b
     Examples:
       homeostat sync context add -f context.yaml
-      homeostat sync resource save /customers/
+      homeostat sync import
       homeostat sync resource diff /customers -r
       homeostat sync resource apply /customers -r
     """

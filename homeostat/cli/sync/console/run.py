@@ -23,6 +23,7 @@ from homeostat.cli.sync.console.options import Settings, settings_of
 from homeostat.external.rest.auth import OAuth2
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import JsonObject
+from homeostat.operators.contracts.sources.keychain import docker_keychain
 from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
 from homeostat.operators.sync.context.settings import Surroundings
 from homeostat.operators.sync.engine.compare.difference import Mode
@@ -75,7 +76,7 @@ class Run:
         """The session of the context, with the files that a path needs."""
         catalog = await self.catalog()
         context = catalog.context(self.settings.context)
-        around = Surroundings(catalog, self.environment, self.scrubber)
+        around = Surroundings(catalog, self.environment, self.scrubber, docker_keychain(self.environment))
         async with await open_session(context, around) as session:
             session.mode = mode
             self._warn(session)

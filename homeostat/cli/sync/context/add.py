@@ -7,7 +7,7 @@ import click
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.objects.json import JsonObject
-from homeostat.operators.sync.context.catalog import write_catalog
+from homeostat.operators.sync.context.catalog import catalog_of, write_catalog
 from homeostat.operators.sync.context.document import read_context
 from homeostat.operators.sync.engine.errors import ValidationError
 
@@ -29,27 +29,31 @@ async def command(
 ) -> None:
     """Add a context. The first one becomes the current context.
 
+    The input is a context, or a catalog with one: then its credentials are added, too.
+
     \b
     Examples:
       homeostat sync context add -f context.yaml
     """
-    found = await context_of(payload, content_type, name, context_name)
-    catalog = (await run.catalog()).added(found)
+    found, credentials = await given_context(payload, content_type, name, context_name)
+    catalog = (await run.catalog()).added(found).with_credentials(credentials)
     await write_catalog(run.catalog_path, catalog.used(found["name"]) if set_current else catalog)
 
 
-async def context_of(
+async def given_context(
     payload: str | None, content_type: str = "", name: str | None = None, chosen: str | None = None
-) -> JsonObject:
-    """A context from input, which may be one of a catalog."""
+) -> tuple[JsonObject, list[JsonObject]]:
+    """A context from input, which may be one of a catalog, and the credentials beside it."""
     if payload is None:
         raise ValidationError("a context is required; pass -f FILE or -f -")
     value = (await read_input(payload, content_type)).value
+    credentials = list[JsonObject]()
     if isinstance(value, dict) and "contexts" in value:
-        inner = [each for each in value["contexts"] if chosen is None or each.get("name") == chosen]
+        catalog = catalog_of(value, "the input")
+        inner = [each for each in catalog.contexts if chosen is None or each["name"] == chosen]
         if len(inner) != 1:
             raise ValidationError("the catalog has not exactly one such context; choose it with --context-name")
-        value = inner[0]
+        value, credentials = inner[0], list(catalog.credentials)
     if isinstance(value, dict) and name is not None:
         value = {**value, "name": name}
-    return read_context(value)
+    return read_context(value), credentials

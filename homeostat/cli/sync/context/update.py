@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.context.add import context_of
+from homeostat.cli.sync.context.add import given_context
 from homeostat.operators.sync.context.catalog import write_catalog
 
 
@@ -19,5 +19,5 @@ async def command(run: Run, payload: str | None) -> None:
     Examples:
       homeostat sync context update -f context.yaml
     """
-    found = await context_of(payload)
+    found, _ = await given_context(payload)
     await write_catalog(run.catalog_path, (await run.catalog()).updated(found))

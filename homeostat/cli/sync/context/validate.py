@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.context.add import context_of
+from homeostat.cli.sync.context.add import given_context
 
 
 @click.command("validate", short_help="Check a context without adding it.")
@@ -18,5 +18,5 @@ async def command(_: Run, payload: str | None) -> None:
     Examples:
       homeostat sync context validate -f context.yaml
     """
-    found = await context_of(payload)
+    found = (await given_context(payload))[0]
     click.echo(f'context "{found["name"]}" is valid', err=True)

@@ -12,7 +12,7 @@ from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, s
 from homeostat.cli.sync.resource.apply import COMPARE
 from homeostat.cli.sync.resource.scope import local_paths
 from homeostat.operators.sync.engine.compare.difference import Mode, hide_at
-from homeostat.operators.sync.engine.compare.text import state_of, summary, unified
+from homeostat.operators.sync.engine.compare.text import declared_part, state_of, summary, unified
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.engine.payload.pointer import MISSING
 from homeostat.operators.sync.session.apply import Compared, compare_all, shown
@@ -44,11 +44,11 @@ async def command(
             entries = [difference.entry for each in compared for difference in shown(each)]
             print_value(run, run.scrubber.scrub_json(entries))
         else:
-            _print(run, compared, names_only=names_only)
+            _print(run, compared, compare, names_only=names_only)
         raise_first([each for each in found if isinstance(each, SyncError)], len(found))
 
 
-def _print(run: Run, compared: list[Compared], *, names_only: bool) -> None:
+def _print(run: Run, compared: list[Compared], compare: Mode, *, names_only: bool) -> None:
     differing = [each for each in compared if each.found]
     states = [state_of(each.found) for each in differing]
     if not differing:
@@ -58,6 +58,7 @@ def _print(run: Run, compared: list[Compared], *, names_only: bool) -> None:
         click.echo(paint(f"{each.wanted.path} [{state}]", "bold", sys.stdout))
         if not names_only:
             local, remote = each.local_view, each.remote_view
+            remote = declared_part(remote, local) if compare == "declared" else remote
             for at in each.wanted.secrets:
                 local = hide_at(local, at)
                 remote = hide_at(remote, at) if remote is not MISSING else remote

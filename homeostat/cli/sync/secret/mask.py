@@ -26,9 +26,11 @@ async def command(run: Run, payload: str) -> None:
     value = await structured_input(payload)
     found = named(value)
     async with run.session() as session:
-        for name, at in found.items():
-            secret = pointer.get(value, at)
-            run.scrubber.hide(secret)
-            await session.secrets.put(normal_key(name), secret)
+        secrets = {normal_key(name): str(pointer.get(value, at)) for name, at in found.items()}
+        for each in secrets.values():
+            run.scrubber.hide(each)
+        if secrets:
+            await session.secrets.put(secrets)
+        for at in found.values():
             value = pointer.put(value, at, OWN)
     print_value(run, value)

@@ -25,4 +25,4 @@ async def command(run: Run, words: tuple[str, ...], path_option: str | None, key
     key = chosen_key(words[:-1], path_option, key_option)
     run.scrubber.hide(words[-1])
     async with run.session() as session:
-        await session.secrets.put(key, words[-1])
+        await session.secrets.put({key: words[-1]})

@@ -78,6 +78,11 @@ def user_keychain(environ: Mapping[str, str]) -> Chain:
     )
 
 
+def docker_keychain(environ: Mapping[str, str]) -> Chain:
+    """Docker's and Podman's credentials alone."""
+    return Chain([_Lazy(partial(_with_helpers, path, environ)) for path in _docker_files(environ)])
+
+
 def config_file(environ: Mapping[str, str]) -> Path:
     folder = environ.get("XDG_CONFIG_HOME") or str(_home(environ) / ".config")
     return Path(folder) / "pacto" / "config.json"

@@ -1,54 +1,167 @@
-"""Fetches metadata bundles: from a directory, an archive, an address, or a release by its name and version.
+"""Fetches metadata bundles.
 
 | reference | from |
 |---|---|
-| `/path`, `file:///path` | a directory or a `.tar.gz` |
+| `rabbitmq`, `keycloak` | those that come with Homeostat |
+| `/path`, `./path`, `file:///path` | a directory or a `.tar.gz` |
 | `https://host/path.tar.gz` | a download |
+| `oci://host/repository:tag`, `oci://host/repository@sha256:..` | a registry |
 | `name:1.2.3` | the release `name-1.2.3.tar.gz` of the original's bundle repository |
+
+A release and a digest never change, so with a cache they are fetched once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from homeostat.edge.proxies import Proxies
+from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
-from homeostat.external.oci.errors import OciError
+from homeostat.external.oci.errors import DeniedError, OciError, RateLimitedError, UnauthorizedError, UnreachableError
+from homeostat.external.oci.errors import NotFoundError as MissingImageError
+from homeostat.external.oci.manifest import Descriptor, Index, Manifest
+from homeostat.external.oci.registry import Registry, RegistryLimits, parse_reference
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request
 from homeostat.external.rest.retry import RetryPolicy
 from homeostat.external.rest.settings import RestSettings
-from homeostat.operators.sync.engine.errors import TransportError, ValidationError, from_status
+from homeostat.operators.sync.engine.errors import (
+    AuthError,
+    NotFoundError,
+    SyncError,
+    TransportError,
+    ValidationError,
+    from_status,
+)
 from homeostat.operators.sync.engine.metadata.bundle import Bundle, read_bundle
 from homeostat.operators.sync.engine.tree.directory import directory_of
-from homeostat.operators.sync.repository.files import FileRepository
+from homeostat.operators.sync.repository.files import FileRepository, replace_file
 
 LARGEST_ARCHIVE: Final = 256 << 20
+SHIPPED: Final = Path(__file__).parent.parent / "bundles"
+LAYER: Final = "application/vnd.declarest.bundle.v1.tar+gzip"
+_LAYERS: Final = (
+    LAYER,
+    "application/vnd.oci.image.layer.v1.tar+gzip",
+    "application/vnd.docker.image.rootfs.diff.tar.gzip",
+    "application/tar+gzip",
+    "application/x-tar+gzip",
+    "application/gzip",
+    "application/x-gzip",
+)
 _LIMITS: Final = BundleLimits(file_bytes=64 << 20, total_bytes=256 << 20, entries=10_000)
+_REGISTRY: Final = RegistryLimits(memory_bytes=LARGEST_ARCHIVE, timeout_s=30.0, blob_timeout_s=120.0)
 _release = re.compile(r"([a-z0-9][a-z0-9-]*):v?(\d+\.\d+\.\d+[\w.+-]*)").fullmatch
 _RELEASES: Final = "https://github.com/crmarques/declarest-bundle-{0}/releases/download/v{1}/{0}-{1}.tar.gz"
 
 
-async def fetch_bundle(reference: str, proxies: Proxies) -> Bundle:
-    """`ValidationError` if it is no bundle, or another one than the reference names."""
+async def fetch_bundle(
+    reference: str, proxies: Proxies, *, keychain: Keychain = ANONYMOUS, cache: Path | None = None
+) -> Bundle:
+    """`ValidationError` if it is no bundle, or another one than the reference names. `keychain` is for registries."""
+    if reference in shipped():
+        return await _directory(SHIPPED / reference)
     if found := _release(reference):
-        name, version = found.groups()
-        bundle = _unpacked(await download(_RELEASES.format(name, version), proxies))
-        if (bundle.name, bundle.version.removeprefix("v")) != (name, version):
-            raise ValidationError(f"bundle {reference} says that it is {bundle.name}:{bundle.version}")
-        return bundle
+        return await _released(found[1], found[2], proxies, cache)
+    if reference.startswith("oci://"):
+        return await _pulled(reference, proxies, keychain, cache)
     if reference.startswith(("http://", "https://")):
         return _unpacked(await download(reference, proxies))
     if "://" in reference and not reference.startswith("file://"):
-        raise ValidationError(f'bundle "{reference}": this kind of address is not supported yet; download it first')
-    path = Path(reference.removeprefix("file://"))
+        raise ValidationError(f'bundle "{reference}": expected a path, file://, http(s)://, oci:// or name:version')
+    path = _local(reference)
     if await asyncio.to_thread(path.is_dir):
-        return read_bundle(await FileRepository(path).load("/", is_recursive=True))
+        return await _directory(path)
     return _unpacked(await asyncio.to_thread(_read, path))
+
+
+def bundle_cache(environment: Mapping[str, str]) -> Path | None:
+    if given := environment.get("DECLAREST_BUNDLE_CACHE_DIR"):
+        return Path(given)
+    home = environment.get("HOME")
+    return Path(home) / ".declarest/metadata-bundles" if home else None
+
+
+def shipped() -> list[str]:
+    """The names of the bundles that come with Homeostat."""
+    return sorted(each.parent.name for each in SHIPPED.glob("*/bundle.yaml"))
+
+
+async def _directory(path: Path) -> Bundle:
+    return read_bundle(await FileRepository(path).load("/", is_recursive=True))
+
+
+async def _released(name: str, version: str, proxies: Proxies, cache: Path | None) -> Bundle:
+    url = _RELEASES.format(name, version)
+    bundle = _unpacked(await _cached(url, cache, lambda: download(url, proxies)))
+    if (bundle.name, bundle.version.removeprefix("v")) != (name, version):
+        raise ValidationError(f"bundle {name}:{version} says that it is {bundle.name}:{bundle.version}")
+    return bundle
+
+
+async def _pulled(reference: str, proxies: Proxies, keychain: Keychain, cache: Path | None) -> Bundle:
+    """A tag is resolved to a digest first, and the bundle is pulled by that digest."""
+    async with RestClient(RestSettings(proxies=proxies, retry=RetryPolicy(attempts=3))) as client:
+        registry = Registry(client, keychain=keychain, limits=_REGISTRY)
+
+        async def pull() -> bytes:
+            manifest = await registry.manifest(image)
+            return await registry.blob(image, _layer(reference, manifest))
+
+        try:
+            image = await registry.resolve(parse_reference(reference))
+            return _unpacked(await _cached(f"{image.repository}@{image.digest}", cache, pull))
+        except OciError as error:
+            raise _mapped(error)(f"bundle {reference}: {error}") from error
+        except RestError as error:
+            raise TransportError(f"bundle {reference}: {error}") from error
+
+
+def _mapped(error: OciError) -> type[SyncError]:
+    if isinstance(error, UnauthorizedError | DeniedError):
+        return AuthError
+    if isinstance(error, UnreachableError | RateLimitedError):
+        return TransportError
+    return NotFoundError if isinstance(error, MissingImageError) else ValidationError
+
+
+def _layer(reference: str, manifest: Manifest | Index) -> Descriptor:
+    if isinstance(manifest, Index):
+        raise ValidationError(f"bundle {reference} is an index of images; expected one artifact")
+    for wanted in _LAYERS:
+        found = [each for each in manifest.parts if each.media_type == wanted]
+        if len(found) == 1:
+            return found[0]
+    raise ValidationError(f"bundle {reference} has no single layer of a known type; expected {LAYER}")
+
+
+async def _cached(key: str, cache: Path | None, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
+    """What a key that never changes stands for: from the cache, else fetched and kept there."""
+    if cache is None:
+        return await fetch()
+    path = cache / f"{hashlib.sha256(key.encode()).hexdigest()}.tar.gz"
+    if await asyncio.to_thread(path.is_file):
+        return await asyncio.to_thread(_read, path)
+    data = await fetch()
+    _unpacked(data)
+    await asyncio.to_thread(_keep, path, data)
+    return data
+
+
+def _keep(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace_file(path, data, mode=0o600)
+
+
+def _local(reference: str) -> Path:
+    return Path(reference.removeprefix("file://")).expanduser()
 
 
 def _read(path: Path) -> bytes:

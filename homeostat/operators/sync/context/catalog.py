@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from homeostat.objects.json import JsonObject
-from homeostat.operators.sync.context.document import read_context
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.context.document import read_context, read_credentials
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.repository.files import replace_file
@@ -61,6 +61,12 @@ class Catalog:
         current = self.current if self.current != name else (left[0]["name"] if left else "")
         return replace(self, contexts=left, current=current)
 
+    def with_credentials(self, credentials: Sequence[JsonObject]) -> Catalog:
+        """Those of the same names are replaced."""
+        names = {each["name"] for each in credentials}
+        kept = (each for each in self.credentials if each.get("name") not in names)
+        return replace(self, credentials=(*kept, *credentials))
+
     def credential(self, name: str) -> JsonObject:
         for each in self.credentials:
             if each.get("name") == name:
@@ -79,19 +85,23 @@ async def read_catalog(path: Path) -> Catalog:
     """An empty one if there is no file."""
     data = await asyncio.to_thread(_read, path)
     value = yaml.load(data) if data else None
-    if value is None:
-        return Catalog()
+    return Catalog() if value is None else catalog_of(value, f"the catalog {path}")
+
+
+def catalog_of(value: Json, where: str) -> Catalog:
+    """Read strictly; `where` names it in errors."""
     if not isinstance(value, dict) or (unknown := value.keys() - set(_KEYS)):
-        raise ValidationError(f"the catalog {path} is not an object, or has unknown keys: {', '.join(sorted(unknown))}")
+        problem = f"has unknown keys: {', '.join(sorted(unknown))}" if isinstance(value, dict) else "is not an object"
+        raise ValidationError(f"{where} {problem}")
     contexts = tuple(read_context(each) for each in value.get("contexts") or ())
     names = [each["name"] for each in contexts]
     if len(set(names)) != len(names):
-        raise ValidationError(f"the catalog {path} has two contexts of one name")
+        raise ValidationError(f"{where} has two contexts of one name")
     return Catalog(
         contexts,
         value.get("currentContext") or "",
         value.get("defaultEditor") or "",
-        tuple(value.get("credentials") or ()),
+        read_credentials(value.get("credentials") or []),
     )
 
 

@@ -132,6 +132,23 @@ def read_context(value: Json) -> JsonObject:
     return {**found, "metadata": found.get("metadata", {})} if "preferences" not in found else found
 
 
+def read_credentials(value: Json) -> tuple[JsonObject, ...]:
+    """`{name, username, password}`, each value a text, `${NAME}`, or `{prompt, persistInSession}`."""
+    found = _read(value, [{"name": _TEXT, "username": "any", "password": "any"}], "credentials")
+    assert isinstance(found, list)
+    names = [each.get("name") for each in found]
+    if None in names or len(set(names)) != len(names):
+        raise ValidationError("credentials need a name each, and no two may have the same")
+    for each in found:
+        for key in ("username", "password"):
+            item = each.get(key)
+            if isinstance(item, dict):
+                _read(item, {"prompt": "bool", "persistInSession": "bool"}, f"credentials {each['name']}: {key}")
+            elif item is not None and not isinstance(item, str):
+                raise ValidationError(f"credentials {each['name']}: {key} is neither a text nor a prompt")
+    return tuple(found)
+
+
 def _check(context: JsonObject) -> None:
     _one_of(context, "repository", "git", "filesystem")
     _one_of(context, "secretStore", "file", "vault")

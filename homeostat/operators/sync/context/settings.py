@@ -9,6 +9,7 @@ from pathlib import Path
 
 from homeostat.edge.proxies import Proxies, read_proxies
 from homeostat.external.git.access import Remote
+from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.secrets.credentials import BasicAuth, SshKey, TlsCredentials
 from homeostat.external.secrets.scrub import Scrubber
@@ -27,11 +28,15 @@ from homeostat.operators.sync.stores.vault import VaultStore
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a context refers to: the catalog's credentials, the environment, and the secrets to hide."""
+    """What a context refers to: the catalog's credentials, the environment, and the secrets to hide.
+
+    `keychain` has the credentials of registries that bundles are pulled from.
+    """
 
     catalog: Catalog
     environment: Mapping[str, str]
     scrubber: Scrubber
+    keychain: Keychain = ANONYMOUS
 
     def text(self, value: Json, where: str) -> str:
         found = expanded(value, self.environment)

@@ -39,7 +39,9 @@ class SaveOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
+    """What saving an object would write."""
+
     path: str
     files: dict[str, bytes | None]
     secrets: dict[str, str]
@@ -47,31 +49,39 @@ class _Prepared:
 
 async def save(session: Session, payloads: Sequence[tuple[str, Payload]], options: SaveOptions) -> list[str]:
     """The names of the files that changed."""
-    prepared = [_prepared(session, path, payload, options) for path, payload in payloads]
-    changed = list[str]()
-    for each in prepared:
-        for key, value in each.secrets.items():
-            session.scrubber.hide(value)
-            await session.secrets.put(normal_key(key), value)
-        await session.files.write(each.files)
-        changed += each.files
-    return changed
+    return await write_prepared(session, prepare(session, payloads, options))
 
 
-def _prepared(session: Session, path: str, payload: Payload, options: SaveOptions) -> _Prepared:
-    try:
-        return _prepare(session, path, payload, options)
-    except SyncError as error:
-        raise of(path, error) from error
+def prepare(session: Session, payloads: Sequence[tuple[str, Payload]], options: SaveOptions) -> list[Prepared]:
+    """All of them, or the error of the first that cannot be saved."""
+    found = list[Prepared]()
+    for path, payload in payloads:
+        try:
+            found.append(_prepare(session, path, payload, options))
+        except SyncError as error:
+            raise of(path, error) from error
+    return found
 
 
-def _prepare(session: Session, path: str, payload: Payload, options: SaveOptions) -> _Prepared:
+async def write_prepared(session: Session, prepared: Sequence[Prepared]) -> list[str]:
+    """The secrets first, so that no file refers to one that is missing."""
+    secrets = {normal_key(key): value for each in prepared for key, value in each.secrets.items()}
+    for value in secrets.values():
+        session.scrubber.hide(value)
+    if secrets:
+        await session.secrets.put(secrets)
+    files = {name: data for each in prepared for name, data in each.files.items()}
+    await session.files.write(files)
+    return list(files)
+
+
+def _prepare(session: Session, path: str, payload: Payload, options: SaveOptions) -> Prepared:
     directory = session.root.at(segments(path))
     existing = payload_file(directory.files) if directory is not None else None
     if existing is not None and not options.force:
         raise ValidationError(f"{path} exists in the repository; pass --force to replace it")
     if payload.value is None:
-        return _Prepared(path, {f"{path[1:]}/{existing}": None} if existing else {}, {})
+        return Prepared(path, {f"{path[1:]}/{existing}": None} if existing else {}, {})
     rules = session.metadata.rules(path)
     form = _form(payload, existing, options)
     files = dict[str, bytes | None]()
@@ -93,7 +103,7 @@ def _prepare(session: Session, path: str, payload: Payload, options: SaveOptions
         files[f"{path[1:]}/{existing}"] = None
     if addition:
         files |= metadata_files(session, Selector(tuple(segments(path)), False), addition)
-    return _Prepared(path, files, secrets)
+    return Prepared(path, files, secrets)
 
 
 def _form(payload: Payload, existing: str | None, options: SaveOptions) -> Descriptor:

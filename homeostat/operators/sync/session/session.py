@@ -13,7 +13,7 @@ from pathlib import Path
 from homeostat.external.git.access import Remote
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.sync.context.bundle import download, fetch_bundle
+from homeostat.operators.sync.context.bundle import bundle_cache, download, fetch_bundle
 from homeostat.operators.sync.context.settings import (
     Surroundings,
     base_directory,
@@ -157,7 +157,10 @@ async def _metadata_directory(context: JsonObject, base: Path | None) -> Directo
 async def _bundle(context: JsonObject, around: Surroundings) -> Bundle | None:
     block = context.get("metadata", {})
     reference = block.get("bundle") or block.get("bundleFile")
-    return await fetch_bundle(reference, proxies_of(block.get("proxy"), around)) if reference else None
+    if not reference:
+        return None
+    proxies, cache = proxies_of(block.get("proxy"), around), bundle_cache(around.environment)
+    return await fetch_bundle(reference, proxies, keychain=around.keychain, cache=cache)
 
 
 async def _openapi(context: JsonObject, bundle: Bundle | None, around: Surroundings) -> OpenApi | None:

@@ -8,6 +8,7 @@ A file with a raw key has neither salt nor parameters. Each write uses a new sal
 from __future__ import annotations
 
 import binascii
+import threading
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from homeostat.operators.sync.engine.errors import AuthError, ValidationError
 
 _VERSION: Final = 1
+_deriving = threading.Lock()
 _MOST_MEMORY: Final = 4 << 20
 """KiB: more than any file of ours asks for, and less than harms a machine."""
 
@@ -112,6 +114,8 @@ def seal_envelope(secrets: Mapping[str, str], lock: Lock, random: bytes) -> byte
 def _derived(passphrase: str, salt: bytes, kdf: Kdf) -> bytes:
     try:
         made = Argon2id(salt=salt, length=32, iterations=kdf.time, lanes=kdf.threads, memory_cost=kdf.memory)
-        return made.derive(passphrase.strip().encode())
+        # OpenSSL hangs for ever if two threads derive keys that use threads of their own.
+        with _deriving:
+            return made.derive(passphrase.strip().encode())
     except ValueError as error:
         raise ValidationError(f"the parameters of the key derivation are invalid: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ class FileStore:
     def __init__(self, path: Path, lock: Lock) -> None:
         self._path, self._lock = path, lock
         self._secrets: dict[str, str] | None = None
+        self._reading = asyncio.Lock()
 
     async def open(self) -> None:
         if not await asyncio.to_thread(self._path.exists):
@@ -30,8 +32,8 @@ class FileStore:
             raise NotFoundError(f'there is no secret "{key}" in the store')
         return found
 
-    async def put(self, key: str, value: str) -> None:
-        await self._save({**await self._all(), key: value})
+    async def put(self, secrets: Mapping[str, str]) -> None:
+        await self._save({**await self._all(), **secrets})
 
     async def delete(self, key: str) -> None:
         secrets = await self._all()
@@ -46,9 +48,10 @@ class FileStore:
         self._secrets = None
 
     async def _all(self) -> dict[str, str]:
-        if self._secrets is None:
-            self._secrets = await asyncio.to_thread(self._load)
-        return self._secrets
+        async with self._reading:
+            if self._secrets is None:
+                self._secrets = await asyncio.to_thread(self._load)
+            return self._secrets
 
     def _load(self) -> dict[str, str]:
         if not self._path.exists():

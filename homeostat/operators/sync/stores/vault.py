@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from homeostat.external.rest.errors import RestError
 from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
 from homeostat.operators.sync.engine.errors import AuthError, NotFoundError, SyncError, TransportError
@@ -25,9 +27,10 @@ class VaultStore:
         except RestError as error:
             raise _mapped(error) from error
 
-    async def put(self, key: str, value: str) -> None:
+    async def put(self, secrets: Mapping[str, str]) -> None:
         try:
-            await self._vault.write_secret(key, {"value": value})
+            for key, value in secrets.items():
+                await self._vault.write_secret(key, {"value": value})
         except RestError as error:
             raise _mapped(error) from error
 

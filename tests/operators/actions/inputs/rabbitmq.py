@@ -23,18 +23,25 @@ _START_TRIES = 900
 class RabbitMq:
     """Clients are `guest`; the node's own ports are on loopback too."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_managed: bool = False) -> None:
         self._folder = folder
         self._program = _program()
-        self.port, self._node_port, self._mapper_port = (free_port() for _ in range(3))
+        self.port, self.management_port, self._node_port, self._mapper_port = (free_port() for _ in range(4))
         self._process: subprocess.Popen[bytes] | None = None
         self._mapper: subprocess.Popen[bytes] | None = None
-        (folder / "enabled_plugins").write_text("[].")
-        (folder / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{self.port}\nlog.console.level = warning\n")
+        management = f"management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {self.management_port}\n"
+        (folder / "enabled_plugins").write_text("[rabbitmq_management]." if is_managed else "[].")
+        (folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nlog.console.level = warning\n{management if is_managed else ''}"
+        )
 
     @property
     def url(self) -> str:
         return f"amqp://127.0.0.1:{self.port}/"
+
+    @property
+    def management_url(self) -> str:
+        return f"http://127.0.0.1:{self.management_port}"
 
     def start(self) -> None:
         # Erlang's own register of nodes; unless told, the server would leave one behind.
@@ -108,12 +115,12 @@ class RabbitMq:
 
 
 @contextmanager
-def running_rabbitmq() -> Iterator[RabbitMq]:
-    """`MissingProgramError` where there is none to start."""
+def running_rabbitmq(*, is_managed: bool = False) -> Iterator[RabbitMq]:
+    """`MissingProgramError` where there is none to start. `is_managed` adds the management API."""
     _program()
     folder = Path(tempfile.mkdtemp(prefix="homeostat-rabbitmq-"))
     try:
-        server = RabbitMq(folder)
+        server = RabbitMq(folder, is_managed=is_managed)
         _give_away(folder)
         try:
             server.start()

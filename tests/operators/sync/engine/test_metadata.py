@@ -4,13 +4,14 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.engine.errors import UnrenderedError, ValidationError
-from homeostat.operators.sync.engine.metadata.call import Place, render_call
+from homeostat.operators.sync.engine.metadata.call import Call, Place, render_call
 from homeostat.operators.sync.engine.metadata.defaults import added, compact, infer, with_defaults
 from homeostat.operators.sync.engine.metadata.document import read_document
 from homeostat.operators.sync.engine.metadata.layers import Metadata
 from homeostat.operators.sync.engine.metadata.merge import merged
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.templates.identity import parse_identity
+from homeostat.operators.sync.engine.templates.scope import Scope, render
 from homeostat.operators.sync.engine.tree.directory import directory_of
 
 _WIDGET = {"name": "  Widget  ", "metadata": {"externalId": "ext-1"}, "numericSuffix": 42}
@@ -51,10 +52,20 @@ def test_a_missing_value_is_named() -> None:
     assert parse_identity("{{default /a /b/c}}-{{substring /d 0 1}}").pointers == ["/a", "/b/c", "/d"]
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", "_"])
+@pytest.mark.parametrize("name", ["..", "_"])
 def test_an_identity_is_one_segment(name: str) -> None:
     with pytest.raises(ValidationError):
         parse_identity("/name").render({"name": name})
+
+
+def test_a_slash_in_an_identity_is_escaped_in_files_and_addresses() -> None:
+    name = parse_identity("/name").render({"name": "a/b 50%"})
+    assert name == "a%2Fb 50%"
+    assert Call("GET", f"/queues/{name}").target == "/queues/a%2Fb%2050%25"
+    literal = parse_identity("/name").render({"name": "a%2Fb"})
+    assert Call("GET", f"/{literal}").target == "/a%252Fb"
+    scope = Scope(payload={"source": "a/b"})
+    assert render("./e/{{segment /source}}", scope) == "./e/a%2Fb"
 
 
 def test_layers_apply_from_the_root_to_the_literal_name() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -15,7 +16,7 @@ LOCK = Lock("correct horse", kdf=KDF)
 
 async def test_a_secret_survives_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
     path = tmp_path / "inner" / "secrets.json"
-    await FileStore(path, LOCK).put("a:/b", "välue")
+    await FileStore(path, LOCK).put({"a:/b": "välue"})
     assert path.stat().st_mode & 0o777 == 0o600
     assert b"lue" not in path.read_bytes()
     again = FileStore(path, LOCK)
@@ -29,7 +30,7 @@ async def test_a_secret_survives_in_a_file_that_only_its_owner_reads(tmp_path: P
 async def test_each_write_has_a_new_salt_and_nonce(tmp_path: Path) -> None:
     path, seen = tmp_path / "s.json", set[tuple[str, str]]()
     for _ in range(3):
-        await FileStore(path, LOCK).put("k", "v")
+        await FileStore(path, LOCK).put({"k": "v"})
         value = json.loads(path.read_bytes())
         seen.add((value["salt"], value["nonce"]))
     assert len(seen) == 3
@@ -37,7 +38,7 @@ async def test_each_write_has_a_new_salt_and_nonce(tmp_path: Path) -> None:
 
 async def test_a_wrong_passphrase_is_an_auth_error(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
-    await FileStore(path, LOCK).put("k", "v")
+    await FileStore(path, LOCK).put({"k": "v"})
     for lock in (Lock("other", kdf=KDF), Lock(key=bytes(32))):
         with pytest.raises(AuthError):
             await FileStore(path, lock).get("k")
@@ -45,7 +46,7 @@ async def test_a_wrong_passphrase_is_an_auth_error(tmp_path: Path) -> None:
 
 async def test_a_raw_key_needs_no_derivation(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
-    await FileStore(path, Lock(key=bytes(32))).put("k", "v")
+    await FileStore(path, Lock(key=bytes(32))).put({"k": "v"})
     assert set(json.loads(path.read_bytes())) == {"version", "nonce", "ciphertext"}
     assert await FileStore(path, Lock(key=bytes(32))).get("k") == "v"
 
@@ -77,3 +78,13 @@ def test_a_key_has_32_bytes_in_any_of_three_forms() -> None:
 
 def test_a_lock_hides_its_secret() -> None:
     assert "correct" not in repr(LOCK)
+
+
+async def test_stores_that_are_opened_at_the_same_time_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    lock = Lock("pp", kdf=Kdf(time=1, memory=256, threads=4))
+    stores = [FileStore(tmp_path / f"{each}.json", lock) for each in range(4)]
+    for each in stores:
+        await each.put({"k": "v"})
+    fresh = [FileStore(tmp_path / f"{each}.json", lock) for each in range(4)]
+    async with asyncio.timeout(20):
+        assert await asyncio.gather(*(each.get("k") for each in fresh for _ in range(3))) == ["v"] * 12

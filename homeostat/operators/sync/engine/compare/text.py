@@ -29,6 +29,13 @@ def unified(local: Json, remote: Json) -> list[str]:
     return list(unified_diff(before, after, "repository", "managed-service", n=size, lineterm=""))
 
 
+def declared_part(remote: Json, local: Json) -> Json:
+    """The server's value without the fields that the repository does not declare."""
+    if isinstance(remote, dict) and isinstance(local, dict):
+        return {key: declared_part(item, local[key]) for key, item in remote.items() if key in local}
+    return remote
+
+
 def _lines(value: Json) -> list[str]:
     if value is MISSING or value is None:
         return []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from homeostat.objects.json import Json
+from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import Directory
@@ -35,6 +35,7 @@ class Bundle:
     version: str
     metadata: Directory
     openapi: bytes | None = None
+    manifest: JsonObject = field(default_factory=dict)
 
 
 def read_bundle(root: Directory) -> Bundle:
@@ -53,7 +54,8 @@ def read_bundle(root: Directory) -> Bundle:
     metadata = root.at(_inner(block.get("metadataRoot", "metadata")))
     if metadata is None:
         raise ValidationError(f"the metadata bundle {found['name']} has no directory {block.get('metadataRoot')}")
-    return Bundle(found["name"], found["version"], metadata, _openapi(root, metadata, block.get("openapi", "")))
+    openapi = _openapi(root, metadata, block.get("openapi", ""))
+    return Bundle(found["name"], found["version"], metadata, openapi, found)
 
 
 def _openapi(root: Directory, metadata: Directory, declared: str) -> bytes | None:

@@ -6,6 +6,7 @@ collection's path on the server; any other is absolute below the address of the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
@@ -17,7 +18,10 @@ from homeostat.operators.sync.engine.paths.logical import name, parent, segments
 from homeostat.operators.sync.engine.paths.variables import variables
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.format import JSON, Descriptor
+from homeostat.operators.sync.engine.templates.expression import ESCAPED, SLASH
 from homeostat.operators.sync.engine.templates.scope import Scope, render
+
+_pieces = re.compile(f"({ESCAPED}|{SLASH})").split
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,9 @@ class Call:
     @property
     def target(self) -> str:
         """The path as a URL has it."""
-        return quote(self.path, safe="/~!$&'()*+,;=:@-._")
+        return "".join(
+            each if each in (SLASH, ESCAPED) else quote(each, safe="/~!$&'()*+,;=:@-._") for each in _pieces(self.path)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ What matches is found once for each collection, and rules are compiled once for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -21,7 +21,7 @@ from homeostat.operators.sync.engine.metadata.document import included, read_doc
 from homeostat.operators.sync.engine.metadata.merge import defaults as merged_defaults
 from homeostat.operators.sync.engine.metadata.merge import merged
 from homeostat.operators.sync.engine.metadata.rules import Rules, compile_rules
-from homeostat.operators.sync.engine.paths.logical import WILDCARD, segments
+from homeostat.operators.sync.engine.paths.logical import ROOT, WILDCARD, segments
 from homeostat.operators.sync.engine.paths.selector import Selector, is_wild, selects
 from homeostat.operators.sync.engine.payload.codec import decode
 from homeostat.operators.sync.engine.payload.format import JSON, YAML, by_extension
@@ -155,6 +155,14 @@ def stored_document(root: Directory, selector: Selector) -> JsonObject | None:
     directory = root.at([each for each in selector.directory.split("/") if each])
     layer = read_layer(directory, 0, is_collection=selector.is_collection) if directory is not None else None
     return layer.document if layer is not None else None
+
+
+def documented(root: Directory) -> Iterator[str]:
+    """The addresses of all collections below the root that have a document, with `_` for any name."""
+    for path, directory in root.walk():
+        inner = directory.directories.get(WILDCARD)
+        if path != ROOT and inner is not None and metadata_file(inner.files) is not None:
+            yield path
 
 
 def _with_files(block: JsonObject | None, directory: Directory) -> tuple[JsonObject | None, frozenset[str]]:

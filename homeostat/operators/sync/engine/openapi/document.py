@@ -57,6 +57,16 @@ class OpenApi:
                 best, most = each, score
         return best
 
+    def collections(self) -> list[str]:
+        """The addresses of all collections that can be listed, with `_` for each variable."""
+        found = set[str]()
+        for each in self._items.values():
+            child = self.child(each)
+            if "get" in each.methods and child is not None and not each.variable:
+                parts = (WILDCARD if _is_variable(part) else part for part in segments(each.template))
+                found.add("/" + "/".join(parts))
+        return sorted(found)
+
     def child(self, item: PathItem) -> PathItem | None:
         """The item of one object in a collection: one variable deeper."""
         depth = len(segments(item.template)) + 1

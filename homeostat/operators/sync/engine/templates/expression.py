@@ -17,6 +17,10 @@ from homeostat.operators.sync.engine.errors import UnrenderedError, ValidationEr
 
 LONGEST: Final = 8192
 """Characters of a template."""
+SLASH: Final = "%2F"
+"""What stands for a slash inside of a path segment, in files and in addresses."""
+ESCAPED: Final = "%252F"
+"""What stands for `%2F` itself."""
 _token = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s"]++))').match
 _is_name = re.compile(r"\.?[A-Za-z_][\w.-]*").fullmatch
 _is_number = re.compile(r"-?\d{1,9}").fullmatch
@@ -54,6 +58,7 @@ FUNCTIONS: Final = {
     "trim": (1, 1),
     "substring": (2, 3),
     "default": (2, 32),
+    "segment": (1, 1),
 }
 FORM_FUNCTIONS: Final = frozenset({"payload_type", "payload_media_type", "payload_extension"})
 
@@ -152,6 +157,8 @@ def evaluate(piece: Reference | Call, lookup: Lookup) -> str:
             return _value(first, lookup).strip()
         case "substring":
             return _substring(_value(first, lookup), piece.arguments[1:])
+        case "segment":
+            return segment_of(_value(first, lookup))
         case "default":
             return _first(piece.arguments, lookup)
         case name:
@@ -159,6 +166,11 @@ def evaluate(piece: Reference | Call, lookup: Lookup) -> str:
             if found is None:
                 raise UnrenderedError(f"{name} has no value here")
             return found
+
+
+def segment_of(text: str) -> str:
+    """A name as one segment of a path."""
+    return text.replace(SLASH, ESCAPED).replace("/", SLASH)
 
 
 def _value(argument: Argument, lookup: Lookup) -> str:

@@ -12,7 +12,14 @@ from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.value import text_of
-from homeostat.operators.sync.engine.templates.expression import Piece, Reference, evaluate, parse, pointers
+from homeostat.operators.sync.engine.templates.expression import (
+    Piece,
+    Reference,
+    evaluate,
+    parse,
+    pointers,
+    segment_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class Identity:
         return only.pointer if isinstance(only, Reference) else None
 
     def render(self, payload: Json) -> str:
-        """One path segment; `UnrenderedError` names the pointer that has no value."""
+        """One path segment, with `%2F` for a slash; `UnrenderedError` names the pointer that has no value."""
 
         def lookup(at: str) -> str | None:
             found = text_of(pointer.get(payload, at))
@@ -40,9 +47,9 @@ class Identity:
         found = "".join(each if isinstance(each, str) else evaluate(each, lookup) for each in self.pieces).strip()
         if not found:
             raise ValidationError(f'identity "{self.text}" is blank')
-        if "/" in found or found in (".", "..", "_"):
-            raise ValidationError(f'identity "{found}" of "{self.text}" is not one path segment')
-        return found
+        if found in (".", "..", "_"):
+            raise ValidationError(f'identity "{found}" of "{self.text}" cannot be a path segment')
+        return segment_of(found)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,28 @@
+"""`homeostat sync bundle use`: sets the bundle of a context."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.bundle.show import checked_bundle
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.operators.sync.context.catalog import write_catalog
+from homeostat.operators.sync.context.document import read_context
+
+
+@click.command("use", short_help="Use a bundle in the context.")
+@click.argument("reference")
+@sync_command(changes=True)
+async def command(run: Run, reference: str) -> None:
+    """Fetch and check a bundle, and set `metadata.bundle` of the context to it.
+
+    \b
+    Examples:
+      homeostat sync bundle use keycloak
+    """
+    await checked_bundle(run, reference)
+    catalog = await run.catalog()
+    context = catalog.context(run.settings.context)
+    proxy = {"proxy": context["metadata"]["proxy"]} if "proxy" in context.get("metadata", {}) else {}
+    changed = read_context({**context, "metadata": {"bundle": reference, **proxy}})
+    await write_catalog(run.catalog_path, catalog.updated(changed))
