@@ -51,7 +51,7 @@ async def capture(session: Session, wanted: Desired, written: Written) -> None:
         if text is None:
             raise ValidationError(f"the answer to the creation has no text at {at}; check resource.capturedAttributes")
         session.scrubber.hide(text)
-        await session.secrets.put(normal_key(attribute_key(wanted.path, at)), text)
+        await session.secrets.put({normal_key(attribute_key(wanted.path, at)): text})
 
 
 async def wait_ready(session: Session, wanted: Desired, written: Written) -> Remote:

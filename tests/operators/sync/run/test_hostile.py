@@ -4,6 +4,7 @@ shown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,8 @@ class Secrets:
             raise NotFoundError(key)
         return self.values[key]
 
-    async def put(self, key: str, value: str) -> None:
-        self.values[key] = value
+    async def put(self, secrets: Mapping[str, str]) -> None:
+        self.values |= secrets
 
     async def delete(self, key: str) -> None:
         del self.values[key]
