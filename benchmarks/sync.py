@@ -19,7 +19,8 @@ from collections import Counter
 from pathlib import Path
 
 _SERVER = Path(__file__).parents[1] / "tests" / "operators" / "sync" / "golden" / "server.py"
-_COMMAND = (str(Path(sys.executable).with_name("homeostat")), "sync", "resource")
+_COMMAND = (str(Path(sys.executable).with_name("homeostat")), "sync")
+_DRIFTED = 7
 
 
 def main() -> None:
@@ -52,26 +53,31 @@ def measure(root: Path, url: str) -> None:
     print(f"{'work':<28}{'wall s':>8}{'CPU s':>8}{'MiB':>6}  requests")
     for path in ("/zones", "/items"):
         for work, words in (
-            ("first apply", ("apply", path, "-r")),
-            ("apply again", ("apply", path, "-r")),
-            ("full comparison", ("diff", path, "-r", "--list")),
+            ("first apply", ("resource", "apply", path, "-r")),
+            ("apply again", ("resource", "apply", path, "-r")),
+            ("full comparison", ("resource", "diff", path, "-r", "--list")),
+            ("plan of no change", ("plan", path, "-r", "--prune", "-o", "json")),
         ):
             report(f"{work} {path}", root, url, words)
     changed = root / "repo/zones/z005/items/i05/resource.json"
     changed.write_text(json.dumps({"id": "i05", "name": "changed"}))
-    report("one changed file", root, url, ("apply", "/zones/z005/items/i05"))
+    report("one changed file", root, url, ("resource", "apply", "/zones/z005/items/i05"))
+    call(url, "PUT", "/_/state", {"collections": {"/zones/*/items": {}, "/items": {}}})
+    plan = str(root / "plan.json")
+    report("plan of 10,000 creations", root, url, ("plan", "/zones", "-r", "--out", plan), code=_DRIFTED)
+    report("apply-plan of them", root, url, ("apply-plan", plan))
 
 
-def report(work: str, root: Path, url: str, words: tuple[str, ...]) -> None:
+def report(work: str, root: Path, url: str, words: tuple[str, ...], code: int = 0) -> None:
     call(url, "DELETE", "/_/requests")
-    environment = {**os.environ, "DECLAREST_CONTEXTS_FILE": str(root / "contexts.yaml")}
+    environment = {**os.environ, "DECLAREST_CONTEXTS_FILE": str(root / "contexts.yaml"), "XDG_STATE_HOME": str(root)}
     start = time.perf_counter()
     process = subprocess.Popen(
         [*_COMMAND, *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    _, code, used = os.wait4(process.pid, 0)
+    _, status, used = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - start
-    assert code == 0, work
+    assert os.waitstatus_to_exitcode(status) == code, work
     sent = Counter(each["method"] for each in call(url, "GET", "/_/requests"))
     cpu_s = used.ru_utime + used.ru_stime
     counts = ", ".join(f"{count} {method}" for method, count in sorted(sent.items()))

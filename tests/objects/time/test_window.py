@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.objects.time.window import WindowError, frozen_until, parse_windows
+from homeostat.objects.time.window import WindowError, frozen_until, opens_at, parse_windows
 
 
 def _until(windows: str, now: str) -> str:
@@ -65,3 +65,15 @@ def test_right_after_its_end_a_window_is_open(day: str, start: str, last: str, e
         assert now < until <= now + timedelta(days=7)
         assert frozen_until(windows, until) is None
         assert frozen_until(windows, until - timedelta(minutes=1)) == until
+
+
+def test_a_window_begins_at_its_next_start() -> None:
+    now = datetime(2026, 3, 4, 12, 30, 10, tzinfo=UTC)
+    for text, expected in (
+        ("daily 22:00-06:00", datetime(2026, 3, 4, 22, tzinfo=UTC)),
+        ("daily 08:00-10:00 Europe/Berlin", datetime(2026, 3, 5, 7, tzinfo=UTC)),
+        ("Fri 16:00-Mon 08:00; Thu 10:00-Thu 11:00", datetime(2026, 3, 5, 10, tzinfo=UTC)),
+        ("2026-03-10..2026-03-12", datetime(2026, 3, 10, tzinfo=UTC)),
+    ):
+        assert opens_at(parse_windows(text), now) == expected
+    assert opens_at(parse_windows("2026-01-01..2026-01-02"), now) is None

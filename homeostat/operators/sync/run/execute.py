@@ -116,9 +116,13 @@ async def execute(
         targeted=sum(each.path in prepared.facts or each.path in prepared.errors for each in plan.steps),
         results=tuple(run.results[each.path] for each in plan.steps),
         health=health,
-        retry_at=min(run.waits.values(), default=None),
+        retry_at=min(run.waits.values(), default=None) or _timestamp(prepared.held_until),
     )
     return report, await remembered(session, prepared, record, report, run.remotes, run.waits, now())
+
+
+def _timestamp(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment is not None else None
 
 
 def _all(run: Run) -> Sequence[Result]:

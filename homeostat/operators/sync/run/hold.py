@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -28,8 +29,13 @@ from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.record import Record
 
 
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
 def closed_until(options: SyncOptions, now: datetime) -> datetime | None:
-    """When the windows allow changes again; None if they allow them now. `ValidationError` for an invalid window."""
+    """When the windows allow changes again, which may be `NEVER`; None if they allow them now. `ValidationError` for an
+    invalid window.
+    """
     try:
         allow, deny = parse_windows(options.allow_windows), parse_windows(options.deny_windows)
     except WindowError as error:
@@ -37,7 +43,9 @@ def closed_until(options: SyncOptions, now: datetime) -> datetime | None:
     denied = frozen_until(deny, now)
     if denied is not None:
         return denied
-    return opens_at(allow, now) if allow and frozen_until(allow, now) is None else None
+    if not allow or frozen_until(allow, now) is not None:
+        return None
+    return opens_at(allow, now) or NEVER
 
 
 def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str, datetime | None]:
@@ -45,6 +53,8 @@ def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str,
     if options.mode == "observe":
         return "mode is observe", None
     if (closed := closed_until(options, now)) is not None:
+        if closed == NEVER:
+            return "the windows allow no changes any more; set allowWindows", None
         return f"the windows allow no changes until {format_time(closed)}", closed
     waiting = record.not_before.get("", 0.0)
     if waiting > now.timestamp():

@@ -43,6 +43,8 @@ class Prepared:
     """Of every declared resource that was compared: its id, if it is there, and what it declares."""
     errors: Mapping[str, SyncError] = field(default_factory=dict, repr=False)
     """Of the resources that could not be compared."""
+    held_until: datetime | None = None
+    """When the plan may be carried out, if it is held until a time."""
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ async def make_plan(
     gone = await observe_candidates(session, _gone(scope, source, record, declared), record, options)
     gone = same_object(gone, found.steps, found.facts)
     gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
-    held, _ = held_plan(options, record, now)
+    held, held_until = held_plan(options, record, now)
     steps = held_steps(
         [*(found.steps[each] for each in declared), *(each.step for each in gone)],
         options,
@@ -101,7 +103,9 @@ async def make_plan(
         held=held,
         steps=tuple(steps),
     )
-    return Prepared(plan, found.compared, {each.path: each.remote for each in gone}, found.facts, found.errors)
+    return Prepared(
+        plan, found.compared, {each.path: each.remote for each in gone}, found.facts, found.errors, held_until
+    )
 
 
 def declared_paths(session: Session, scope: Plan) -> list[str]:

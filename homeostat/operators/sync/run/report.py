@@ -34,7 +34,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     health: str = ""
     """The error of the health check after the changes; empty if it succeeded or none is configured."""
     retry_at: float | None = None
-    """When the server may be asked again, in seconds since 1970."""
+    """When to sync again, in seconds since 1970: the server asked to wait, or a window opens."""
 
     def count(self, *kinds: Became) -> int:
         counts = Counter(each.became for each in self.results)
