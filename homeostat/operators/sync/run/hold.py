@@ -28,7 +28,6 @@ from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.record import Record
 
-
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
