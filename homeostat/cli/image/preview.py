@@ -21,6 +21,7 @@ from homeostat.operators.images.engine.entry import failed, skipped
 from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.settings import read_settings
 from homeostat.operators.images.sources.builds import Builds
+from homeostat.operators.images.sources.forges import Forges
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
 from homeostat.operators.images.world import Problem
@@ -47,7 +48,9 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
                 client,
                 repositories,
                 images=Images(rest, lambda _: None),
-                builds=Builds(rest, github_api=settings.github_api, gitlab_api=settings.gitlab_api),
+                builds=Builds(
+                    rest, Forges(rest, settings), github_api=settings.github_api, gitlab_api=settings.gitlab_api
+                ),
                 records=known,
                 settings=settings,
             )

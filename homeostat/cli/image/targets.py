@@ -17,6 +17,7 @@ from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
+from homeostat.operators.images.records import record_of
 from homeostat.operators.images.world import Record
 
 
@@ -39,13 +40,7 @@ class Known:
     def of(self, tracked: Tracked) -> Record:
         found, status = self.find(tracked), self.status(tracked)
         pin = found.spec.pin if found is not None else None
-        return Record(
-            tag=status.tag or "",
-            attempt=status.attempt or "",
-            candidate=status.wanted or "",
-            since=status.since or "",
-            pin=None if pin is None else pin.tag,
-        )
+        return record_of(status, None if pin is None else pin.tag)
 
 
 async def read_known(connection: Connection, namespace: str = "") -> Known:

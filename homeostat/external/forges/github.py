@@ -92,6 +92,17 @@ class _Artifacts(msgspec.Struct, frozen=True):
     artifacts: tuple[Artifact, ...] = ()
 
 
+def github_forge(
+    http: RestClient, token: str, *, api: str = API, timeout_s: float = 30.0, now_s: Callable[[], float] = time.time
+) -> Forge:
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "X-GitHub-Api-Version": _VERSION,
+        **({"Authorization": f"Bearer {token}"} if token else {}),
+    }
+    return Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+
+
 class GitHub:
     def __init__(
         self,
@@ -102,12 +113,7 @@ class GitHub:
         timeout_s: float = 30.0,
         now_s: Callable[[], float] = time.time,
     ) -> None:
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": _VERSION,
-            **({"Authorization": f"Bearer {token}"} if token else {}),
-        }
-        self._forge = Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+        self._forge = github_forge(http, token, api=api, timeout_s=timeout_s, now_s=now_s)
 
     async def dispatch(
         self, repository: Repository, workflow: str, ref: str, inputs: Mapping[str, str]

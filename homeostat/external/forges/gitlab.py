@@ -23,6 +23,7 @@ _ENDED = frozenset({"success", "failed", "canceled", "skipped"})
 _LIMIT_S = 60.0
 _LARGEST_FILE = 1 << 20
 _PAGE = 100
+_LONGEST_DESCRIPTION = 255
 
 
 class Pipeline(msgspec.Struct, frozen=True):
@@ -55,6 +56,13 @@ class Variable(msgspec.Struct, frozen=True):
     value: str = ""
 
 
+def gitlab_forge(
+    http: RestClient, token: str, *, api: str = API, timeout_s: float = 30.0, now_s: Callable[[], float] = time.time
+) -> Forge:
+    headers = {"PRIVATE-TOKEN": token} if token else {}
+    return Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+
+
 class GitLab:
     """`project` is an id, or a path such as `acme/infrastructure`."""
 
@@ -68,8 +76,7 @@ class GitLab:
         timeout_s: float = 30.0,
         now_s: Callable[[], float] = time.time,
     ) -> None:
-        headers = {"PRIVATE-TOKEN": token} if token else {}
-        self._forge = Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+        self._forge = gitlab_forge(http, token, api=api, timeout_s=timeout_s, now_s=now_s)
         self._project = f"/projects/{quote(project, safe='')}"
 
     async def start(self, ref: str, variables: Mapping[str, str]) -> Pipeline:
@@ -90,6 +97,20 @@ class GitLab:
         """The newest pipelines for a commit, given by its whole id."""
         asked = {"sha": commit, "order_by": "id", "per_page": _PAGE}
         return read(await self._forge.ask("GET", f"{self._project}/pipelines?{urlencode(asked)}"), list[Pipeline])
+
+    async def set_status(
+        self, commit: str, *, state: str, context: str, description: str = "", target: str = ""
+    ) -> None:
+        """Sets a status on a commit: `state` is pending, running, success, failed or canceled."""
+        body: JsonObject = {"state": state, "name": context, "description": description[:_LONGEST_DESCRIPTION]}
+        if target:
+            body["target_url"] = target
+        try:
+            await self._forge.ask("POST", f"{self._project}/statuses/{quote(commit, safe='')}", body)
+        except RefusedError as error:
+            # GitLab refuses the state that the status has already: "Cannot transition status".
+            if error.status != 400 or "cannot transition status" not in str(error).lower():
+                raise
 
     async def variables(self, pipeline_id: int) -> dict[str, str]:
         answer = await self._forge.ask("GET", f"{self._project}/pipelines/{pipeline_id}/variables")

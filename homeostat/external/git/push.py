@@ -80,7 +80,7 @@ async def push_change(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pushed:
     """`start` is the ref from which a missing branch is created; without it, a missing branch is an error."""
-    name, policy = _branch(branch), attempts or Attempts()
+    name, policy = branch_ref(branch), attempts or Attempts()
     sent, failed = "", GitError("")
     for attempt in range(1, policy.most + 1):
         if attempt > 1:
@@ -94,7 +94,7 @@ async def push_change(
         if not made:
             return Pushed(None, base, attempt)
         try:
-            await _push(repository, made, name, expected)
+            await push_ref(repository, name, made, expected=expected)
         except (PushConflictError, UnreachableError) as error:
             sent, failed = made, error
             continue
@@ -104,7 +104,8 @@ async def push_change(
     raise failed
 
 
-def _branch(branch: str) -> str:
+def branch_ref(branch: str) -> str:
+    """The full name of a branch; `GitAddressError` for another ref."""
     check_ref(branch)
     if branch == "HEAD" or (branch.startswith("refs/") and not branch.startswith("refs/heads/")):
         raise GitAddressError(f'"{branch}" is not a branch; give its name, such as main')
@@ -122,8 +123,12 @@ async def _head(repository: Repository, name: str, start: str) -> tuple[str, str
     return base, base
 
 
-async def _push(repository: Repository, commit: str, name: str, expected: str) -> None:
-    # The lease does not force: it expects the commit's parent, so the branch only moves forward.
+async def push_ref(repository: Repository, name: str, commit: str, *, expected: str) -> None:
+    """Moves a ref of the server from the commit that is expected there; an empty `commit` deletes it.
+
+    A child of that commit forces nothing. Another one replaces what the caller has seen and nothing else: a `+` before
+    it would override the lease.
+    """
     words = ("push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={name}:{expected}")
     git = repository.git
     done = await git.call(*words, ORIGIN, f"{commit}:{name}")

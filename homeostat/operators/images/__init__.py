@@ -20,13 +20,16 @@ from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.passes import Passes
+from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
 from homeostat.operators.images.service import ImageService
 from homeostat.operators.images.settings import ALLOW_FILE, INTERVAL, NAMES, read_settings
 from homeostat.operators.images.sources.builds import Builds
+from homeostat.operators.images.sources.forges import Forges
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories
 from homeostat.operators.images.sources.secrets import Secrets
+from homeostat.operators.images.sources.statuses import CommitStatuses
 from homeostat.operators.images.tracking import Retirement, Tracking
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
@@ -68,7 +71,7 @@ FACES = (
 )
 WAKES = (*KINDS, *ALL)
 WAKES_IF_SERVED = (ROLLOUT,)
-SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITHUB_API_URL", "GITLAB_API_URL")
+SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITEA_API_URL", "GITHUB_API_URL", "GITLAB_API_URL")
 OPTIONS = (
     OperatorOption(
         name="images-interval",
@@ -94,8 +97,10 @@ def register(setup: Setup) -> None:
     records = Records(setup.client, updates.cache)
     updates.add_handler(records.note)
     repositories = Repositories(setup.directory / "git", series.count_git, allows_file=settings.allows_file)
-    builds = Builds(rest, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
-    notifier = Notifier(rest, lambda: Secrets(setup.client, Memory()), builds)
+    forges = Forges(rest, settings)
+    builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
+    statuses = CommitStatuses(rest, forges)
+    notifier = Notifier(rest, lambda: Secrets(setup.client, Memory()), statuses)
     observer = Observer(
         setup.client,
         repositories,
@@ -108,6 +113,7 @@ def register(setup: Setup) -> None:
         repositories,
         observer,
         Actor(settings, series.count_git),
+        Proposer(forges, settings, series.count_git),
         records=records,
         notifier=notifier,
         recorder=setup.recorder,

@@ -15,7 +15,7 @@ import msgspec
 
 from homeostat.external.git.access import Remote
 from homeostat.external.git.commit import Change as FileChange
-from homeostat.external.git.commit import Identity, Signature
+from homeostat.external.git.commit import Identity, Signature, Signing
 from homeostat.external.git.errors import GitError, PushConflictError, UnreachableError
 from homeostat.external.git.push import Attempts, push_change
 from homeostat.external.git.repository import Repository
@@ -53,11 +53,14 @@ class Actor:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        author = Identity(settings.author_name, settings.author_email)
-        self._by, self._count, self._now = Signature(author=author), count, now
+        self._author = Identity(settings.author_name, settings.author_email)
+        self._count, self._now = count, now
 
-    async def push(self, repository: Repository, branch: str, updates: Sequence[Due]) -> dict[str, Outcome]:
+    async def push(
+        self, repository: Repository, branch: str, updates: Sequence[Due], signing: Signing = None
+    ) -> dict[str, Outcome]:
         """By `NAMESPACE/NAME`."""
+        by = Signature(author=self._author, signing=signing)
         last = Applied({}, {}, {}, frozenset())
 
         async def propose(head: Snapshot) -> FileChange | None:
@@ -68,7 +71,7 @@ class Actor:
 
         try:
             attempts = Attempts(most=_ATTEMPTS)
-            pushed = await push_change(repository, branch, propose, by=self._by, attempts=attempts, now=self._now)
+            pushed = await push_change(repository, branch, propose, by=by, attempts=attempts, now=self._now)
         except GitError as error:
             self._count("push", "failure")
             return {each.tracked.key: _refused(each, error, repository.git.remote) for each in updates}
@@ -126,18 +129,28 @@ def change_of(applied: Applied, updates: Sequence[Due]) -> FileChange | None:
 
 def _outcome(due: Due, applied: Applied, commit: str) -> Outcome:
     tracked, tag = due.tracked, due.target.tag
-    if problem := applied.problems.get(tracked.key):
-        return Outcome(entry=failed(tracked, problem), reason="InvalidManifest", wanted=tag)
-    if tracked.key in applied.moved:
-        text = f"{due.path} changed while {tracked.title} was updated; it is reconciled again"
-        return Outcome(entry=skipped(tracked, text), reason="Changed", wanted=tag)
+    if (left := not_written(due, applied)) is not None:
+        return left
     changes = applied.changes.get(tracked.key, ())
-    if not changes or not commit:
+    if not commit:
         return Outcome(entry=up_to_date(tracked, new=tag), reason="UpToDate", tag=tag, wanted=tag)
     old = changes[0].old
     return Outcome(
         entry=patched(tracked, old=old, new=tag), reason="Patched", tag=tag, wanted=tag, old=old, commit=commit
     )
+
+
+def not_written(due: Due, applied: Applied) -> Outcome | None:
+    """What comes of an update that is not among the changes; None for one that is."""
+    tracked, tag = due.tracked, due.target.tag
+    if problem := applied.problems.get(tracked.key):
+        return Outcome(entry=failed(tracked, problem), reason="InvalidManifest", wanted=tag)
+    if tracked.key in applied.moved:
+        text = f"{due.path} changed while {tracked.title} was updated; it is reconciled again"
+        return Outcome(entry=skipped(tracked, text), reason="Changed", wanted=tag)
+    if not applied.changes.get(tracked.key):
+        return Outcome(entry=up_to_date(tracked, new=tag), reason="UpToDate", tag=tag, wanted=tag)
+    return None
 
 
 def _refused(due: Due, error: GitError, remote: Remote) -> Outcome:

@@ -7,7 +7,7 @@ object makes the operator forget all it knew.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -51,6 +51,20 @@ class Written(_Part, frozen=True, kw_only=True):
     commit: Annotated[_Text, Meta(description="The commit of the manifests repository.")] = ""
 
 
+class PullRequest(_Part, frozen=True, kw_only=True):
+    """The request that proposes a tag, where changes are delivered by requests."""
+
+    url: _Text = ""
+    branch: _Text = ""
+    state: Annotated[
+        Literal["open", "refused", "changed"],
+        Meta(description="refused: closed without a merge; changed: somebody else pushed to its branch."),
+    ] = "open"
+    proposed: Annotated[
+        tuple[_Text, ...], Meta(description="The tags that were proposed, the last one first.", max_length=MOST_HISTORY)
+    ] = ()
+
+
 class Result(_Part, frozen=True, kw_only=True):
     """The result of the last pass that differed from the one before."""
 
@@ -66,9 +80,11 @@ class ImageUpdateStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     since: Annotated[_Time | None, Meta(description="Since when the due tag is known.")] = None
     attempt: Annotated[_Text | None, Meta(description="A tag that is being written.")] = None
     commit: Annotated[_Text | None, Meta(description="The last commit that the operator pushed.")] = None
+    pull_request: PullRequest | None = None
     result: Result | None = None
     history: Annotated[tuple[Written, ...], Meta(max_length=MOST_HISTORY)] = ()
     notified: Annotated[_Text | None, Meta(description="Identifies the last notification.")] = None
+    reported: Annotated[_Text | None, Meta(description="Identifies the last status of a commit.")] = None
     handled_request: Annotated[_Text | None, Meta(description="The last handled value of the trigger.")] = None
 
 
@@ -86,6 +102,7 @@ IMAGE_UPDATE: Final = CustomKind(
         Column("Wanted", ".status.wanted", priority=1),
         Column("Result", ".status.result.action"),
         Column("Pinned", ".spec.pin.tag"),
+        Column("Request", ".status.pullRequest.url", priority=1),
         READY_COLUMN,
         AGE_COLUMN,
     ),

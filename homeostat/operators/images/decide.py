@@ -45,6 +45,8 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     since: str = ""
     note: str = ""
     """A notification; empty for none."""
+    commit: str = ""
+    """The application's commit whose image the file has, where that is known."""
 
 
 class Due(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,8 +165,10 @@ def _compared(
         return Settled(tracked=tracked, entry=skipped(tracked, _pinned(tracked, current)), reason="Pinned", tag=current)
     if not changes:
         entry = up_to_date(tracked, new=target.tag)
-        return Settled(tracked=tracked, entry=entry, reason="UpToDate", tag=target.tag, wanted=target.tag)
-    if is_set_by_hand(seen, known=(record.tag, record.attempt), wanted=target.tag):
+        return Settled(
+            tracked=tracked, entry=entry, reason="UpToDate", tag=target.tag, wanted=target.tag, commit=wanted.commit
+        )
+    if is_set_by_hand(seen, known=(record.tag, record.attempt, *record.proposed), wanted=target.tag):
         entry = skipped(tracked, _pinned(tracked, current))
         return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current, pin=current, wanted=target.tag)
     since = record.since if record.candidate == target.tag and record.since else format_time(world.now)

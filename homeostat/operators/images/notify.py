@@ -20,23 +20,21 @@ from homeostat.objects.json import encode
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
-from homeostat.operators.images.engine.rules import RulesError, rules_of
-from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets
+from homeostat.operators.images.sources.statuses import CommitState, CommitStatuses
 
 log = logging.getLogger(__name__)
 _BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
 _ATTEMPTS: Final = 5
 _MOST_WAITING: Final = 1000
 _TIMEOUT_S: Final = 15.0
-_CONTEXT: Final = "homeostat/images"
 Send = Callable[[], Awaitable[bool]]
 """Returns whether to try again."""
 
 
 class Notifier:
-    def __init__(self, client: RestClient, secrets: Callable[[], Secrets], builds: Builds) -> None:
-        self._client, self._secrets, self._builds = client, secrets, builds
+    def __init__(self, client: RestClient, secrets: Callable[[], Secrets], statuses: CommitStatuses) -> None:
+        self._client, self._secrets, self._statuses = client, secrets, statuses
         self._waiting: asyncio.Queue[tuple[str, Send]] = asyncio.Queue(_MOST_WAITING)
 
     def notify(self, tracked: Tracked, text: str) -> None:
@@ -44,14 +42,9 @@ class Notifier:
         if tracked.settings.notifications_secret_name:
             self._put(tracked, lambda: self._post(tracked, text))
 
-    def set_commit_status(self, tracked: Tracked, commit: str, description: str) -> None:
-        """At GitHub, where the annotation `commit_status` asks for it."""
-        try:
-            is_wanted = rules_of(tracked.annotations).sets_commit_status
-        except RulesError:
-            return
-        if is_wanted and commit:
-            self._put(tracked, lambda: self._status(tracked, commit, description))
+    def set_commit_status(self, tracked: Tracked, status: CommitState) -> None:
+        """Where the annotation `commit_status` asks for it."""
+        self._put(tracked, lambda: self._status(tracked, status))
 
     async def run(self) -> None:
         """Sends what waits, several at a time, until it is cancelled."""
@@ -105,11 +98,8 @@ class Notifier:
         )
         return answer.status == 429 or answer.status >= 500
 
-    async def _status(self, tracked: Tracked, commit: str, description: str) -> bool:
-        repository = self._builds.github_repository(tracked.settings)
-        client = await self._builds.github_client(tracked.settings, self._secrets())
-        if client is not None and repository is not None:
-            await client.set_status(repository, commit, state="success", context=_CONTEXT, description=description)
+    async def _status(self, tracked: Tracked, status: CommitState) -> bool:
+        await self._statuses.set(tracked, status, self._secrets())
         return False
 
 

@@ -20,7 +20,7 @@ from homeostat.external.git.repository import Repository
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.decide import Due, Verdict, survey
-from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.path import check_path
 from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.policy import CommitPolicy
@@ -30,7 +30,17 @@ from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories, git_problem, read_files
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
-from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Record, Subject, Wanted, World
+from homeostat.operators.images.world import (
+    Absent,
+    ImageState,
+    Present,
+    Problem,
+    Record,
+    Subject,
+    Unchecked,
+    Wanted,
+    World,
+)
 
 T = TypeVar("T")
 _AT_ONCE: Final = 16
@@ -131,9 +141,18 @@ class Observer:
     async def _state(self, due: Due, memory: Memory) -> ImageState:
         settings, secrets = due.tracked.settings, self.secrets(memory)
         found = await self._images.state(settings, due.target.tag, due.rules.platforms, secrets, memory)
+        if due.rules.cosign_secret_name and isinstance(found, Present | Unchecked):
+            return await self._signed(due, found, secrets, memory)
         if not isinstance(found, Absent) or not due.commit:
             return found
         return await self._builds.state(settings, due.rules, due.commit, secrets, memory)
+
+    async def _signed(self, due: Due, found: Present | Unchecked, secrets: Secrets, memory: Memory) -> ImageState:
+        if isinstance(found, Unchecked):
+            text = f"cannot verify the signature of {due.image}: {found.why}; set gitops.operator.registry_secret_url"
+            return Problem(text, "SignatureUnverified")
+        key = SecretName(due.rules.cosign_secret_namespace or DEFAULT_NAMESPACE, due.rules.cosign_secret_name)
+        return await self._images.signed(due.tracked.settings, due.target.tag, found, key, secrets, memory)
 
 
 def _paths(members: Iterable[Tracked]) -> set[str]:

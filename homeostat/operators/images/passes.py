@@ -18,14 +18,18 @@ from homeostat.operators.images.act import Actor, retry_after_s
 from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.decide import Settled, decide
+from homeostat.operators.images.decide import Due, Settled, decide
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import Entry, failed
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
-from homeostat.operators.images.records import Outcome, Records
+from homeostat.operators.images.pulls.batch import batches_of, is_proposed
+from homeostat.operators.images.pulls.propose import Proposer
+from homeostat.operators.images.records import Outcome, Records, was_proposed
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
+from homeostat.operators.images.sources.secrets import SecretName
+from homeostat.operators.images.sources.statuses import CommitState, wants_status
 from homeostat.operators.images.world import Problem
 from homeostat.runtime.control.recorder import About, EventType, Recorder
 
@@ -47,6 +51,8 @@ class _Found(msgspec.Struct, frozen=True):
     outcome: Outcome
     retry_s: float | None = None
     note: str = ""
+    commit: str = ""
+    """The application's."""
 
 
 class Passes:
@@ -55,13 +61,15 @@ class Passes:
         repositories: Repositories,
         observer: Observer,
         actor: Actor,
+        proposer: Proposer,
         *,
         records: Records,
         notifier: Notifier,
         recorder: Recorder,
         series: Series,
     ) -> None:
-        self._repositories, self._observer, self._actor = repositories, observer, actor
+        self._repositories, self._observer = repositories, observer
+        self._actor, self._proposer = actor, proposer
         self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
         self._waits: dict[str, tuple[str, int]] = {}
 
@@ -87,10 +95,18 @@ class Passes:
                 states = await self._observer.states(verdicts, memory)
                 plan = decide(verdicts, states, self._waited(members))
                 settled = [self._settled(each) for each in plan.settled]
-                if not plan.updates:
+                records = {each.key: self._records.of(each) for each in members}
+                batches = batches_of(group, members, plan, records)
+                if not plan.updates and not batches:
                     return settled
-                await _each(self._attempt(each.tracked, each.target.tag) for each in plan.updates)
-                pushed = await self._actor.push(repository, group.branch, plan.updates)
+                await _each(self._attempt(each) for each in plan.updates)
+                secrets = self._observer.secrets(memory)
+                signing = await secrets.signing(SecretName(group.secret_namespace, group.secret_name))
+                pushed = dict[str, Outcome]()
+                if direct := [each for each in plan.updates if not is_proposed(each)]:
+                    pushed = await self._actor.push(repository, group.branch, direct, signing)
+                for batch in batches:
+                    pushed |= await self._proposer.propose(repository, batch, records, secrets, signing)
         except GitError as error:
             return _all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
         return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
@@ -114,21 +130,19 @@ class Passes:
             pin=settled.pin,
         )
         note = settled.note or _failure_note(outcome)
-        return _Found(settled.tracked, outcome, settled.retry_s, note)
+        return _Found(settled.tracked, outcome, settled.retry_s, note, settled.commit)
 
     def _updated(self, tracked: Tracked, commit: str, outcome: Outcome) -> _Found:
         self._waits.pop(tracked.key, None)
         is_patched = outcome.entry.action == "patched"
         note = outcome.entry.message if is_patched else _failure_note(outcome)
-        if is_patched:
-            self._notifier.set_commit_status(tracked, commit, f"{tracked.key} in {outcome.commit[:12]}")
-        return _Found(tracked, outcome, retry_after_s(outcome), note)
+        return _Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
 
-    async def _attempt(self, tracked: Tracked, tag: str) -> None:
+    async def _attempt(self, due: Due) -> None:
         try:
-            await self._records.attempt(tracked, tag)
+            await self._records.attempt(due.tracked, due.target.tag, old=due.old)
         except (ApiError, UnreachableError) as error:
-            log.warning("failed to record attempt", extra={"deployment": tracked.key, "reason": str(error)})
+            log.warning("failed to record attempt", extra={"deployment": due.tracked.key, "reason": str(error)})
 
     async def _report(self, found: _Found) -> None:
         tracked, outcome = found.tracked, found.outcome
@@ -139,25 +153,61 @@ class Passes:
             self._notifier.notify(tracked, found.note)
         self._record_event(tracked, outcome, before)
         request = tracked.annotations.get(REQUESTED, "")
-        outcome = msgspec.structs.replace(outcome, notified=notified, request=request)
+        reported = self._set_commit_status(found, before)
+        outcome = msgspec.structs.replace(outcome, notified=notified, reported=reported, request=request)
         try:
             await self._records.keep(tracked, outcome, self._observer.now())
         except (ApiError, UnreachableError) as error:
             # It is written by the next pass: the status that we meant goes before the stored one.
             log.warning("failed to write image update", extra={"deployment": tracked.key, "reason": str(error)})
 
+    def _set_commit_status(self, found: _Found, before: ImageUpdateStatus) -> str:
+        """Once for each state of a commit; what identifies it, or empty if there is none."""
+        status = _commit_state(found)
+        if status is None or not wants_status(found.tracked):
+            return ""
+        reported = _identity(f"{status.commit} {status.state} {status.target}")
+        if reported != before.reported:
+            self._notifier.set_commit_status(found.tracked, status)
+        return reported
+
     def _record_event(self, tracked: Tracked, outcome: Outcome, before: ImageUpdateStatus) -> None:
         entry = outcome.entry
+        if was_proposed(before, outcome.tag):
+            text = f"{tracked.title} got version {outcome.tag} by pull request {_url(before)}"
+            self._recorder.record(_about(tracked), "Normal", "PullRequestMerged", text)
         is_same = before.result is not None and (before.result.action, before.result.message) == (
             entry.action,
             entry.message,
         )
         if is_same or entry.action == "up_to_date":
             return
-        about = About(tracked.kind.api_version, tracked.kind.kind, tracked.namespace, tracked.name, tracked.uid)
         kind: EventType = "Warning" if entry.action == "failed" else "Normal"
         text = f"{entry.message} in commit {outcome.commit}" if outcome.commit else entry.message
-        self._recorder.record(about, kind, outcome.reason, text)
+        self._recorder.record(_about(tracked), kind, outcome.reason, text)
+
+
+def _commit_state(found: _Found) -> CommitState | None:
+    outcome, key = found.outcome, found.tracked.key
+    if not found.commit:
+        return None
+    if outcome.pull is not None and outcome.pull.state == "open":
+        text = f"{key} waits for a pull request"
+        return CommitState(commit=found.commit, state="pending", description=text, target=outcome.pull.url)
+    if outcome.pull is not None and outcome.pull.state == "refused":
+        text = f"{key}: the pull request was closed without a merge"
+        return CommitState(commit=found.commit, state="failure", description=text, target=outcome.pull.url)
+    if outcome.entry.action in ("patched", "up_to_date"):
+        return CommitState(commit=found.commit, state="success", description=f"{key} is at {outcome.tag}")
+    return None
+
+
+def _about(tracked: Tracked) -> About:
+    return About(tracked.kind.api_version, tracked.kind.kind, tracked.namespace, tracked.name, tracked.uid)
+
+
+def _url(status: ImageUpdateStatus) -> str:
+    return status.pull_request.url if status.pull_request is not None else ""
 
 
 def _all_failed(members: Sequence[Tracked], problem: Problem) -> list[_Found]:

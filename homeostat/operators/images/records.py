@@ -25,6 +25,7 @@ from homeostat.operators.images.api import (
     PINNED,
     ImageUpdate,
     ImageUpdateStatus,
+    PullRequest,
     Result,
     Written,
 )
@@ -59,8 +60,27 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     commit: str = ""
     """The commit that was pushed; empty if none was."""
     pin: str | None = None
+    pull: PullRequest | None = None
+    """The request that proposes the tag; `proposed` is filled from the status before."""
+    retry_s: float | None = None
     notified: str = ""
+    reported: str = ""
     request: str = ""
+
+
+def record_of(status: ImageUpdateStatus, pin: str | None) -> Record:
+    """What passes need to know of the last status."""
+    pull = status.pull_request or PullRequest()
+    return Record(
+        tag=status.tag or "",
+        attempt=status.attempt or "",
+        candidate=status.wanted or "",
+        since=status.since or "",
+        pin=pin,
+        branch=pull.branch,
+        proposed=pull.proposed,
+        refused=pull.proposed[0] if pull.state == "refused" and pull.proposed else "",
+    )
 
 
 class Records:
@@ -79,14 +99,7 @@ class Records:
             self._pins.pop(key, None)
 
     def of(self, tracked: Tracked) -> Record:
-        status, pin = self.status(tracked), self._pin(tracked)
-        return Record(
-            tag=status.tag or "",
-            attempt=status.attempt or "",
-            candidate=status.wanted or "",
-            since=status.since or "",
-            pin=pin,
-        )
+        return record_of(self.status(tracked), self._pin(tracked))
 
     def status(self, tracked: Tracked) -> ImageUpdateStatus:
         key = (tracked.namespace, tracked.record)
@@ -112,9 +125,15 @@ class Records:
         found = self._cache.get(*key)
         return None if found is None or found.spec.pin is None else found.spec.pin.tag
 
-    async def attempt(self, tracked: Tracked, tag: str) -> None:
-        """Before a tag is pushed, so that after a crash it is known to be ours."""
-        status = msgspec.structs.replace(self.status(tracked), attempt=tag[:_LONGEST], image=tracked.settings.image)
+    async def attempt(self, tracked: Tracked, tag: str, *, old: str) -> None:
+        """Before a tag is pushed, so that after a crash it is known to be ours, and `old` to be what was there."""
+        before = self.status(tracked)
+        status = msgspec.structs.replace(
+            before,
+            attempt=tag[:_LONGEST],
+            tag=before.tag or old[:_LONGEST],
+            image=tracked.settings.image[:_LONGEST],
+        )
         await self._write(tracked, status)
 
     async def keep(self, tracked: Tracked, outcome: Outcome, now: datetime) -> None:
@@ -139,7 +158,9 @@ class Records:
         self._written[key] = status
         await self._create(tracked)
         # A merge patch removes a field by null, and the struct leaves out those that are empty.
-        body = dict.fromkeys(("tag", "wanted", "since", "attempt", "commit", "result", "history", "notified"))
+        body = dict.fromkeys(
+            ("tag", "wanted", "since", "attempt", "commit", "pullRequest", "result", "history", "notified", "reported")
+        )
         await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
 
     async def _create(self, tracked: Tracked) -> None:
@@ -181,8 +202,10 @@ def new_status(
     entry, when = outcome.entry, format_time(now)
     is_known = bool(outcome.tag)
     history = before.history
-    if outcome.commit:
-        new = Written(time=when, old=outcome.old[:_LONGEST], new=outcome.tag[:_LONGEST], commit=outcome.commit)
+    is_merged = was_proposed(before, outcome.tag)
+    if outcome.commit or is_merged:
+        old = outcome.old if outcome.commit else before.tag or ""
+        new = Written(time=when, old=old[:_LONGEST], new=outcome.tag[:_LONGEST], commit=outcome.commit)
         history = (new, *history)[:MOST_HISTORY]
     message = entry.message[:4000]
     result = before.result
@@ -200,11 +223,29 @@ def new_status(
         since=outcome.since or None,
         attempt=None if is_known else before.attempt,
         commit=outcome.commit or before.commit,
+        pull_request=_pull_request(before, outcome, is_merged=is_merged),
         result=result,
         history=history,
         notified=outcome.notified or before.notified,
+        reported=outcome.reported or before.reported,
         handled_request=outcome.request[:_LONGEST] or before.handled_request,
     )
+
+
+def was_proposed(before: ImageUpdateStatus, tag: str) -> bool:
+    """Whether the file has got a tag that we proposed: somebody merged the request."""
+    return before.pull_request is not None and tag in before.pull_request.proposed and tag != before.tag
+
+
+def _pull_request(before: ImageUpdateStatus, outcome: Outcome, *, is_merged: bool) -> PullRequest | None:
+    """Kept while nothing new is known of it."""
+    last, found = before.pull_request, outcome.pull
+    if found is None:
+        return None if outcome.reason in ("UpToDate", "Pinned", "Patched") else last
+    past = () if last is None or is_merged else last.proposed
+    wanted = outcome.wanted[:_LONGEST]
+    proposed = past if found.state == "changed" else tuple(dict.fromkeys((wanted, *past)))[:MOST_HISTORY]
+    return msgspec.structs.replace(found, proposed=proposed)
 
 
 def _conditions(entry: Entry, reason: str, *, is_pinned: bool) -> tuple[Condition, ...]:

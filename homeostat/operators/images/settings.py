@@ -8,7 +8,7 @@
 | `HOMEOSTAT_IMAGES_ALLOW_FILE` | allows repositories of this machine, `file://` (`--images-allow-file`) | no |
 | `HOMEOSTAT_IMAGES_KNOWN_HOSTS` | lines of known hosts, beside those of the Secret and of two forges | none |
 | `DEFAULT_FROM_NAME`, `DEFAULT_FROM_EMAIL` | author and committer | GitOps Operator |
-| `GITHUB_API_URL`, `GITLAB_API_URL` | the APIs that know the builds | those of github.com and gitlab.com |
+| `GITHUB_API_URL`, `GITLAB_API_URL`, `GITEA_API_URL` | the APIs of forges | those of the hosts |
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
     github_api: str = ""
     """Empty for that of github.com."""
     gitlab_api: str = ""
+    gitea_api: str = ""
 
 
 def read_settings(environment: Mapping[str, str]) -> ImageSettings:
@@ -63,6 +64,7 @@ def read_settings(environment: Mapping[str, str]) -> ImageSettings:
         author_email=environment.get("DEFAULT_FROM_EMAIL", "").strip() or usual.author_email,
         github_api=_url(environment, "GITHUB_API_URL"),
         gitlab_api=_url(environment, "GITLAB_API_URL"),
+        gitea_api=_url(environment, "GITEA_API_URL"),
     )
 
 

@@ -43,7 +43,12 @@ class Record(msgspec.Struct, frozen=True):
     since: str = ""
     pin: str | None = None
     """The tag that is pinned; None if there is no pin."""
-    pinned_by: str = ""
+    branch: str = ""
+    """Of a pull request that we made or saw last; empty if there is none."""
+    proposed: tuple[str, ...] = ()
+    """Tags that we proposed, which a person may have merged."""
+    refused: str = ""
+    """The tag that a person refused by closing the request."""
 
 
 class Present(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from homeostat.edge.server import Handler
 from homeostat.objects.roles import rule
 from homeostat.objects.views.image import parse_image
 from homeostat.operators.images.batching.scheduler import NotLeadingError
-from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.annotations import PREFIX, Tracked
 from homeostat.operators.images.engine.origin import origin_of
 from homeostat.operators.images.service import ImageService
 from homeostat.runtime.faces.face import FaceRules, Surroundings
@@ -50,10 +50,13 @@ def check_settings(environment: Mapping[str, str]) -> None:
 
 
 def is_of_commit(push: GitPush, tracked: Tracked) -> bool:
-    """Whether the push moved the branch that the Deployment follows."""
+    """Whether the push moved the branch that the Deployment follows; a merged request moves that of its manifests."""
     settings = tracked.settings
+    followed = [settings.app_repository]
+    if tracked.annotations.get(f"{PREFIX}delivery", "").strip() == "pull-request":
+        followed.append(settings.manifest_repository)
     places = {origin_of(each) for each in push.urls}
-    return push.branch == settings.observe_branch and origin_of(settings.app_repository) in places
+    return push.branch == settings.observe_branch and any(origin_of(each) in places for each in followed)
 
 
 def is_of_image(push: ImagePush, tracked: Tracked) -> bool:

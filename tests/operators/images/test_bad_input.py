@@ -134,3 +134,18 @@ async def test_no_secret_is_shown(stage: Stage) -> None:
     for path in ("/reconcile", "/debug", "/status", "/metrics"):
         assert "hunter22" not in str(await stage.get(path))
     assert "hunter22" not in str(await stage.update("web"))
+
+
+async def test_a_first_push_that_is_refused_is_no_tag_of_a_person(stage: Stage) -> None:
+    stage.repository("app-web", _APP)
+    manifests = stage.repository("man-web", {"apps/web.yaml": _FILE})
+    hook = manifests.path / ".git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho closed today; exit 1\n")
+    hook.chmod(0o755)
+    await stage.deploy("web")
+    for _ in range(2):
+        entry = (await stage.reconcile())["web"]
+        assert entry["action"] == "failed"
+        assert "closed today" in entry["message"]
+    hook.unlink()
+    assert (await stage.reconcile())["web"]["action"] == "patched"

@@ -38,6 +38,12 @@ def patched(tracked: Tracked, *, old: str, new: str) -> Entry:
     return _entry(tracked, "patched", message, old=old, new=new)
 
 
+def proposed(tracked: Tracked, *, old: str, new: str, url: str) -> Entry:
+    """`patched`, in a pull request and not yet in the branch."""
+    message = f"{tracked.title} proposed at version {new} in pull request {url}"
+    return _entry(tracked, "patched", message, old=old, new=new)
+
+
 def up_to_date(tracked: Tracked, *, new: str) -> Entry:
     return _entry(tracked, "up_to_date", f"{tracked.title} is up to date at {new}", new=new)
 

@@ -1,10 +1,10 @@
-"""The status of the build of a commit, from GitHub Actions or GitLab CI."""
+"""The status of the build of a commit, from GitHub Actions, GitLab CI, or the statuses of a commit at Gitea."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from homeostat.external.forges import github, gitlab
+from homeostat.external.forges import gitea, github, gitlab
 from homeostat.external.forges.forge import ForgeError, RateLimitedError, RefusedError
 from homeostat.external.rest.client import RestClient
 from homeostat.operators.images.batching.memory import Memory
@@ -12,7 +12,9 @@ from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Set
 from homeostat.operators.images.engine.build import Build, Run, build_of
 from homeostat.operators.images.engine.origin import origin_of
 from homeostat.operators.images.engine.rules import Rules
+from homeostat.operators.images.sources.forges import Forges, UnknownForgeError, repository_of
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
+from homeostat.operators.images.sources.statuses import CONTEXT
 from homeostat.operators.images.world import Absent, ImageState, Problem
 
 _RETRY_S: Final = 60.0
@@ -25,14 +27,20 @@ _PIPELINES: Final = {
     "manual": "waiting",
     "running": "in_progress",
 }
+_STATUSES: Final = {
+    "pending": ("in_progress", ""),
+    "failure": ("completed", "failure"),
+    "error": ("completed", "failure"),
+}
 _ENDED: Final = {"success": "success", "failed": "failure", "canceled": "cancelled", "skipped": "skipped"}
 
 
 class Builds:
     """The APIs are those of github.com and gitlab.com where none is given."""
 
-    def __init__(self, client: RestClient, *, github_api: str, gitlab_api: str) -> None:
-        self._client, self._github_api, self._gitlab_api = client, github_api, gitlab_api
+    def __init__(self, client: RestClient, forges: Forges, *, github_api: str, gitlab_api: str) -> None:
+        self._client, self._forges = client, forges
+        self._github_api, self._gitlab_api = github_api, gitlab_api
 
     async def state(
         self, settings: Settings, rules: Rules, commit: str, secrets: Secrets, memory: Memory
@@ -41,6 +49,8 @@ class Builds:
         try:
             if (build := await self._github(settings, commit, secrets, memory)) is None:
                 build = await self._gitlab(settings, rules, commit, secrets, memory)
+            if build is None:
+                build = await self._gitea(settings, rules, commit, secrets, memory)
         except MissingSecretError as error:
             return secret_problem(error)
         except RateLimitedError as error:
@@ -83,6 +93,21 @@ class Builds:
         client = gitlab.GitLab(self._client, token, path, api=self._gitlab_api or gitlab.API)
         return await memory.once(("gitlab", path, commit), lambda: _gitlab_build(client, commit))
 
+    async def _gitea(
+        self, settings: Settings, rules: Rules, commit: str, secrets: Secrets, memory: Memory
+    ) -> Build | None:
+        if not rules.gitea_token_secret_name:
+            return None
+        name = SecretName(rules.gitea_token_secret_namespace or DEFAULT_NAMESPACE, rules.gitea_token_secret_name)
+        token, url = await secrets.text(name, "gitea-token"), settings.app_repository
+        try:
+            repository = repository_of(url)
+        except UnknownForgeError:
+            return None
+        forge = gitea.gitea_forge(self._client, token, api=self._forges.api("gitea", url))
+        client = gitea.Gitea(forge, repository)
+        return await memory.once(("gitea", repository.path, commit), lambda: _gitea_build(client, commit))
+
 
 async def _github_build(client: github.GitHub, repository: github.Repository, commit: str) -> Build:
     try:
@@ -99,3 +124,13 @@ async def _gitlab_build(client: gitlab.GitLab, commit: str) -> Build:
     except RefusedError:
         return Build.NOT_FOUND
     return build_of(Run(_PIPELINES.get(each.status, "completed"), _ENDED.get(each.status, "")) for each in pipelines)
+
+
+async def _gitea_build(client: gitea.Gitea, commit: str) -> Build:
+    try:
+        statuses = await client.statuses(commit)
+    except RefusedError:
+        return Build.NOT_FOUND
+    # Our own status says nothing of a build.
+    found = [each.status for each in statuses if each.context != CONTEXT]
+    return build_of(Run(*_STATUSES.get(each, ("completed", "success"))) for each in found)

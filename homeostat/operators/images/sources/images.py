@@ -6,9 +6,17 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from homeostat.external.oci.errors import NotFoundError, OciError, RateLimitedError, UnreachableError
+from homeostat.external.oci.errors import (
+    InvalidKeyError,
+    NotFoundError,
+    OciError,
+    RateLimitedError,
+    UnreachableError,
+    UntrustedError,
+)
 from homeostat.external.oci.manifest import Index, Platform
 from homeostat.external.oci.registry import Registry, RegistryLimits
+from homeostat.external.oci.signature import PublicKey, Verifier, read_public_key
 from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import SecretData
 from homeostat.external.secrets.docker_config import DockerConfig
@@ -27,6 +35,7 @@ _RETRY_S: Final = 60.0
 _LONGEST_WAIT_S: Final = 3600.0
 _MOST_DATED: Final = 100
 _MOST_KEPT: Final = 256
+_MOST_KEYS: Final = 8
 _LIMITS: Final = RegistryLimits(timeout_s=30.0)
 Count = Callable[[str], None]
 
@@ -49,6 +58,26 @@ class Images:
             return Unchecked(f"no credentials for {parse_image(settings.image).registry}")
         image, key = f"{settings.image}:{tag}", id(registry)
         return await memory.once(("image", key, image, platforms), lambda: self._state(registry, image, platforms))
+
+    async def signed(
+        self, settings: Settings, tag: str, found: Present, key: SecretName, secrets: Secrets, memory: Memory
+    ) -> ImageState:
+        """The image, if one of the public keys of the Secret has signed its digest; else why it is not trusted."""
+        try:
+            registry, keys = await self._registry(settings, secrets, is_required=True), await _keys(key, secrets)
+        except MissingSecretError as error:
+            return secret_problem(error)
+        assert registry is not None
+        image = parse_image(f"{settings.image}:{tag}")._replace(digest=found.digest)
+        verify = Verifier(registry, keys)
+        try:
+            await memory.once(("signed", id(registry), str(image), str(key)), lambda: verify(image))
+        except UntrustedError as error:
+            text = f"image {image}: {error}, or correct the annotation gitops.operator.cosign_secret_name ({key})"
+            return Problem(text, error.reason, _RETRY_S)
+        except OciError as error:
+            return _problem(error)
+        return found
 
     async def tag(self, settings: Settings, policy: TagPolicy, secrets: Secrets, memory: Memory) -> str | Problem:
         """The tag that a policy chooses among those of the registry."""
@@ -134,6 +163,17 @@ class Images:
                 self._built.clear()
             self._built[image.digest] = (await registry.config(image, manifest)).created or ""
         return self._built[image.digest]
+
+
+async def _keys(name: SecretName, secrets: Secrets) -> list[PublicKey]:
+    data = await secrets.read(name)
+    members = sorted(each for each in data if each.endswith(".pub"))[:_MOST_KEYS]
+    if not members:
+        raise MissingSecretError(f'the Secret {name}: expected the member "cosign.pub", a public key in PEM')
+    try:
+        return [read_public_key(data[each], f"{each} of the Secret {name}") for each in members]
+    except InvalidKeyError as error:
+        raise MissingSecretError(str(error)) from error
 
 
 def _by_date(policy: TagPolicy) -> bool:

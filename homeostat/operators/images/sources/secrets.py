@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.external.git.access import Remote
+from homeostat.external.git.commit import GpgSigning, Signing, SshSigning
 from homeostat.external.secrets.credentials import (
     BasicAuth,
     CredentialError,
@@ -59,6 +60,13 @@ class Secrets:
             hosts = f"{known_hosts}\n{key.known_hosts}"
             return Remote(url, SshKey(key.private_key, hosts, key.passphrase), identity=identity)
         return Remote(url, _parsed(name, lambda: _http_access(data)), identity=identity)
+
+    async def signing(self, name: SecretName) -> Signing:
+        """The key that commits are signed with, where the Secret of the repository has one."""
+        text = (await self.read(name)).get("signing-key", b"").decode(errors="replace")
+        if not text.strip():
+            return None
+        return GpgSigning(text) if "BEGIN PGP PRIVATE KEY" in text else SshSigning(text)
 
     async def registries(self, name: SecretName) -> DockerConfig:
         data = await self.read(name)

@@ -1,0 +1,1 @@
+"""Pull requests of GitHub and Gitea and merge requests of GitLab, by one protocol."""
