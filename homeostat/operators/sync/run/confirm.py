@@ -33,6 +33,7 @@ from homeostat.operators.sync.session.write import Written
 ACCEPTED: Final = 202
 _FEW: Final = 3
 """New objects of one collection that are read one by one; for more of them it is listed."""
+_AGAIN_S: Final = 0.5
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 5.0
 _DEFAULT_TIMEOUT_S: Final = 60
@@ -99,10 +100,28 @@ async def _holds(session: Session, program: str, remote: Remote) -> bool:
 
 
 async def confirm(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
-    """What the server has of new objects: one list for many of a collection, else one read each."""
-    groups = defaultdict[str, list[tuple[Desired, Written]]](list)
+    """What the server has of new objects. Those that it lacks are looked for once more, because a read may be served by
+    a replica that is late.
+    """
+    found = await _seen_now(session, created)
+    late = [each for each in created if _is_missing(found[each[0].path])]
+    if late:
+        await asyncio.sleep(_AGAIN_S)
+        found |= await _seen_now(session, late)
+    return {
+        path: each if isinstance(each, SyncError) or each.is_there else _missing(path) for path, each in found.items()
+    }
+
+
+def _is_missing(found: Remote | SyncError) -> bool:
+    return not isinstance(found, SyncError) and not found.is_there
+
+
+async def _seen_now(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
+    """One list for many of a collection, else one read each."""
+    groups = defaultdict[str, dict[str, tuple[Desired, Written]]](dict)
     for wanted, written in created:
-        groups[parent(wanted.path)].append((wanted, written))
+        groups[parent(wanted.path)][wanted.path] = (wanted, written)
     found = dict[str, Remote | SyncError]()
 
     async def one(collection: str) -> None:
@@ -110,14 +129,18 @@ async def confirm(session: Session, created: Sequence[tuple[Desired, Written]]) 
         session.forget(collection)
         if len(group) > _FEW and await _listed(session, collection):
             by_id, by_alias = session.index(collection) or ({}, {})
-            for wanted, written in group:
+            for path, (wanted, written) in group.items():
                 item = by_alias.get(wanted.alias) or by_id.get(written.remote_id)
-                found[wanted.path] = Remote(item.value, item.id, item.alias) if item is not None else _missing(wanted)
+                found[path] = Remote(item.value, item.id, item.alias) if item is not None else Remote()
             return
-        by_path = {wanted.path: wanted for wanted, _ in group}
-        for path, remote in zip(by_path, await together(lambda each: _read(session, by_path[each]), list(by_path)),
-                                strict=True):  # fmt: skip
-            found[path] = remote
+
+        async def read(path: str) -> None:
+            try:
+                found[path] = await observe(session, group[path][0])
+            except SyncError as error:
+                found[path] = of(path, error)
+
+        await together(read, list(group))
 
     await together(one, list(groups))
     return found
@@ -132,15 +155,5 @@ async def _listed(session: Session, collection: str) -> bool:
     return True
 
 
-async def _read(session: Session, wanted: Desired) -> Remote | SyncError:
-    try:
-        remote = await observe(session, wanted)
-    except SyncError as error:
-        return of(wanted.path, error)
-    return remote if remote.is_there else _missing(wanted)
-
-
-def _missing(wanted: Desired) -> SyncError:
-    return of(
-        wanted.path, TransportError("the server confirmed the creation, and it does not have the object; check its log")
-    )
+def _missing(path: str) -> SyncError:
+    return of(path, TransportError("the server confirmed the creation, and it does not have the object; check its log"))

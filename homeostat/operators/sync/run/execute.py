@@ -7,13 +7,15 @@ noted before it is sent, so that a run which is killed half way leaves nothing t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, of
 from homeostat.operators.sync.engine.paths.logical import parent
+from homeostat.operators.sync.engine.payload import pointer
+from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.run.confirm import ACCEPTED, capture, check_capture, confirm, wait_ready
 from homeostat.operators.sync.run.order import Node, levels, needed
 from homeostat.operators.sync.run.plan import Step
@@ -186,9 +188,19 @@ async def _create(run: Run, step: Step) -> None:
 
 
 async def _update(run: Run, step: Step, remote: Remote) -> None:
-    written = await update(run.session, run.prepared.compared[step.path].wanted, remote)
+    wanted = _with_nulls(run.prepared.compared[step.path].wanted, step)
+    written = await update(run.session, wanted, remote)
     run.remotes[step.path] = Remote(remote.value, remote.id or written.remote_id, remote.alias)
     run.end(step, "updated", identity=remote.id or written.remote_id)
+
+
+def _with_nulls(wanted: Desired, step: Step) -> Desired:
+    """A PATCH changes only what it names, so it names the fields that are no longer declared, with null."""
+    value = wanted.value
+    if wanted.rules.operations["update"].method == "PATCH" and isinstance(value, dict):
+        for each in step.differences:
+            value = pointer.put(value, each.pointer, None) if each.operation == "drop" else value
+    return replace(wanted, payload=Payload(value, wanted.payload.form))
 
 
 async def _confirm_all(run: Run, steps: dict[str, Step]) -> None:

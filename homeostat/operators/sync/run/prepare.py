@@ -143,11 +143,18 @@ async def _step(session: Session, path: str, options: SyncOptions, record: Recor
         found.compared[path] = compared
         return changed_step(session, compared, "create")
     before = record.objects.get(path)
-    lost = dropped(before.shape, compared.local_view, compared.remote_view) if before is not None else []
+    lost = _lost(before, compared) if before is not None and options.compare == "declared" else []
     if not compared.found and not lost and not options.force:
         return Step(path, "unchanged", remote.id)
     found.compared[path] = compared
     return changed_step(session, compared, "update", lost)
+
+
+def _lost(before: Owned, compared: Compared) -> list[str]:
+    """Fields that the file no longer declares; an identity is the server's own."""
+    rules = compared.wanted.rules
+    found = dropped(before.shape, compared.local_view, compared.remote_view)
+    return [each for each in found if each not in (rules.id.plain, rules.alias.plain)]
 
 
 def refuse_doubles(steps: dict[str, Step], facts: Mapping[str, Owned]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,6 +20,8 @@ from homeostat.operators.sync.run.report import Report, Result
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
 
+_LONGEST_MESSAGE: Final = 300
+
 
 async def remembered(
     session: Session,
@@ -30,6 +33,7 @@ async def remembered(
     now: datetime,
 ) -> Record:
     objects, events = dict[str, Owned | None](), list[Event]()
+    last = {each.path: each for each in record.history}
     steps = {each.path: each for each in prepared.plan.steps}
     options = prepared.plan.options
     for result in report.results:
@@ -40,7 +44,7 @@ async def remembered(
             objects[result.path] = await _owned(session, prepared, record, step, result, remotes)
             if step.renamed_from and record.objects.get(step.renamed_from) is not None and result.became != "created":
                 objects.setdefault(step.renamed_from, None)
-        if result.became in ("created", "updated", "deleted", "failed"):
+        if result.became in ("created", "updated", "deleted", "failed") and not _is_repeated(result, last):
             events.append(_event(result, prepared, now))
     # A creation that was begun stays noted until its object is known.
     done = {path for path, each in objects.items() if each is not None}
@@ -52,6 +56,12 @@ async def remembered(
         events=events,
         keep=options.history,
     )
+
+
+def _is_repeated(result: Result, last: Mapping[str, Event]) -> bool:
+    """Whether it failed as it did before: the history is for changes."""
+    before = last.get(result.path)
+    return result.became == "failed" and before is not None and before.message == result.message[:_LONGEST_MESSAGE]
 
 
 def _begun(record: Record, report: Report, steps: Mapping[str, Step]) -> set[str]:
@@ -107,6 +117,6 @@ def _event(result: Result, prepared: Prepared, now: datetime) -> Event:
         action=result.became,
         revision=prepared.plan.revision,
         fields=result.fields[:20],
-        message=result.message[:300],
+        message=result.message[:_LONGEST_MESSAGE],
         changed_by=result.changed_by,
     )

@@ -71,6 +71,22 @@ async def test_a_field_that_a_file_no_longer_declares_is_a_change_once(rest: Res
     assert became(await policy_.sync(files(a={"v": 1}))) == {"/t/a": "unchanged"}
 
 
+async def test_a_patch_names_the_fields_that_are_no_longer_declared(rest: Rest) -> None:
+    policy_ = policy(rest)
+    metadata = {"t/_/metadata.yaml": b"operations: {update: {method: PATCH}}\n"}
+    await policy_.sync({**metadata, **files(a={"v": 1, "w": {"x": 1, "y": 2}})})
+    await policy_.sync({**metadata, **files(a={"v": 2, "w": {"x": 1}})})
+    assert objects(rest)["/t/a"] == {"id": "a", "v": 2, "w": {"x": 1}}
+    assert became(await policy_.sync({**metadata, **files(a={"v": 2, "w": {"x": 1}})})) == {"/t/a": "unchanged"}
+
+
+async def test_a_failure_that_repeats_is_one_event(rest: Rest) -> None:
+    policy_ = policy(rest)
+    for _ in range(3):
+        await policy_.sync({"t/a/resource.json": b"{"})
+    assert [each.action for each in policy_.record.events("/t/a")] == ["failed"]
+
+
 async def test_another_format_of_a_file_deletes_nothing(rest: Rest) -> None:
     policy_ = policy(rest)
     await policy_.sync(files(a={"v": 1}))
