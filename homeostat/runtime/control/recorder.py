@@ -45,8 +45,8 @@ _LONGEST_REASON, _LONGEST_MESSAGE, _LONGEST_NAME = 128, 1024, 200
 _MOST_SERIES = 4096
 _AT_ONCE = 8
 """Writes at the same time; a server commits many of them together."""
-_MOST_WAITING_BYTES = 32 << 20
-_MOST_WAITING_EACH = 25
+MOST_WAITING_BYTES = 32 << 20
+MOST_WAITING_EACH = 25
 _OVERHEAD_BYTES = 512
 """Of a waiting Event, beside its texts."""
 _unnameable = re.compile(r"[^a-z0-9-]+").sub
@@ -111,7 +111,7 @@ class Recorder:
         instance: str = "",
         ration: Breaker[About] | None = None,
         same_within_s: float = 600.0,
-        most_waiting_bytes: int = _MOST_WAITING_BYTES,
+        most_waiting_bytes: int = MOST_WAITING_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         suffix: Callable[[], str] = lambda: uuid.uuid4().hex[:16],
     ) -> None:
@@ -147,7 +147,7 @@ class Recorder:
             self.dropped += 1
 
     def _admits(self, saying: _Saying) -> bool:
-        if self._waiting_each[saying.about] >= _MOST_WAITING_EACH:
+        if self._waiting_each[saying.about] >= MOST_WAITING_EACH:
             return False
         if self._waiting_bytes + saying.size <= self._most_waiting_bytes:
             return True
