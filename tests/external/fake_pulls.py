@@ -41,6 +41,8 @@ class FakePulls:
         self.calls: list[str] = []
         self.moods: list[web.Response | Callable[[], None] | None] = []
         """An answer, something that happens before the answer, or None for neither."""
+        self.ends_at: tuple[int, bool] | None = None
+        """The call from which on nothing is answered, and whether that one is still carried out."""
         self.loses: list[str] = []
         """Methods whose next answer gets lost after it was carried out."""
         self.statuses: list[dict[str, Any]] = []
@@ -71,8 +73,12 @@ class FakePulls:
             return mood
         if mood is not None:
             mood()
+        if self.ends_at is not None and (len(self.calls), False) >= self.ends_at:
+            return web.json_response({"message": "Bad Gateway"}, status=502)
         body = await request.json() if request.can_read_body else {}
         answer = self._routed(request, body)
+        if self.ends_at == (len(self.calls), True):
+            self.loses.append(request.method)
         if request.method in self.loses and request.transport is not None:
             self.loses.remove(request.method)
             request.transport.abort()

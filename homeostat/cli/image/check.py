@@ -7,7 +7,7 @@ import sys
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.image.preview import previews
+from homeostat.cli.image.preview import delivery_of, previews, signed_of
 from homeostat.cli.image.targets import named_deployments, read_known
 
 
@@ -34,6 +34,9 @@ async def command(connection: Connection, name: str, allow_file: bool) -> None:
             old = due.old or "no tag"
             click.echo(f"{due.tracked.key}: would be updated: {due.target.image} {old} -> {due.target.tag}")
             click.echo(f"  file   {due.path}, line {due.changes[0].line}")
-            click.echo(f"  image  {f'not checked: {due.check}' if due.check else 'found in the registry'}")
+            click.echo(
+                f"  image  {f'not checked: {due.check}' if due.check else 'found in the registry'}{signed_of(due)}"
+            )
+            click.echo(f"  by     {delivery_of(due)}")
     if has_failed:
         sys.exit(1)

@@ -13,12 +13,13 @@ from homeostat.client.base import Client
 from homeostat.external.git.errors import GitError
 from homeostat.external.rest.client import RestClient
 from homeostat.operators.images.act import apply
-from homeostat.operators.images.batching.group import grouped
+from homeostat.operators.images.batching.group import group_of, grouped
 from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.decide import Plan, Settled, decide
+from homeostat.operators.images.decide import Due, Plan, Settled, decide
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import failed, skipped
 from homeostat.operators.images.observe import Observer
+from homeostat.operators.images.pulls.batch import branch_of
 from homeostat.operators.images.settings import read_settings
 from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.forges import Forges
@@ -73,6 +74,19 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
                 applied = apply(world.files, plan.updates)
                 found.append(Preview(plan, "".join(diffs(world.files, applied.files))))
     return found
+
+
+def delivery_of(due: Due) -> str:
+    """How a change would reach its branch."""
+    settings, pull = due.tracked.settings, due.rules.pull
+    if pull is None:
+        return f"a push to {settings.observe_branch}"
+    return f"a pull request from {branch_of(group_of(settings), pull)} to {settings.observe_branch}"
+
+
+def signed_of(due: Due) -> str:
+    """Only an image whose signature is valid is due where one is required."""
+    return f", signed by a key of the Secret {due.rules.cosign_secret_name}" if due.rules.cosign_secret_name else ""
 
 
 def diffs(before: Mapping[str, bytes | Problem], after: Mapping[str, bytes]) -> Iterator[str]:

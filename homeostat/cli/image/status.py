@@ -9,9 +9,10 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.table import Table
 from homeostat.cli.image.targets import Known, read_known, tracked_deployments
 from homeostat.objects.json import JsonObject
+from homeostat.operators.images.api import PullRequest
 from homeostat.operators.images.engine.annotations import Tracked
 
-_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT", "PINNED")
+_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
 
 
 @click.command(short_help="List the tracked Deployments, their tags and results.")
@@ -20,7 +21,8 @@ _HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT",
 async def command(connection: Connection, output: str) -> None:
     """List the tracked Deployments of all namespaces, or with --namespace those of one.
 
-    TAG is the tag in the manifests repository after the last pass, WANTED the one that is due.
+    TAG is the tag in the manifests repository after the last pass, WANTED the one that is due, and REQUEST the pull
+    request that proposes it: (refused) if somebody closed it, (changed) if somebody else pushed to its branch.
 
     \b
     Examples:
@@ -48,6 +50,13 @@ def _row(tracked: Tracked, known: Known) -> JsonObject:
         "wanted": status.wanted or "",
         "result": status.result.action if status.result is not None else "",
         "pinned": "" if pin is None else pin.tag or "yes",
+        "request": _request(status.pull_request),
         "message": status.result.message if status.result is not None else "",
         "commit": status.commit or "",
     }
+
+
+def _request(pull: PullRequest | None) -> str:
+    if pull is None:
+        return ""
+    return pull.url if pull.state == "open" else f"{pull.url or pull.branch} ({pull.state})"

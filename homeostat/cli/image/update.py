@@ -13,7 +13,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.image.checkout import Checkout, edit_checkout
-from homeostat.cli.image.preview import previews
+from homeostat.cli.image.preview import delivery_of, previews
 from homeostat.cli.image.targets import named_deployments, read_known
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.images.api import REQUESTED
@@ -94,6 +94,9 @@ async def _preview(connection: Connection, tracked: Sequence[Tracked], *, allow_
         for each in preview.plan.settled:
             has_failed |= each.entry.action == "failed"
             click.echo(f"{each.tracked.key}: {each.entry.action}: {each.entry.message}", err=True)
+        for due in preview.plan.updates:
+            if due.rules.pull is not None:
+                click.echo(f"{due.tracked.key}: would be proposed by {delivery_of(due)}", err=True)
         click.echo(preview.diff, nl=False)
     return has_failed
 
