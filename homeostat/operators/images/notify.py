@@ -12,7 +12,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from homeostat.external.forges.forge import ForgeError
+from homeostat.external.forges.forge import ForgeError, RateLimitedError, RefusedError
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseLostError, RestError
 from homeostat.external.rest.request import Request
@@ -20,6 +20,7 @@ from homeostat.objects.json import encode
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
+from homeostat.operators.images.sources.forges import UnknownForgeError
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets
 from homeostat.operators.images.sources.statuses import CommitState, CommitStatuses
 
@@ -70,6 +71,7 @@ class Notifier:
 
     async def _deliver(self, key: str, send: Send) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
+            asked_s = 0.0
             try:
                 if not await send():
                     return
@@ -78,13 +80,16 @@ class Notifier:
                 # It may have arrived: once too few is better than twice.
                 log.warning("notification may be lost", extra={"deployment": key, "reason": str(error)})
                 return
-            except (RestError, ForgeError) as error:
-                reason = str(error)
-            except MissingSecretError as error:
+            except (MissingSecretError, UnknownForgeError, RefusedError) as error:
+                # Another attempt would get the same answer.
                 log.warning("notification not sent", extra={"deployment": key, "reason": str(error)})
                 return
+            except (RestError, ForgeError) as error:
+                reason = str(error)
+                asked_s = error.after_s if isinstance(error, RateLimitedError) else 0.0
             if attempt < _ATTEMPTS:
-                await asyncio.sleep(_BACKOFF.delay_s(attempt, random.random()))  # noqa: S311
+                delay_s = _BACKOFF.delay_s(attempt, random.random())  # noqa: S311
+                await asyncio.sleep(max(delay_s, min(asked_s, _BACKOFF.cap_s)))
         log.warning("notification not sent", extra={"deployment": key, "reason": reason})
 
     async def _post(self, tracked: Tracked, text: str) -> bool:
