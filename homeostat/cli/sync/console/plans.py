@@ -31,7 +31,7 @@ _ORDER: Final[tuple[tuple[Action, str], ...]] = (
 
 def summary(plan: SyncPlan) -> str:
     counts = [f"{plan.count(action)} {words}" for action, words in _ORDER if plan.count(action)]
-    return f"Plan of {plan.source} ({plan.mode}): {', '.join(counts) or 'nothing is declared'}."
+    return f"Plan of {plan.source} ({plan.mode}): {', '.join(counts) or 'nothing to do'}."
 
 
 def text_lines(plan: SyncPlan) -> Iterator[str]:
@@ -142,6 +142,6 @@ def report_lines(report: Report) -> Iterator[str]:
         for word in ("created", "updated", "unchanged", "deleted", "gone", "held", "failed")
         if (count := report.count(word))
     ]
-    yield f"{', '.join(counts) or 'Nothing was declared'}."
+    yield f"{', '.join(counts) or 'Nothing to do'}."
     if report.health:
         yield report.health
