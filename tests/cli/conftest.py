@@ -10,18 +10,13 @@ import pytest
 from tests.cli.running import Cli, Up, make_cli, running
 
 
-@pytest.fixture(scope="session")
-def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("bytecode")
-
-
 @pytest.fixture
-def cli(tmp_path: Path, bytecode: Path) -> Cli:
+def cli(tmp_path: Path) -> Cli:
     """The command on a data directory that does not exist yet."""
-    return make_cli(tmp_path / "data", bytecode)
+    return make_cli(tmp_path / "data")
 
 
 @pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Up]:
-    with running(make_cli(tmp_path_factory.mktemp("up") / "data", bytecode)) as up:
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running(make_cli(tmp_path_factory.mktemp("up") / "data")) as up:
         yield up

@@ -104,12 +104,13 @@ class Up:
         return code, time.monotonic() - began
 
 
-def make_cli(data: Path, bytecode: Path) -> Cli:
-    """With a home of its own, so that nothing of the machine's user is seen or changed."""
+def make_cli(data: Path) -> Cli:
+    """With a home of its own, so that nothing of the machine's user is seen or changed.
+
+    It keeps compiled modules, as an installed program does: to compile them takes longer than most commands.
+    """
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}
     environment |= {"HOME": str(data.parent), "HOMEOSTAT_DATA": str(data), "LANG": "C.UTF-8"}
-    if sys.dont_write_bytecode:
-        environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     return Cli(environment)
 
 

@@ -23,7 +23,7 @@ def shelf() -> Iterator[Shelf]:
 @pytest.fixture
 def cli(cluster: Cluster, tmp_path: Path) -> Iterator[Cli]:
     """On the cluster, with the operator beside it."""
-    own = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    own = make_cli(tmp_path / "data")
     cli = Cli({**own.environment, "KUBECONFIG": str(cluster.kubeconfig)})
     definitions = cli("crds", "--operators", OPERATOR).out
     applied = cli("apply", "-f", "-", stdin=definitions)

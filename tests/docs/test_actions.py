@@ -53,7 +53,7 @@ def _database(name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Iterator[Cli]:
-    own = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    own = make_cli(tmp_path / "data")
     cli = Cli({**own.environment, "HOMEOSTAT_SECRET_API_TOKEN": "a-very-secret-token"})
     with running(cli, "--allow-programs"):
         yield cli

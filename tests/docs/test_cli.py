@@ -51,7 +51,7 @@ def _plain(text: str) -> str:
 
 
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
-    with running(make_cli(tmp_path / "data", tmp_path / "bytecode")) as up:
+    with running(make_cli(tmp_path / "data")) as up:
         assert run_session(section("Objects from start to end"), up, ROOT) == 3
 
 
@@ -59,7 +59,7 @@ def test_the_resource_of_the_readme_drifts_and_is_repaired(tmp_path: Path) -> No
     notes = Path(copytree(ROOT / "examples" / "notes", tmp_path / "examples" / "notes"))
     (notes / "type.yaml").write_text((notes / "type.yaml").read_text().replace('"/tmp"', f'"{tmp_path}"'))
     text = section("Infrastructure without a cluster", "README.md").replace("/tmp/", f"{tmp_path}/")
-    with running(make_cli(tmp_path / "data", tmp_path / "bytecode"), "--allow-programs") as up:
+    with running(make_cli(tmp_path / "data"), "--allow-programs") as up:
         assert run_session(text, up, tmp_path) == 1
 
 

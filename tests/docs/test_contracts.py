@@ -27,7 +27,7 @@ _UNITS = {"": 1, "MiB": 1 << 20}
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     session = _PAGE.partition("## Credentials")[0]
     shown = 0
-    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    cli = make_cli(tmp_path / "data")
     environment = {**cli.environment, "PATH": f"{Path(HOMEOSTAT).parent}:{cli.environment['PATH']}"}
     with running_registry(tmp_path / "registry") as host, running(cli, "--operators", "contracts"):
         for (language, code), (following, printed) in pairwise([*_fences(session), ("", "")]):

@@ -40,7 +40,7 @@ async def test_the_session_is_as_told(tmp_path: Path) -> None:
     (declared,) = re.findall(r"^```yaml\n# shop.yaml\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
     (console,) = re.findall(r"^```console\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
     listing, errors = (part.partition("\n")[2] for part in console.split("$ homeostat")[2:])
-    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    cli = make_cli(tmp_path / "data")
     with serving_shelf() as shelf, running(cli, "--faces-port", "0"):
         config = msgspec.json.encode({"url": shelf.url, "item": f"{shelf.url}/${{name}}"}).decode()
         await _typed(cli, "type", "add", "-f", "-", stdin=_TYPE % config)

@@ -79,7 +79,7 @@ async def _fill(url: str, shelf: Shelf) -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path, postgres: Postgres) -> Iterator[Cli]:
-    own = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    own = make_cli(tmp_path / "data")
     server = {"PGPORT": str(postgres.port), "PGPASSWORD": "operator"}
     path = f"{ROOT / '.venv' / 'bin'}:{find_programs()}:{os.environ['PATH']}"
     cli = Cli({**own.environment, **server, "PATH": path})

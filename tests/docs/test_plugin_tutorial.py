@@ -143,7 +143,7 @@ def _plain(text: str) -> set[str]:
 
 
 def test_the_session_is_as_told(tmp_path: Path, package: Path, programs: Path, postgres: Postgres) -> None:
-    own = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    own = make_cli(tmp_path / "data")
     server = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "PGUSER": "postgres", "PGPASSWORD": _PASSWORD}
     path = f"{programs}:{find_programs()}:{os.environ['PATH']}"
     environment = {**own.environment, **server, "PATH": path, "HOMEOSTAT_SECRET_POSTGRES": _PASSWORD}

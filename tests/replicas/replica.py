@@ -21,7 +21,6 @@ from homeostat.client.http.transport import open_transport
 from tests.ports import free_port
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
-_BYTECODE = Path(__file__).parents[2] / ".cache" / "bytecode"
 _READY_WITHIN_S = 30.0
 _STOP_WITHIN_S = 10.0
 
@@ -130,9 +129,8 @@ class Replica:
 
 
 def environment() -> dict[str, str]:
-    """With compiled modules kept somewhere, as an installed program has them."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    """With compiled modules kept, as an installed program does."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @contextmanager

@@ -196,8 +196,8 @@ def _parsed(text: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Up]:
-    with running(make_cli(tmp_path_factory.mktemp("up") / "data", bytecode)) as up:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running(make_cli(tmp_path_factory.mktemp("up") / "data")) as up:
         yield up
 
 

@@ -133,10 +133,10 @@ def test_contracts_that_cannot_be_read_are_reported(shop: Workspace) -> None:
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Up]:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """With Pactos whose statuses are written as the operator writes them."""
     data = tmp_path_factory.mktemp("up")
-    with running(make_cli(data / "data", bytecode), "--operators", "policy") as up:
+    with running(make_cli(data / "data"), "--operators", "policy") as up:
         definition = data / "crd.json"
         definition.write_bytes(msgspec.json.encode(PACTO.definition()))
         assert up.cli("apply", "-f", definition).code == 0

@@ -22,8 +22,8 @@ def _await(file: Path) -> None:
 
 
 @pytest.mark.parametrize("hook", ["pre-receive", "post-receive"])
-def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path, bytecode: Path) -> None:
-    cli = make_cli(tmp_path / "plane" / "data", bytecode)
+def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path) -> None:
+    cli = make_cli(tmp_path / "plane" / "data")
     mark = tmp_path / "reached"
     with running(cli, *_OPTIONS) as up:
         app, manifests = _scene(cli, tmp_path)

@@ -17,8 +17,8 @@ _PATH = "apps/web.yaml"
 
 
 @pytest.fixture
-def up(tmp_path: Path, bytecode: Path) -> Iterator[Up]:
-    cli = make_cli(tmp_path / "plane" / "data", bytecode)
+def up(tmp_path: Path) -> Iterator[Up]:
+    cli = make_cli(tmp_path / "plane" / "data")
     options = ("--open", "--operators", "images", "--images-interval", "0", "--images-allow-file")
     with running(cli, *options) as up:
         yield up

@@ -324,8 +324,8 @@ def test_what_cannot_be_run_is_refused(cli: Cli, arguments: list[str], words: st
     assert words in ended.err
 
 
-def test_up_runs_a_file_in_process_and_installs_its_definitions(tmp_path: Path, bytecode: Path) -> None:
-    cli = make_cli(tmp_path / "data", bytecode)
+def test_up_runs_a_file_in_process_and_installs_its_definitions(tmp_path: Path) -> None:
+    cli = make_cli(tmp_path / "data")
     with running(cli, "--operators", f"all,{GREETER}") as up:
         until(lambda: cli.here("get", "greetings").code == 0)
         greet(cli, "inside")

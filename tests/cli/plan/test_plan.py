@@ -35,8 +35,8 @@ def shelf() -> Iterator[Shelf]:
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Up]:
-    with actions_plane(make_cli(tmp_path_factory.mktemp("plan") / "data", bytecode)) as up:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with actions_plane(make_cli(tmp_path_factory.mktemp("plan") / "data")) as up:
         yield up
 
 

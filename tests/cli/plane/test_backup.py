@@ -59,7 +59,7 @@ def copy_keys(data: Path, to: Path) -> None:
 
 
 def test_a_running_plane_is_backed_up_and_restored_as_it_was(cli: Cli, file: Path, tmp_path: Path) -> None:
-    other = make_cli(tmp_path / "restored", tmp_path / "bytecode")
+    other = make_cli(tmp_path / "restored")
     with running(cli, "--operators", "none") as up:
         assert cli.here("apply", "-f", "-", stdin=OBJECTS).code == 0
         before = everything(cli)
@@ -105,7 +105,7 @@ def test_a_store_moves_to_postgresql_and_back(cli: Cli, postgres: Postgres, tmp_
 
 
 def test_postgresql_is_backed_up_while_it_is_served(cli: Cli, file: Path, tmp_path: Path) -> None:
-    other = make_cli(tmp_path / "restored", tmp_path / "bytecode")
+    other = make_cli(tmp_path / "restored")
     with running_postgres() as server, running(cli, "--operators", "none", "--database", server.url) as up:
         assert cli.here("apply", "-f", "-", stdin=OBJECTS).code == 0
         before = everything(cli)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from tests.cli.shelf import Shelf, actions_plane, crate_type, serving_shelf, tex
 
 
 @pytest.fixture(scope="package")
-def plane(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Up]:
-    with actions_plane(make_cli(tmp_path_factory.mktemp("resources") / "data", bytecode)) as up:
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with actions_plane(make_cli(tmp_path_factory.mktemp("resources") / "data")) as up:
         yield up
 
 

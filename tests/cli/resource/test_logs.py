@@ -51,8 +51,8 @@ def kiln(tmp_path_factory: pytest.TempPathFactory) -> Kiln:
 
 
 @pytest.fixture(scope="module")
-def pots(tmp_path_factory: pytest.TempPathFactory, bytecode: Path, kiln: Kiln) -> Iterator[Cli]:
-    own = make_cli(tmp_path_factory.mktemp("logs") / "data", bytecode)
+def pots(tmp_path_factory: pytest.TempPathFactory, kiln: Kiln) -> Iterator[Cli]:
+    own = make_cli(tmp_path_factory.mktemp("logs") / "data")
     cli = Cli({**own.environment, "HOMEOSTAT_SECRET_TOKEN": SECRET})
     with running(cli, "--operators", "housekeeping,actions", "--allow-programs") as up:
         for each in (pot_type(kiln), vase_type(kiln)):

@@ -30,8 +30,8 @@ def shelf() -> Iterator[Shelf]:
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory, bytecode: Path, shelf: Shelf) -> Iterator[Up]:
-    with actions_plane(make_cli(tmp_path_factory.mktemp("types") / "data", bytecode)) as up:
+def plane(tmp_path_factory: pytest.TempPathFactory, shelf: Shelf) -> Iterator[Up]:
+    with actions_plane(make_cli(tmp_path_factory.mktemp("types") / "data")) as up:
         yield up
 
 

@@ -34,7 +34,7 @@ def texts(up: Up) -> dict[str, str]:
 
 @pytest.mark.timeout(180)
 async def test_messages_that_a_killed_plane_had_not_acknowledged_come_again(broker: RabbitMq, tmp_path: Path) -> None:
-    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    cli = make_cli(tmp_path / "data")
     async with post_at(broker, "mortal") as post:
         for at in range(_MESSAGES):
             await post.send(encode(message("updated", f"t{at % 50}", str(at))))
