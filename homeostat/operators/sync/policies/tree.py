@@ -18,13 +18,13 @@ from homeostat.operators.sync.engine.tree.directory import TOO_LARGE, Directory,
 
 
 async def list_files(snapshot: Snapshot) -> list[TreeEntry]:
-    """Links and submodules are left out."""
-    return [each for each in await snapshot.tree() if each.is_file]
+    """Files and links; submodules are left out. Links are never followed, but known."""
+    return [each for each in await snapshot.tree() if each.is_file or each.is_link]
 
 
 def payload_paths(entries: Sequence[TreeEntry]) -> frozenset[str]:
     """The logical paths that have a payload."""
-    found = (each.path.rpartition("/") for each in entries)
+    found = (each.path.rpartition("/") for each in entries if each.is_file)
     return frozenset(f"/{folder}" for folder, _, file in found if folder and file.startswith("resource."))
 
 
@@ -42,17 +42,18 @@ def _sides(change: PathChange) -> list[FileChange]:
 
 
 async def read_tree(snapshot: Snapshot, entries: Sequence[TreeEntry], plan: Plan) -> Directory:
-    targets = [*plan.targets, *(Target(each) for each in plan.pruned)]
+    # What is below an object to delete is read, too: as long as it is declared, the object stays.
+    targets = [*plan.targets, *(Target(each, True) for each in plan.pruned)]
     if plan.mode == "full":
         # A source that is not recursive is itself or what is directly in it.
         targets += [Target(f"/{folder}") for each in plan.targets for folder in _children(entries, each)]
     needed = Needed(targets)
-    wanted = [each for each in entries if needed.has(each.path)]
+    wanted = [each for each in entries if each.is_file and needed.has(each.path)]
     sizes = await snapshot.sizes(wanted) if wanted else []
     small = [each for each, size in zip(wanted, sizes, strict=True) if size <= LARGEST_FILE]
     files = dict.fromkeys((each.path for each in wanted), TOO_LARGE)
     files |= dict(zip((each.path for each in small), await snapshot.read(small), strict=True))
-    return directory_of(files)
+    return directory_of(files, (each.path for each in entries if each.is_link))
 
 
 def _children(entries: Sequence[TreeEntry], target: Target) -> set[str]:
@@ -73,7 +74,7 @@ class Needed:
     def __init__(self, targets: Iterable[Target]) -> None:
         targets = list(targets)
         self._exact = {each.path for each in targets if not each.is_recursive}
-        self._roots = [each.path for each in targets if each.is_recursive]
+        self._roots = {tuple(segments(each.path)) for each in targets if each.is_recursive}
         self._above = {
             tuple(parts[:at]) for each in targets for parts in [segments(each.path)] for at in range(len(parts) + 1)
         }
@@ -81,7 +82,7 @@ class Needed:
     def has(self, name: str) -> bool:
         folders = name.split("/")[:-1]
         path = "/" + "/".join(folders)
-        if path in self._exact or any(is_within(path, each) for each in self._roots):
+        if path in self._exact or any(tuple(folders[:at]) in self._roots for at in range(len(folders) + 1)):
             return True
         wild = next((at for at, each in enumerate(folders) if is_wild(each)), None)
         return wild is not None and tuple(folders[:wild]) in self._above

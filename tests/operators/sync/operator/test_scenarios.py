@@ -85,3 +85,31 @@ async def test_one_failing_resource_stops_no_other_and_is_retried(stage: Stage) 
         status = await stage.synced(revision)
         assert "failure" not in status
         assert len(await stage.objects()) == 3
+
+
+async def test_nothing_is_deleted_that_holds_declared_objects_or_is_behind_a_link(stage: Stage) -> None:
+    order = "customers/acme/orders/one/resource.json"
+    names = ("acme", "bravo", "delta")
+    await stage.call("PUT", "/_/objects/customers/foreign", {"id": "foreign"})
+    first = stage.origin.commit(
+        {order: '{"id": "one"}', **{f"customers/{each}/resource.json": customer(each) for each in names}}
+    )
+    async with operating(stage):
+        await stage.declare()
+        await stage.synced(first)
+        kept = {f"/customers/{each}" for each in (*names, "foreign", "acme/orders/one")}
+        assert set(await stage.objects()) == kept
+        second = await stage.push({}, "customers/acme/resource.json")
+        status = await stage.until(
+            lambda status: status.get("lastAttemptedRepoRevision") == second and "held" in status
+        )
+        assert "declared or held" in status["heldMessage"]
+        link = stage.origin.path / "customers/bravo/resource.json"
+        link.unlink()
+        link.symlink_to("/etc/hostname")
+        await stage.push({}, order, "customers/delta/resource.json")
+        await stage.until(lambda status: status.get("resourceStats", {}).get("pruned") == 3)
+        await stage.apply("SyncPolicy", "customers", stage.policy(syncInterval="2h"))
+        status = await stage.until(lambda status: status["lastSyncMode"] == "full" and status.get("held") == 1)
+        assert "links are not followed" in status["heldMessage"]
+        assert set(await stage.objects()) == {"/customers/foreign", "/customers/bravo"}

@@ -54,10 +54,10 @@ class Directory:
             yield from self.directories[name].walk(f"{path}/{name}")
 
 
-def directory_of(files: Mapping[str, bytes]) -> Directory:
-    """The directory that holds these files, named by paths without a leading slash."""
+def directory_of(files: Mapping[str, bytes], links: Iterable[str] = ()) -> Directory:
+    """The directory that holds these files and links, named by paths without a leading slash."""
     tree: dict[str, object] = {}
-    for name, data in files.items():
+    for name, data in (*files.items(), *((each, None) for each in links)):
         *folders, last = name.split("/")
         node = tree
         for each in folders:
@@ -70,4 +70,5 @@ def directory_of(files: Mapping[str, bytes]) -> Directory:
 
 def _frozen(node: dict[str, object]) -> Directory:
     files = {name: item for name, item in node.items() if isinstance(item, bytes)}
-    return Directory(files, {name: _frozen(item) for name, item in node.items() if isinstance(item, dict)})
+    below = {name: _frozen(item) for name, item in node.items() if isinstance(item, dict)}
+    return Directory(files, below, frozenset(name for name, item in node.items() if item is None))
