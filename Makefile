@@ -7,7 +7,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell expr 2 \* $(CORES))
 .DEFAULT_GOAL := help
 
-.PHONY: help up setup dev check format test test-fast cluster kubectl servers browser bench lock clean
+.PHONY: help up setup dev check format test test-fast cluster kubectl gitea servers browser bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
 
 kubectl: dev ## Build the last four versions of kubectl for the tests, with Go
 	$(BIN)/python -m tools.build_kubectl
+
+gitea: dev ## Build a real Gitea for the test of pull requests, with Go: ten minutes of one core, the first time
+	$(BIN)/python -m tools.build_gitea
 
 servers: dev ## Fetch RabbitMQ, sshd, slapd and promtool for the tests, from Debian
 	$(BIN)/python -m tools.fetch_servers

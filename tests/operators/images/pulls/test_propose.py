@@ -2,94 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
 
-import msgspec
 import pytest
 
-from homeostat.client.base import Client
 from homeostat.external.git.access import Remote
 from homeostat.external.git.branch import read_head, replace_branch
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import PushConflictError
-from homeostat.external.rest.client import RestClient
-from homeostat.external.rest.settings import RestSettings
-from homeostat.operators.images.batching.group import group_of
-from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.decide import Due
-from homeostat.operators.images.engine.annotations import Settings, Tracked
-from homeostat.operators.images.engine.manifest import Change, Target
-from homeostat.operators.images.engine.rules import rules_of
-from homeostat.operators.images.pulls.batch import Batch, branch_of
-from homeostat.operators.images.pulls.propose import Proposer
-from homeostat.operators.images.records import Outcome
-from homeostat.operators.images.settings import ImageSettings
-from homeostat.operators.images.sources.forges import Forges
-from homeostat.operators.images.sources.secrets import SecretName, Secrets
-from homeostat.operators.images.world import Record
-from tests.external.fake_pulls import TOKEN, Dialect, FakePulls
+from tests.external.fake_pulls import Dialect, FakePulls
 from tests.external.git_servers import serving_git
 from tests.external.servers import serving
+from tests.operators.images.pulls.proposals import Proposals
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, Repository
 
 _REPO = "acme/man"
-_SECRET = SecretName("shop", "forge")
-_ANNOTATIONS = {
-    "gitops.operator.delivery": "pull-request",
-    "gitops.operator.pull_request_secret_name": _SECRET.name,
-    "gitops.operator.pull_request_secret_namespace": _SECRET.namespace,
-}
 
 
 class World:
-    def __init__(self, forge: FakePulls, manifests: Repository, url: str, api: str, folder: Path) -> None:
-        self.forge, self.manifests, self._url, self._api, self._folder = forge, manifests, url, api, folder
-
-    def due(self, name: str, tag: str, old: str = OLD) -> Due:
-        settings = Settings(
-            enabled=True,
-            namespace="shop",
-            app_repository="none",
-            manifest_repository=self._url,
-            image_name="org/app",
-            deployment_path=f"{name}.yaml",
-            ssh_key_name="key",
-            ssh_key_namespace="shop",
-        )
-        return Due(
-            tracked=Tracked(name, settings, "org/app", old, _ANNOTATIONS),
-            rules=rules_of(_ANNOTATIONS),
-            path=f"{name}.yaml",
-            target=Target("org/app", tag),
-            commit="",
-            seen=(old,),
-            changes=(Change(9, "org/app", old, tag),),
-        )
-
-    async def propose(self, *updates: Due, unknown: frozenset[str] = frozenset()) -> Mapping[str, Outcome]:
-        """By a process of its own: nothing but the repository and the forge remembers anything."""
-        settings = msgspec.structs.replace(ImageSettings(), **{f"{self.forge.dialect}_api": self._api})
-        memory = Memory()
-
-        async def read() -> dict[str, bytes]:
-            return {"token": TOKEN.encode()}
-
-        await memory.once(("secret", _SECRET), read)
-        secrets = Secrets(cast("Client", None), memory)
-        rules = rules_of(_ANNOTATIONS).pull_rules
-        branch = branch_of(group_of(self.due("web", "x").tracked.settings), rules)
-        batch = Batch(self._url, "master", branch, rules, updates, unknown)
-        async with (
-            RestClient(RestSettings(breaker=None)) as rest,
-            GitCache(self._folder).open(Remote(self._url)) as repository,
-        ):
-            proposer = Proposer(Forges(rest, settings), settings, lambda *_: None)
-            records = {each.tracked.key: Record() for each in updates}
-            return await proposer.propose(repository, batch, records, secrets)
+    def __init__(self, forge: FakePulls, manifests: Repository, proposals: Proposals) -> None:
+        self.forge, self.manifests, self._proposals = forge, manifests, proposals
+        self.due, self.propose = proposals.due, proposals.propose
 
     def branches(self) -> list[str]:
         found = self.manifests.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
@@ -105,7 +41,8 @@ async def _world(tmp_path: Path, dialect: Dialect) -> AsyncIterator[World]:
     forge = FakePulls(dialect)
     forge.add(_REPO, manifests)
     async with serving_git(tmp_path / "git") as (_, git), serving(forge) as api:
-        yield World(forge, manifests, f"{git}/{_REPO}.git", api, tmp_path / "cache")
+        proposals = Proposals(dialect, Remote(f"{git}/{_REPO}.git"), api, tmp_path / "cache")
+        yield World(forge, manifests, proposals)
 
 
 @pytest.mark.parametrize("is_carried_out", [False, True], ids=["before", "after"])
