@@ -90,6 +90,9 @@ class Connection(asyncio.Protocol):
         self.counters.bytes_in += len(data)
         if self._is_closing:
             return
+        if self._service.turns.is_over():
+            self._wait_for_turn(data)
+            return
         if self._unparsed is not None:
             self._unparsed = memoryview(bytes(self._unparsed) + data)
         elif len(data) > SLICE:
@@ -99,6 +102,14 @@ class Connection(asyncio.Protocol):
             if self._parser.in_body:
                 self._note_upload()
         self._serve()
+
+    def _wait_for_turn(self, data: bytes) -> None:
+        """Keep data that arrived when the time of the turn was over."""
+        self._unparsed = memoryview(data if self._unparsed is None else bytes(self._unparsed) + data)
+        if not self._is_queued:
+            self._is_queued = True
+            self._service.turns.add(self)
+        self._pace_reading()
 
     def eof_received(self) -> None:
         self._disconnect()

@@ -16,6 +16,7 @@ from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.service import Answer, Handler, Refuse, Service, plain_refusal
+from homeostat.edge.tls.listener import TlsListener
 
 __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]
 
@@ -48,7 +49,7 @@ class Server:
         self._open: set[Connection] = set()
         self._emptied = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
-        self._listener: asyncio.Server | None = None
+        self._listener: asyncio.Server | TlsListener | None = None
         self.counters: Counters = self._service.counters
         self.port = 0
 
@@ -62,16 +63,23 @@ class Server:
 
     async def listen(self, host: str, port: int, ssl: tls.SSLContext | None) -> None:
         limits = self._service.limits
-        self._listener = await self._service.loop.create_server(
-            lambda: Connection(self._service, self._track),
-            sock=_listening_socket(host, port),
-            ssl=ssl,
-            backlog=BACKLOG,
-            ssl_handshake_timeout=limits.header_timeout_s if ssl else None,
-            ssl_shutdown_timeout=limits.stall_timeout_s if ssl else None,
-        )
+        listening = _listening_socket(host, port)
+        if ssl is None:
+            self._listener = await self._service.loop.create_server(self._connection, sock=listening, backlog=BACKLOG)
+        else:
+            self._listener = TlsListener(
+                self._connection,
+                listening,
+                ssl,
+                most_waiting=limits.max_connections,
+                handshake_timeout_s=limits.header_timeout_s,
+                shutdown_timeout_s=limits.stall_timeout_s,
+            )
         self.port = self._listener.sockets[0].getsockname()[1]
         self._sweep()
+
+    def _connection(self) -> Connection:
+        return Connection(self._service, self._track)
 
     async def stop(self, grace_s: float = 10.0) -> None:
         if self._listener is None:

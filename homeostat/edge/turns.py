@@ -1,9 +1,10 @@
-"""Shares the event loop fairly between connections that have several requests waiting.
+"""Shares the event loop fairly between connections that have requests waiting.
 
-A connection answers one request when its data arrives. The requests that the client pipelined behind it wait here. In
-one turn of the loop the queued connections answer one request each, round and round, up to a number of requests and a
-time; then the loop serves all other connections before the next turn. So nobody waits longer than one turn, however
-many requests others have pipelined.
+A connection answers one request when its data arrives, while the turn of the loop has time left. The requests that the
+client pipelined behind it wait here, and so does whatever arrives after the time of the turn is over: the loop hands
+out the data of all connections in one turn, however many there are. In one turn the queued connections answer one
+request each, round and round, up to a number of requests and a time; then the loop serves all other connections before
+the next turn. So nobody waits longer than one turn, however many requests others have pipelined or sent at once.
 """
 
 from __future__ import annotations
@@ -27,12 +28,27 @@ class Waiting(Protocol):
 
 
 class Turns:
-    __slots__ = ("_is_scheduled", "_loop", "_queue")
+    __slots__ = ("_ends_at", "_is_open", "_is_scheduled", "_loop", "_queue")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._queue: deque[Waiting] = deque()
         self._is_scheduled = False
+        self._is_open = False
+        self._ends_at = 0.0
+
+    def is_over(self) -> bool:
+        """Whether what arrived in this turn of the loop has used its time, so that the rest has to queue."""
+        now = perf_counter()
+        if self._is_open:
+            return now >= self._ends_at
+        self._is_open = True
+        self._ends_at = now + LONGEST_S
+        self._loop.call_soon(self._end)
+        return False
+
+    def _end(self) -> None:
+        self._is_open = False
 
     def add(self, connection: Waiting) -> None:
         self._queue.append(connection)

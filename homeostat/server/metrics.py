@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector, exposition
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector
 from homeostat.edge.metrics.histogram import Histogram
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ class Metrics:
     def include(self, collector: Collector) -> None:
         """Show the metrics of another collector on the same page."""
         self._included.append(collector)
-
-    def text(self) -> bytes:
-        return exposition(self)
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily

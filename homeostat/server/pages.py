@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import NotAcceptableError
@@ -65,7 +66,7 @@ class Pages:
         `/version`; Kubernetes clients ignore fields that they do not know.
         """
         self._catalog = catalog
-        self._metrics = metrics
+        self._metrics = MetricsPage(metrics)
         self._version, self._hosted = version, hosted
         self._is_ready = is_ready
         self._exact: dict[str, SystemPage] = {
@@ -105,7 +106,7 @@ class Pages:
         return Reply(200, encode({**self._version, **shown}), JSON)
 
     async def _show_metrics(self, request: Request, user: User) -> Reply:
-        return Reply(200, self._metrics.text(), metrics_module.CONTENT_TYPE)
+        return Reply(200, await self._metrics.text(), metrics_module.CONTENT_TYPE)
 
     async def _live(self, request: Request, user: User) -> Reply:
         return Reply(200, b"ok", "text/plain; charset=utf-8")

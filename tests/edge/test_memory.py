@@ -10,10 +10,8 @@ from typing import Any
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.server import Handler, Limits
 from homeostat.edge.stream import Stream, frame, produced_by, send_parts
-from tests.edge.tls.test_context import Authority, authority
+from tests.edge.tls.authority import Authority
 from tests.edge.wire import connected, eventually, request, running
-
-__all__ = ["authority"]
 
 LARGE = b"x" * 1_000_000
 

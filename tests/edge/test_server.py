@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from functools import partial
@@ -19,6 +20,7 @@ from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Limits, Server, serve
 from tests.edge.wire import connected, eventually, refuse, request, running
+from tests.holds import measured_turns
 
 
 def echo(request: Request) -> Reply:
@@ -498,3 +500,20 @@ async def test_a_body_in_tiny_chunks_is_parsed_a_little_in_each_turn(monkeypatch
         counting.cancel()
     assert answer.body == b"POST /body  " + b"x" * 20_000
     assert max(parsed.values()) <= 3 * SLICE
+
+
+async def test_requests_of_many_connections_at_once_are_answered_in_many_turns() -> None:
+    def handler(request: Request) -> Reply:
+        ends_at = time.thread_time() + 0.002
+        while time.thread_time() < ends_at:
+            pass
+        return Reply(200)
+
+    async with running(handler) as server, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(server)) for _ in range(150)]
+        async with measured_turns() as turns:
+            for client in clients:
+                client.send(request("GET"))
+            answers = [await client.answer() for client in clients]
+    assert {each.status for each in answers} == {200}
+    assert turns.longest_s < 0.1, "one turn would take 0.3 s"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.server.metrics import Metrics
 
 GET = ("get", "pods", "")
 
 
 def told(metrics: Metrics) -> dict[str, float]:
-    lines = metrics.text().decode().splitlines()
+    lines = exposition(metrics).decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
@@ -50,4 +51,4 @@ def test_figures_of_others_are_on_the_same_page() -> None:
     other.gauge("homeostat_queue_depth", "Keys that wait", lambda: 5)
     metrics.include(other)
     assert told(metrics)["homeostat_queue_depth"] == 5
-    assert metrics.text().count(b"# TYPE apiserver_request_total counter") == 1
+    assert exposition(metrics).count(b"# TYPE apiserver_request_total counter") == 1

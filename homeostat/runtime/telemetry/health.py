@@ -17,7 +17,8 @@ from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
 
 from homeostat.edge.limits import KIB, Limits
-from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector, exposition
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector
+from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
@@ -52,7 +53,12 @@ async def serve_health(
 
 def _routes(metrics: Collector, live: Checks, ready: Checks) -> Routes:
     routes = Routes()
-    routes.add("GET", "/metrics", lambda _request, _captured: Reply(200, exposition(metrics), CONTENT_TYPE, _HEADERS))
+    page_of_metrics = MetricsPage(metrics)
+
+    async def show_metrics(_request: Request, _captured: Mapping[str, str]) -> Reply:
+        return Reply(200, await page_of_metrics.text(), CONTENT_TYPE, _HEADERS)
+
+    routes.add("GET", "/metrics", show_metrics)
     for name, checks in (("healthz", live), ("livez", live), ("readyz", ready)):
         page = _Page(name, checks)
         routes.add("GET", f"/{name}", page.show_all)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import lru_cache
 from hashlib import sha256
 
 from homeostat.objects.json import Json, encode
@@ -22,7 +23,7 @@ class Document:
     def body(self) -> bytes:
         if self._body is None:
             assert self._gzip is not None
-            return gzip.decompress(self._gzip)
+            return _plain(self._gzip)
         return self._body
 
     @property
@@ -41,6 +42,12 @@ class Document:
         """Whether a client that sent this `If-None-Match` has the document already (304)."""
         tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
         return self.etag in tags or "*" in tags
+
+
+@lru_cache(2)
+def _plain(compressed: bytes) -> bytes:
+    """Clients that take no gzip often come in numbers and want the same document."""
+    return gzip.decompress(compressed)
 
 
 def document_of(value: Json) -> Document:

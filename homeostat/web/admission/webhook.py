@@ -22,7 +22,8 @@ from urllib.parse import parse_qs
 
 from homeostat.client.base import Client
 from homeostat.edge.limits import KIB, MIB, Limits
-from homeostat.edge.metrics.exposition import CONTENT_TYPE, exposition
+from homeostat.edge.metrics.exposition import CONTENT_TYPE
+from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request as HttpRequest
 from homeostat.edge.routes import Routes
@@ -152,7 +153,12 @@ async def serve_admission(
     routes.add("POST", PATH, gate.validate)
     routes.add("GET", "/healthz", lambda *_: Reply(200, b"OK", _TEXT))
     routes.add("GET", "/readyz", gate.show_readiness)
-    routes.add("GET", "/metrics", lambda *_: Reply(200, exposition(figures, metrics), CONTENT_TYPE))
+    page = MetricsPage(figures, metrics)
+
+    async def show_metrics(_request: HttpRequest, _captured: Mapping[str, str]) -> Reply:
+        return Reply(200, await page.text(), CONTENT_TYPE)
+
+    routes.add("GET", "/metrics", show_metrics)
     context = certificate.context if certificate is not None else None
     server = await serve(routes, host=host, port=port, ssl=context, limits=limits)
     async with asyncio.TaskGroup() as tasks:

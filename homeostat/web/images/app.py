@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from homeostat.edge.metrics.exposition import CONTENT_TYPE, exposition
+from homeostat.edge.metrics.exposition import CONTENT_TYPE
+from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
@@ -62,6 +63,8 @@ def images_app(service: FindService, is_asleep: IsAsleep, gate: Gate, figures: H
 class Pages:
     def __init__(self, service: FindService, is_asleep: IsAsleep, gate: Gate, figures: HttpFigures) -> None:
         self._service, self._is_asleep, self._gate, self._figures = service, is_asleep, gate, figures
+        self._measured: object = None
+        self._metrics = MetricsPage(figures)
 
     def table(self) -> dict[str, Page]:
         return {
@@ -105,8 +108,12 @@ class Pages:
     async def metrics(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
         service = self._service()
-        collectors = (self._figures,) if service is None else (service.series, self._figures)
-        return Reply(200, exposition(*collectors), CONTENT_TYPE)
+        if service is not self._measured:
+            self._measured = service
+            self._metrics = (
+                MetricsPage(self._figures) if service is None else MetricsPage(service.series, self._figures)
+            )
+        return Reply(200, await self._metrics.text(), CONTENT_TYPE)
 
     async def _started(self) -> None:
         """Waits a moment for an operator that is being started, because the first Deployment has just come."""

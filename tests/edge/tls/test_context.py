@@ -3,87 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import socket
 import ssl
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
 from homeostat.edge.stream import Stream, frame
-from homeostat.edge.tls.context import server_context
+from tests.edge.tls.authority import Authority, issue
 from tests.edge.wire import connected, eventually, request, running
-
-
-class Issued(NamedTuple):
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-    certificate_file: Path
-    key_file: Path
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    names = "content_commitment key_encipherment data_encipherment key_agreement encipher_only decipher_only"
-    unused = dict.fromkeys(names.split(), False)
-    return x509.KeyUsage(digital_signature=True, key_cert_sign=signs, crl_sign=signs, **unused)
-
-
-def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
-    key = ec.generate_private_key(ec.SECP256R1())
-    signer = issuer.key if issuer else key
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer.certificate.subject if issuer else subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        # Python 3.13 verifies strictly: every certificate says whose key it has and whose key signed it.
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
-        .add_extension(_usage(signs=issuer is None), critical=True)
-        .sign(signer, hashes.SHA256())
-    )
-    certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
-    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    key_file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return Issued(certificate, key, certificate_file, key_file)
-
-
-class Authority(NamedTuple):
-    directory: Path
-    ca: Issued
-    server: ssl.SSLContext
-
-    def client(self, name: str | None = None, issuer: Issued | None = None) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.ca.certificate_file)
-        if name:
-            issued = issue(self.directory, name, issuer or self.ca)
-            context.load_cert_chain(issued.certificate_file, issued.key_file)
-        return context
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    directory = tmp_path_factory.mktemp("tls")
-    ca = issue(directory, "ca")
-    server = issue(directory, "server", ca)
-    context = server_context(server.certificate_file, server.key_file, ca.certificate_file)
-    return Authority(directory, ca, context)
 
 
 def who(request: Request) -> Reply:

@@ -36,6 +36,12 @@ def resource(kind: str, spec: Any) -> Any:
     }
 
 
+def broad(schema: Any) -> Any:
+    kind = RESOURCE_TYPE.kind
+    spec = {"name": "Broad", "version": "v1", "schema": schema}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "broad"}, "spec": spec}
+
+
 async def test_alternatives_are_checked_beside_the_event_loop(api: Api) -> None:
     items = {"type": "integer", "anyOf": [{"minimum": 10_000 + at} for at in range(6_000)]}
     schema = {"type": "object", "properties": {"l": {"type": "array", "items": items}}}
@@ -57,7 +63,7 @@ async def test_a_schema_of_many_properties_is_checked_beside_the_event_loop(api:
 
 async def test_a_large_type_declared_by_kubectl_is_checked_beside_the_event_loop(api: Api, client: Client) -> None:
     schema = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(10_000)}}
-    declared = {"metadata": {"name": "broad"}, "spec": {"name": "Broad", "version": "v1", "schema": schema}}
+    declared = broad(schema)
     async with never_held():
         await client.create(RESOURCE_TYPE.kind.path(""), declared)
         await eventually(lambda: api.get("/resource-types"), lambda each: any(t["name"] == "Broad" for t in each.body))
@@ -66,6 +72,6 @@ async def test_a_large_type_declared_by_kubectl_is_checked_beside_the_event_loop
 
 async def test_a_schema_beyond_the_limit_of_values_is_refused_in_words(client: Client) -> None:
     schema = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(30_000)}}
-    declared = {"metadata": {"name": "broad"}, "spec": {"name": "Broad", "version": "v1", "schema": schema}}
+    declared = broad(schema)
     with pytest.raises(InvalidError, match="must have at most 50000 values"):
         await client.create(RESOURCE_TYPE.kind.path(""), declared)

@@ -1,0 +1,152 @@
+"""A listener for TLS that starts only a few handshakes in one turn of the event loop.
+
+A handshake takes half a millisecond of the server and nearly nothing of a client that does not mean to finish it, so a
+thousand clients that begin at the same moment would hold up everybody for half a second. A connection waits here, as a
+bare socket, until the first message of the client is complete; then it queues for its handshake. A client that sends
+its message slowly waits for itself alone, until the handshake's timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+MOST_HANDSHAKES = 16
+"""Started in one turn of the loop."""
+_MOST_ACCEPTED = 64
+_ACCEPT_AGAIN_S = 0.1
+_PEEK_AGAIN_S = 0.02
+_HANDSHAKE = 0x16
+_HEADER = 5
+
+
+class TlsListener:
+    """Accepts connections on a socket that listens. `sockets`, `close` and `wait_closed` are as in `asyncio.Server`."""
+
+    def __init__(
+        self,
+        factory: Callable[[], asyncio.Protocol],
+        listening: socket.socket,
+        context: ssl.SSLContext,
+        *,
+        most_waiting: int,
+        handshake_timeout_s: float,
+        shutdown_timeout_s: float,
+    ) -> None:
+        self.sockets = (listening,)
+        self._factory, self._listening, self._context = factory, listening, context
+        self._most_waiting = most_waiting
+        self._handshake_timeout_s, self._shutdown_timeout_s = handshake_timeout_s, shutdown_timeout_s
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[socket.socket, asyncio.TimerHandle] = {}
+        """Connections whose first message is not complete, oldest first, each with the timer of its deadline."""
+        self._ready: deque[socket.socket] = deque()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._is_scheduled = False
+        self._is_closed = False
+        listening.setblocking(False)
+        self._loop.add_reader(listening, self._accept)
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
+        for connection in list(self._waiting):
+            self._drop(connection)
+        while self._ready:
+            self._ready.popleft().close()
+
+    async def wait_closed(self) -> None:
+        """Wait for the handshakes in progress, which have a timeout of their own."""
+        if self._handshakes:
+            await asyncio.wait(self._handshakes)
+
+    def _accept(self) -> None:
+        for _ in range(_MOST_ACCEPTED):
+            try:
+                connection, _address = self._listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:
+                # No file descriptors are left: the loop would call again at once, and for ever.
+                self._loop.remove_reader(self._listening)
+                self._loop.call_later(_ACCEPT_AGAIN_S, self._accept_again)
+                return
+            connection.setblocking(False)
+            if len(self._waiting) >= self._most_waiting:
+                self._drop(next(iter(self._waiting)))
+            self._waiting[connection] = self._loop.call_later(self._handshake_timeout_s, self._drop, connection)
+            self._loop.add_reader(connection, self._peek, connection)
+
+    def _accept_again(self) -> None:
+        if not self._is_closed:
+            self._loop.add_reader(self._listening, self._accept)
+
+    def _drop(self, connection: socket.socket) -> None:
+        if timer := self._waiting.pop(connection, None):
+            timer.cancel()
+            self._loop.remove_reader(connection)
+            connection.close()
+
+    def _peek(self, connection: socket.socket) -> None:
+        if connection not in self._waiting:
+            return
+        try:
+            seen = connection.recv(1 << 16, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self._drop(connection)
+            return
+        if not seen:
+            self._drop(connection)
+            return
+        self._loop.remove_reader(connection)
+        if not _is_complete(seen):
+            # The data stays where it is, so the socket would be readable again at once.
+            self._loop.call_later(_PEEK_AGAIN_S, self._watch, connection)
+            return
+        self._waiting.pop(connection).cancel()
+        self._ready.append(connection)
+        self._schedule()
+
+    def _watch(self, connection: socket.socket) -> None:
+        if connection in self._waiting:
+            self._loop.add_reader(connection, self._peek, connection)
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled and self._ready:
+            self._is_scheduled = True
+            self._loop.call_soon(self._start_some)
+
+    def _start_some(self) -> None:
+        self._is_scheduled = False
+        for _ in range(min(MOST_HANDSHAKES, len(self._ready))):
+            task = self._loop.create_task(self._shake_hands(self._ready.popleft()))
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
+        self._schedule()
+
+    async def _shake_hands(self, connection: socket.socket) -> None:
+        # A client that is refused, or leaves, is no error of the server.
+        with suppress(OSError, asyncio.TimeoutError):
+            await self._loop.connect_accepted_socket(
+                self._factory,
+                connection,
+                ssl=self._context,
+                ssl_handshake_timeout=self._handshake_timeout_s,
+                ssl_shutdown_timeout=self._shutdown_timeout_s,
+            )
+
+
+def _is_complete(seen: bytes) -> bool:
+    """Whether the first record of TLS is there, or something that is not TLS and is answered with an error."""
+    if seen[0] != _HANDSHAKE:
+        return True
+    return len(seen) >= _HEADER and len(seen) >= _HEADER + int.from_bytes(seen[3:5], "big")

@@ -1,0 +1,87 @@
+"""Handshakes take turns, and a client that does not finish its own holds up nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from contextlib import suppress
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Limits, Server
+from tests.edge.tls.authority import Authority
+from tests.edge.wire import connected, eventually, running
+from tests.holds import measured_turns
+
+
+def ok(_: Request) -> Reply:
+    return Reply(200, b"ok")
+
+
+def first_message(trust: ssl.SSLContext) -> bytes:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trust.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+def open_sockets(server: Server, count: int) -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", server.port)) for _ in range(count)]
+
+
+async def test_many_handshakes_at_once_are_started_in_many_turns(authority: Authority) -> None:
+    hello = first_message(authority.client())
+    async with running(ok, tls=authority.server) as server:
+        opened = open_sockets(server, 200)
+        try:
+            await asyncio.sleep(0.1)
+            async with measured_turns() as turns:
+                for each in opened:
+                    each.send(hello)
+                async with connected(server, tls=authority.client()) as client:
+                    assert (await client.get()).status == 200
+        finally:
+            for each in opened:
+                each.close()
+    assert turns.longest_s < 0.06, "200 handshakes in one turn would take 0.1 s or more"
+
+
+async def test_a_first_message_in_pieces_is_waited_for(authority: Authority) -> None:
+    async with running(ok, tls=authority.server) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        hello = first_message(authority.client())
+        for at in range(0, len(hello), 100):
+            writer.write(hello[at : at + 100])
+            await asyncio.sleep(0.005)
+        async with asyncio.timeout(5):
+            assert (await reader.readexactly(1))[0] == 0x16
+        writer.transport.abort()
+
+
+async def test_a_client_that_never_begins_is_closed(authority: Authority) -> None:
+    async with running(ok, tls=authority.server, limits=Limits(header_timeout_s=0.1)) as server:
+        silent, midway = open_sockets(server, 2)
+        midway.send(first_message(authority.client())[:20])
+        for each in (silent, midway):
+            each.setblocking(False)
+            async with asyncio.timeout(5):
+                try:
+                    received = await asyncio.get_running_loop().sock_recv(each, 1)
+                except ConnectionResetError:
+                    received = b""
+            assert received == b""
+            each.close()
+        async with connected(server, tls=authority.client()) as client:
+            assert (await client.get()).status == 200
+
+
+async def test_beyond_the_limit_the_oldest_that_has_not_begun_gives_way(authority: Authority) -> None:
+    async with running(ok, tls=authority.server, limits=Limits(max_connections=5)) as server:
+        opened = open_sockets(server, 20)
+        async with connected(server, tls=authority.client()) as client:
+            assert (await client.get()).status == 200
+        for each in opened:
+            each.close()
+        await eventually(lambda: server.connections == 0)
