@@ -18,6 +18,9 @@ from homeostat.objects.json import Json, type_name
 
 Labels = Mapping[str, str]
 Predicate = Callable[[Labels], bool]
+MAX_TERMS = 100
+"""Terms of a `labelSelector` or `fieldSelector`: a watch tests each of them on every event."""
+
 Operator = Literal["=", "==", "!=", "in", "notin", "exists", "!", ">", "<"]
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -75,7 +78,14 @@ def parse_labels(text: str) -> LabelSelector:
     """The selector of a `labelSelector` parameter."""
     if not text or text.isspace():
         return EVERYTHING
-    return _selector(_Parser(text).requirements())
+    requirements = _Parser(text).requirements()
+    _check_count(len(requirements))
+    return _selector(requirements)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_TERMS:
+        raise BadRequestError(f"the selector has {count} terms; use at most {MAX_TERMS}, or `in (a, b)` for values")
 
 
 def selector_of(value: Json) -> LabelSelector:
@@ -300,4 +310,5 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
         field, operator, value = found.groups()
         terms.append(FieldTerm(field, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL), operator != "!="))
         place = found.end()
+        _check_count(len(terms))
     return tuple(terms)

@@ -125,7 +125,8 @@ class Pages:
         return _sent(request, document, representation.content_type if is_aggregated else JSON)
 
     async def _openapi(self, request: Request, user: User) -> Reply:
-        return _sent(request, self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/")), JSON)
+        document = await self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/"))
+        return _sent(request, document, JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
         """An empty document, in the form that Go clients request. They then use version 3."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.selectors import (
     EVERYTHING,
+    MAX_TERMS,
     NOTHING,
     FieldTerm,
     Requirement,
@@ -205,3 +207,10 @@ def test_a_malformed_field_selector_is_refused(text: str) -> None:
 @given(st.lists(st.builds(FieldTerm, words, st.text("ab\\,=! \n", max_size=6), st.booleans()), max_size=3))
 def test_printed_field_terms_read_back(terms: list[FieldTerm]) -> None:
     assert parse_fields(",".join(map(str, terms))) == tuple(terms)
+
+
+@pytest.mark.parametrize("parse", [parse_labels, parse_fields])
+def test_a_selector_has_a_limit_of_terms(parse: Callable[[str], object]) -> None:
+    parse(",".join(f"a{at}!=b" for at in range(MAX_TERMS)))
+    with pytest.raises(BadRequestError, match=r"has 10[01]\d* terms; use at most 100"):
+        parse(",".join(f"a{at}!=b" for at in range(MAX_TERMS + 1)))

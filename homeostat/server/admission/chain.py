@@ -74,7 +74,7 @@ class AdmissionChain:
             return
         attempt = Attempt(call, obj, old, operation)
         if interested.policies:
-            self._policies.validate(attempt, interested.policies)
+            await self._policies.validate(attempt, interested.policies)
         if interested.validating:
             await self._webhooks.validate(attempt, interested.validating)
 

@@ -7,10 +7,10 @@ error and fails at each evaluation, so that `failurePolicy` applies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from homeostat.cel import (
     BOOL,
@@ -28,12 +28,16 @@ from homeostat.cel import (
 )
 from homeostat.cel.syntax.parser import parse
 from homeostat.cel.syntax.tree import Ident, Node, Select, children
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.kinds.registry import Kind
 
+QUICK_COST = 50_000
+"""The cost of expressions that may run on the event loop in one write: 5 to 10 ms."""
 CONDITIONS_BUDGET = 2_500_000
 """What all conditions of a webhook or policy may cost for one write; as in Kubernetes."""
+T = TypeVar("T")
 
 Bindings = dict[str, Any]
 
@@ -136,6 +140,24 @@ def _mentioned(node: Node) -> Iterable[str]:
         yield from _mentioned(child)
 
 
+async def evaluated(work: Callable[[Budget | None], T], quick: Budget, *, user: str) -> T:
+    """The result of work that evaluates expressions: on the event loop if `quick` is enough for it, else in a thread.
+
+    It gets `quick`, or None in the thread, where its own limits apply. It may run twice and must have no effect.
+    """
+    if quick.remaining > 0:
+        error: ExpressionError | None = None
+        try:
+            result = work(quick)
+        except ExpressionError as failed:
+            error = failed
+        if quick.remaining > 0:
+            if error is not None:
+                raise error
+            return result
+    return await in_thread(lambda: work(None), user=user)
+
+
 class Conditions:
     """The `matchConditions` of a webhook or policy: it applies only if all hold."""
 
@@ -149,12 +171,12 @@ class Conditions:
     def __bool__(self) -> bool:
         return bool(self.expressions)
 
-    def hold(self, bindings: Bindings) -> bool:
+    def hold(self, bindings: Bindings, budget: Budget | None = None) -> bool:
         """Whether all conditions hold: False if one is false; `ExpressionError` if none is false and one failed.
 
         With the failure policy Ignore, a failing condition counts as false.
         """
-        budget = Budget(CONDITIONS_BUDGET)
+        budget = Budget(CONDITIONS_BUDGET) if budget is None else budget
         failed: list[str] = []
         for expression in self.expressions:
             try:

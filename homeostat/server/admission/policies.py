@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from homeostat.cel import Budget
 from homeostat.objects.errors import Cause, NotFoundError
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.denial import DeniedError
-from homeostat.server.admission.expressions import Bindings, Expression, ExpressionError, bindings_of
+from homeostat.server.admission.expressions import (
+    QUICK_COST,
+    Bindings,
+    Expression,
+    ExpressionError,
+    bindings_of,
+    evaluated,
+)
 from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.params import ParamError, Params
 from homeostat.server.admission.policy import Binding, Policy, Validation
@@ -43,20 +51,20 @@ class Finding:
 class _Run:
     """Evaluates one policy on one write with one parameter object. `failed` has the errors of variables."""
 
-    __slots__ = ("bindings", "budget", "failed", "policy")
+    __slots__ = ("bindings", "budget", "failed", "policy", "quick")
 
-    def __init__(self, policy: Policy, bindings: Bindings) -> None:
+    def __init__(self, policy: Policy, bindings: Bindings, quick: Budget | None) -> None:
         self.policy = policy
-        self.bindings = bindings
-        self.bindings["variables"] = {}
-        self.budget = Budget()
+        self.bindings: Bindings = {**bindings, "variables": {}}
+        self.quick = quick
+        self.budget = Budget() if quick is None else quick
         self.failed: dict[str, str] = {}
 
     def findings(self) -> list[Finding]:
         policy = self.policy
         if policy.conditions:
             try:
-                if not policy.conditions.hold(self.bindings):
+                if not policy.conditions.hold(self.bindings, self.quick):
                     return []
             except ExpressionError as error:
                 return [Finding(str(error))]
@@ -108,21 +116,28 @@ class _Run:
         return validation.message or f"failed expression: {validation.condition.text.strip()}"
 
 
+def _findings(policy: Policy, bindings: Bindings, quick: Budget | None) -> list[Finding]:
+    return _Run(policy, bindings, quick).findings()
+
+
 class Policies:
     """Evaluates policies on attempts."""
 
     def __init__(self) -> None:
         self._params = Params()
 
-    def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
+    async def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
         """Raise the first denial; warnings are added to the call."""
+        quick = Budget(QUICK_COST)
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
             if kind is not None:
                 for binding, narrowed in bound.bindings:
-                    self._apply(attempt, bound.policy, kind, binding, narrowed)
+                    await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
 
-    def _apply(self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed) -> None:
+    async def _apply(
+        self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed, *, quick: Budget
+    ) -> None:
         try:
             if narrowed.kind_for(attempt) is None:
                 return
@@ -133,7 +148,8 @@ class Policies:
                 raise _refusal(attempt, policy, binding, finding) from error
             return
         for each in params:
-            for finding in _Run(policy, bindings_of(attempt, kind, policy.uses, each)).findings():
+            work = partial(_findings, policy, bindings_of(attempt, kind, policy.uses, each))
+            for finding in await evaluated(work, quick, user=attempt.call.user.name):
                 if "Deny" in binding.actions:
                     raise _refusal(attempt, policy, binding, finding)
                 if "Warn" in binding.actions:

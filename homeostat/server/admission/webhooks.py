@@ -11,14 +11,23 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from homeostat.cel import Budget
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch
 from homeostat.objects.schema.whole_number import make_whole
 from homeostat.server.admission.attempt import Attempt
-from homeostat.server.admission.expressions import Conditions, ExpressionError, bindings_of, webhook_environment
+from homeostat.server.admission.expressions import (
+    QUICK_COST,
+    Conditions,
+    ExpressionError,
+    bindings_of,
+    evaluated,
+    webhook_environment,
+)
 from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
 from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
 from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
@@ -88,7 +97,7 @@ class Webhooks:
     async def _mutate_once(
         self, attempt: Attempt, webhook: Webhook, narrowed: Narrowed, asked: list[Webhook]
     ) -> Attempt:
-        kind = concerned_kind(attempt, webhook, narrowed)
+        kind = await concerned_kind(attempt, webhook, narrowed)
         if kind is None:
             return attempt
         asked.append(webhook)
@@ -101,7 +110,7 @@ class Webhooks:
         """Raise the denial of the first webhook that denies the write."""
         calls: list[Callable[[], Awaitable[Verdict | None]]] = []
         for webhook, narrowed in webhooks:
-            kind = concerned_kind(attempt, webhook, narrowed)
+            kind = await concerned_kind(attempt, webhook, narrowed)
             if kind is not None:
                 calls.append(self._question(attempt, webhook, kind))
         if len(calls) <= 1:
@@ -154,13 +163,14 @@ class Webhooks:
             raise AnswerError(f"received invalid webhook response: {error}") from error
 
 
-def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Kind | None:
+async def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Kind | None:
     """The kind whose version the webhook sees; None if it does not match the attempt."""
     kind = narrowed.kind_for(attempt)
     if kind is None or not webhook.conditions:
         return kind
     try:
-        holds = webhook.conditions.hold(bindings_of(attempt, kind, webhook.conditions.uses))
+        check = partial(webhook.conditions.hold, bindings_of(attempt, kind, webhook.conditions.uses))
+        holds = await evaluated(check, Budget(QUICK_COST), user=attempt.call.user.name)
     except ExpressionError as error:
         raise attempt.call.forbidden(str(error), attempt.name) from error
     return kind if holds else None

@@ -29,10 +29,10 @@ class Catalog:
             self._documents[key] = found
         return found
 
-    def openapi(self, path: str) -> Document:
+    async def openapi(self, path: str) -> Document:
         """The document at `/openapi/v3` or below."""
         self._refresh()
-        found = self._openapi.document(path) if path else self._openapi.index()
+        found = await (self._openapi.document(path) if path else self._openapi.index())
         if found is None:
             raise NotFoundError("the server could not find the requested resource")
         return found

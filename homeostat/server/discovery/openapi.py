@@ -11,8 +11,9 @@ served.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import encode
 from homeostat.server.discovery.document import Document, content_hash, document_of
 from homeostat.server.discovery.groups import group_order, subresources, version_order
@@ -25,12 +26,16 @@ V2_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The Content-Type of the response: Go clients request it with an `@`, which they cannot parse in a Content-Type."""
 V2 = Document(b"\n\x032.0\x12\x19\n\nKubernetes\x12\x0bunversioned")
 """Fields 1 `swagger` and 2 `info` (title, version) of the message; no paths, no definitions."""
+_USER = "openapi"
 _FORM = 1
 """Increase it when the documents of the same kinds change, or clients keep cached ones."""
 
 
 class OpenApi:
-    """The documents of a set of kinds; `update` sets the kinds."""
+    """The documents of a set of kinds; `update` sets the kinds.
+
+    A document that is not there yet is made in a thread: hundreds of kinds, or their schemas of megabytes, take long.
+    """
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[str, list[Kind]] = {}
@@ -50,27 +55,35 @@ class OpenApi:
                 self._documents.pop(path, None)
         self._kinds, self._index = by_path, None
 
-    def index(self) -> Document:
+    async def index(self) -> Document:
         """`/openapi/v3`."""
-        if self._index is None:
-            paths = {
-                path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self.hash_of(path)}"} for path in self._kinds
-            }
-            self._index = document_of({"paths": paths})
-        return self._index
+        if self._index is not None:
+            return self._index
+        kinds = self._kinds
+        hashes = {path: self._hashes.get(path) for path in kinds}
+        made = await in_thread(
+            lambda: {path: known or _hash(kinds[path]) for path, known in hashes.items()}, user=_USER
+        )
+        paths = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={own}"} for path, own in made.items()}
+        index = document_of({"paths": paths})
+        if self._kinds is kinds:
+            self._hashes, self._index = made, index
+        return index
 
-    def hash_of(self, path: str) -> str:
-        if path not in self._hashes:
-            self._hashes[path] = _hash(self._kinds[path])
-        return self._hashes[path]
-
-    def document(self, path: str) -> Document | None:
+    async def document(self, path: str) -> Document | None:
         """`/openapi/v3/{path}`, such as `api/v1` or `apis/apps/v1`; None where nothing is served."""
-        if path not in self._kinds:
+        kinds = self._kinds.get(path)
+        if kinds is None:
             return None
-        if path not in self._documents:
-            self._documents[path] = _build(self._kinds[path], self.hash_of(path))
-        return self._documents[path]
+        if found := self._documents.get(path):
+            return found
+        known = self._hashes.get(path)
+        # Who waited behind somebody else who wanted the same finds it made.
+        made = await in_thread(lambda: self._documents.get(path) or _build(kinds, known or _hash(kinds)), user=_USER)
+        if self._kinds.get(path) is kinds:
+            self._documents[path] = made
+            self._hashes[path] = made.etag.strip('"')
+        return made
 
 
 def document_path(group: str, version: str) -> str:
@@ -82,27 +95,33 @@ def _order(kind: Kind) -> tuple[object, ...]:
 
 
 def _hash(kinds: list[Kind]) -> str:
-    facts = [
-        (
-            (kind.kind, kind.plural, kind.list_kind, kind.namespaced, kind.verbs, kind.custom),
-            [(each.name, each.verbs, each.kind) for each in subresources(kind)],
-            kind.raw_schema,
-        )
-        for kind in kinds
-    ]
-    return content_hash(encode((_FORM, facts)))[:32]
+    # Kind by kind: the schemas of a group may have hundreds of megabytes together.
+    return content_hash("".join(content_hash(encode((_FORM, _facts(kind)))) for kind in kinds).encode())[:32]
+
+
+def _facts(kind: Kind) -> tuple[object, ...]:
+    return (
+        (kind.kind, kind.plural, kind.list_kind, kind.namespaced, kind.verbs, kind.custom),
+        [(each.name, each.verbs, each.kind) for each in subresources(kind)],
+        kind.raw_schema,
+    )
 
 
 def _build(kinds: list[Kind], etag: str) -> Document:
     group, version = kinds[0].group, kinds[0].version
     named = {(each.group, each.version, each.kind) for kind in kinds for each in subresources(kind)}
-    document = {
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "unversioned"},
-        "paths": paths_of(group, version, kinds),
-        "components": {
-            "schemas": schemas_of(kinds, sorted(named)),
-            "securitySchemes": {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}},
-        },
-    }
-    return Document(encode(document), etag=f'"{etag}"').pack()
+    body = b"".join(
+        (
+            b'{"openapi":"3.0.0","info":{"title":"Kubernetes","version":"unversioned"},"paths":',
+            _encoded(paths_of(group, version, kinds)),
+            b',"components":{"schemas":',
+            _encoded(schemas_of(kinds, sorted(named))),
+            b',"securitySchemes":{"BearerToken":{"type":"apiKey","name":"authorization","in":"header"}}}}',
+        )
+    )
+    return Document(body, etag=f'"{etag}"').pack()
+
+
+def _encoded(members: Mapping[str, object]) -> bytes:
+    """An object, encoded member by member: each step holds the interpreter lock."""
+    return b"{" + b",".join(encode(name) + b":" + encode(value) for name, value in members.items()) + b"}"

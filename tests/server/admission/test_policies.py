@@ -8,6 +8,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.plane import Plane
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, CRDS, configmap, definition
+from tests.holds import measured_turns
 from tests.server.admission.hooks import BINDINGS, CONFIGMAP_RULE, POLICIES, binding, policy
 
 X_IS_SMALL = {"expression": "int(object.data.x) < 5"}
@@ -260,3 +261,13 @@ async def test_variables_need_names_of_their_own(api: Api) -> None:
     refused = await api("POST", POLICIES, policy({"expression": "true"}, variables=[*variables, {"name": "d"}]))
     fields = [each["field"] for each in refused.json["details"]["causes"]]
     assert fields == ["spec.variables[1].name", "spec.variables[2].name", "spec.variables[3].expression"]
+
+
+async def test_expressions_that_cost_much_run_beside_the_event_loop(plane: Plane) -> None:
+    dear = {"expression": "object.data.all(k, object.data.all(l, object.data[k].size() + object.data[l].size() < 9))"}
+    await bind(plane, policy(dear), validationActions=["Warn"])
+    many = configmap("many", data={f"k{at}": "v" for at in range(300)})
+    async with measured_turns() as turns:
+        await plane.client.create(CONFIGMAPS, many)
+    assert turns.longest_s < 0.1, "on the loop it would take 0.15 s or more"
+    assert await refusal(plane, "1") is None
