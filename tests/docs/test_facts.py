@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.plane import Settings, open_plane
 from homeostat.server.discovery.groups import subresources
 from homeostat.server.kinds.custom import builtin_behaviours
@@ -52,5 +53,5 @@ async def test_every_metric_told_is_served_and_every_one_served_is_told(tmp_path
     told = {name for name, _ in table_rows(text_of("docs/operating.md"), "| metric | what |")}
     # Those of operators have a table of their own.
     async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
-        served = set(re.findall(r"^# TYPE (\w+) ", plane.app.metrics.text().decode(), re.MULTILINE))
+        served = set(re.findall(r"^# TYPE (\w+) ", exposition(plane.app.metrics).decode(), re.MULTILINE))
     assert told == {name for name in served if not name.endswith("_created")}
