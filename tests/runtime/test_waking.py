@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, Transport
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.objects.errors import ForbiddenError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, DEFINITION, POD
@@ -192,7 +193,7 @@ async def test_a_pod_wakes_the_operator_that_exports_the_health_of_pods(tmp_path
     async with open_plane(plane_settings(tmp_path)) as plane:
         await plane.client.create(POD.path("default"), A_POD)
         await eventually(lambda: awake(plane), lambda found: found == ["policy"])
-        await eventually(lambda: b'namespace="default"' in plane.app.metrics.text())
+        await eventually(lambda: b'namespace="default"' in exposition(plane.app.metrics))
 
 
 async def test_an_object_of_the_last_run_wakes_the_operator_at_the_start(tmp_path: Path) -> None:
