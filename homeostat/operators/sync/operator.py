@@ -70,7 +70,7 @@ FACES = (
     Face(
         name="sync-admission",
         title="admission of sync",
-        prefixes=tuple(f"/validate-declarest-io-v1alpha1-{each.kind.singular}" for each in GUARDED),
+        prefixes=tuple(f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}" for each in GUARDED),
         open="homeostat.web.admission.sync:open_app",
         rules="homeostat.web.admission.sync:RULES",
         settings=(ADMISSION,),

@@ -87,7 +87,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
     is_served = is_enabled(surroundings.environment)
     for each in KINDS if is_served else ():
-        path = f"/validate-declarest-io-v1alpha1-{each.kind.singular}"
+        path = f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}"
         routes.add("POST", path, answering.page(path, Reviews(admission, each).review))
     yield partial(answering.handle, routes)
 
