@@ -69,7 +69,7 @@ FACES = (
     ),
     Face(
         name="sync-admission",
-        title="admission of sync",
+        title="admission of sync (with --sync-enable-admission)",
         prefixes=tuple(f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}" for each in GUARDED),
         open="homeostat.web.admission.sync:open_app",
         rules="homeostat.web.admission.sync:RULES",
@@ -80,7 +80,7 @@ FACES = (
 WAKES = GUARDED
 OPTIONS = (
     OperatorOption(
-        name="sync-admission",
+        name="sync-enable-admission",
         variable=ADMISSION,
         help="Serve the admission webhook of sync, for the API server of a cluster.",
     ),

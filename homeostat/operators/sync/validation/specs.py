@@ -7,6 +7,7 @@ variables of the environment are replaced first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,11 +22,13 @@ from homeostat.operators.sync.api.webhook import WebhookSpec
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.glob import check as check_glob
 from homeostat.operators.sync.engine.paths.logical import parse
+from homeostat.operators.sync.run.hold import closed_until
 from homeostat.operators.sync.validation.cron import CronError, check_cron
 
 SHORTEST_POLL_S: Final = 30.0
 Spec = RepositorySpec | ServerSpec | StoreSpec | PolicySpec | WebhookSpec
 _NS: Final = 1e-9
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def seconds(text: str) -> float:
@@ -231,6 +234,7 @@ def _policy(spec: PolicySpec) -> Iterator[Cause]:
             yield required(f"spec.{name}.name")
     yield from _attempted("spec.source.path", lambda: parse(spec.source.path, allows_relative=True))
     yield from _duration("spec.syncInterval", spec.sync_interval, least_s=1.0)
+    yield from _attempted("spec.sync", lambda: closed_until(spec.sync, _ANY_TIME))
     if spec.full_resync_cron is not None:
         cron = spec.full_resync_cron
         try:

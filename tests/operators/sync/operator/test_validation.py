@@ -118,6 +118,7 @@ INVALID = {
     ),
     "a path of metadata": (PolicySpec, policy(source={"path": "/a/_/b"}), "spec.source.path"),
     "four cron fields": (PolicySpec, policy(fullResyncCron="15 * * *"), "spec.fullResyncCron"),
+    "an invalid window": (PolicySpec, policy(sync={"denyWindows": "sometimes"}), "spec.sync"),
     "names in cron": (PolicySpec, policy(fullResyncCron="0 0 * * mon"), "spec.fullResyncCron"),
     "one event twice": (WebhookSpec, webhook(events=["push", "push"]), "spec.events"),
     "a malformed glob": (WebhookSpec, webhook(branchFilter={"include": ["[a"]}), "spec.branchFilter"),
