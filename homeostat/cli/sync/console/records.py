@@ -15,9 +15,8 @@ from pathlib import Path
 
 from homeostat.cli.sync.console.run import Run
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
-from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.repository.files import replace_file
-from homeostat.operators.sync.run.prune import address
+from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import LARGEST, Owned, Record, decode_record, encode_record
 from homeostat.operators.sync.run.shape import content_digest, digest, shape_of
 from homeostat.operators.sync.session.apply import Outcome
@@ -67,20 +66,21 @@ async def note_created(run: Run, session: Session, outcomes: Sequence[Outcome]) 
     if not created:
         return
     try:
-        found = {each.path: await _owned(session, each) for each in created}
+        addresses = Addresses(session)
+        found = {each.path: await _owned(session, addresses, each) for each in created}
         await save_record(run, session, (await read_record(run, session)).updated(objects=found))
     except (SyncError, OSError) as error:
         run.warn(f"the record of created objects was not updated, so prune will not delete them: {error}")
 
 
-async def _owned(session: Session, outcome: Outcome) -> Owned:
+async def _owned(session: Session, addresses: Addresses, outcome: Outcome) -> Owned:
     assert outcome.written is not None
     identity, path = outcome.written.remote_id, outcome.path
     payload = local_payload(session, path)
     value = payload.value if payload is not None else None
-    at = await address(session, path, Remote(value, identity, outcome.written.alias))
+    at = await addresses.get(path, Remote(value, identity, outcome.written.alias))
     rules = session.metadata.rules(path)
     return Owned(
         identity, "created", shape_of(value), content_digest(value, rules) if payload is not None else "",
-        "" if at == f"{parent(path)}/{identity}" else at,
+        at,
     )  # fmt: skip

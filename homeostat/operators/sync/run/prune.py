@@ -99,3 +99,23 @@ async def address(session: Session, path: str, remote: Remote) -> str:
     place = Place(path=path, alias=remote.alias, remote_id=remote.id)
     source = remote.value if isinstance(remote.value, dict) else None
     return (await render(session, session.metadata.rules(path), "delete", place, source)).path
+
+
+class Addresses:
+    """What a record keeps of the addresses of objects: nothing, if the address is that of the collection and the id.
+
+    That is found out once for each collection, because 10,000 new objects are in a few of them.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._plain = dict[tuple[str, int], bool]()
+
+    async def get(self, path: str, remote: Remote) -> str:
+        rules = self._session.metadata.rules(path)
+        key = (parent(path), id(rules))
+        if rules.operations["delete"].path == "./{{/id}}" and self._plain.get(key):
+            return ""
+        found = await address(self._session, path, remote)
+        self._plain[key] = found == f"{parent(path)}/{remote.id}"
+        return "" if self._plain[key] else found

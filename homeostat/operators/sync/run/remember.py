@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import SyncError
-from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.prepare import Prepared
-from homeostat.operators.sync.run.prune import address
+from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import Event, Origin, Owned, Record
 from homeostat.operators.sync.run.report import Report, Result
 from homeostat.operators.sync.session.remote import Remote
@@ -34,6 +33,7 @@ async def remembered(
 ) -> Record:
     objects, events = dict[str, Owned | None](), list[Event]()
     last = {each.path: each for each in record.history}
+    addresses = Addresses(session)
     steps = {each.path: each for each in prepared.plan.steps}
     options = prepared.plan.options
     for result in report.results:
@@ -41,7 +41,7 @@ async def remembered(
         if result.became in ("deleted", "gone"):
             objects[result.path] = None
         elif result.path in prepared.facts and result.became in ("created", "updated", "unchanged"):
-            objects[result.path] = await _owned(session, prepared, record, step, result, remotes)
+            objects[result.path] = await _owned(addresses, prepared, record, step, result, remotes)
             if step.renamed_from and record.objects.get(step.renamed_from) is not None and result.became != "created":
                 objects.setdefault(step.renamed_from, None)
         if result.became in ("created", "updated", "deleted", "failed") and not _is_repeated(result, last):
@@ -71,7 +71,7 @@ def _begun(record: Record, report: Report, steps: Mapping[str, Step]) -> set[str
 
 
 async def _owned(
-    session: Session,
+    addresses: Addresses,
     prepared: Prepared,
     record: Record,
     step: Step,
@@ -86,8 +86,12 @@ async def _owned(
         return replace(fact, id=identity, origin=origin, at=before.at)
     at = ""
     if origin is not None:
-        remote = remotes.get(step.path) or Remote(id=identity, alias="")
-        at = await _address(session, step.path, remote, identity)
+        remote = remotes.get(step.path) or Remote()
+        try:
+            at = await addresses.get(step.path, Remote(remote.value, identity, remote.alias))
+        except SyncError:
+            # A path that needs more than the id: a deletion finds it in the list.
+            at = ""
     return replace(fact, id=identity, origin=origin, at=at)
 
 
@@ -99,15 +103,6 @@ def _origin(
     if before is not None and before.id == identity and before.is_ours:
         return before.origin
     return "adopted" if options.adopt == "declared" else None
-
-
-async def _address(session: Session, path: str, remote: Remote, identity: str) -> str:
-    try:
-        found = await address(session, path, remote)
-    except SyncError:
-        # A path that needs more than the id: it is compared as it is.
-        return ""
-    return "" if found == f"{parent(path)}/{identity}" else found
 
 
 def _event(result: Result, prepared: Prepared, now: datetime) -> Event:

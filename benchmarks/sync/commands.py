@@ -1,7 +1,5 @@
-"""What `homeostat sync` costs on 10,000 resources: wall time, CPU, memory and requests of a first apply, a second one
-and a comparison, in 100 collections of 100 and in one collection of 10,000.
-
-    python -m benchmarks.sync
+"""What the commands cost on 10,000 resources: wall time, CPU, memory and requests of a first apply, a second one, a
+comparison and a plan, in 100 collections of 100 and in one collection of 10,000.
 
 The REST server is that of the recorded cases, in a process of its own on loopback.
 """
@@ -18,9 +16,10 @@ import urllib.request
 from collections import Counter
 from pathlib import Path
 
-_SERVER = Path(__file__).parents[1] / "tests" / "operators" / "sync" / "golden" / "server.py"
+_SERVER = Path(__file__).parents[2] / "tests" / "operators" / "sync" / "golden" / "server.py"
 _COMMAND = (str(Path(sys.executable).with_name("homeostat")), "sync")
 _DRIFTED = 7
+HEADINGS = f"{'work':<28}{'wall s':>8}{'CPU s':>8}{'MiB':>6}  requests"
 
 
 def main() -> None:
@@ -36,9 +35,12 @@ def main() -> None:
             server.wait()
 
 
-def write_resources(repo: Path) -> None:
+def write_resources(repo: Path, *, roots: tuple[str, ...] = ("zones", "items")) -> None:
     names = [f"zones/z{zone:03}/items/i{item:02}" for zone in range(100) for item in range(100)]
-    for place, path in enumerate([*names, *(f"items/i{item:05}" for item in range(10_000))]):
+    names += [f"items/i{item:05}" for item in range(10_000)]
+    for place, path in enumerate(names):
+        if path.partition("/")[0] not in roots:
+            continue
         directory = repo / path
         directory.mkdir(parents=True)
         value = {"id": directory.name, "name": f"item {place}", "level": place, "tags": ["a", "b"], "note": "x" * 20}
@@ -50,7 +52,7 @@ def measure(root: Path, url: str) -> None:
     context = {"name": "b", "repository": {"filesystem": {"baseDir": str(root / "repo")}}}
     catalog = {"currentContext": "b", "contexts": [{**context, "managedService": {"http": {"url": url}}}]}
     (root / "contexts.yaml").write_text(json.dumps(catalog))
-    print(f"{'work':<28}{'wall s':>8}{'CPU s':>8}{'MiB':>6}  requests")
+    print(HEADINGS)
     for path in ("/zones", "/items"):
         for work, words in (
             ("first apply", ("resource", "apply", path, "-r")),
@@ -90,7 +92,3 @@ def call(url: str, method: str, path: str, value: object = None) -> list[dict[st
         text = answer.read()
     found: list[dict[str, str]] = json.loads(text) if text else []
     return found
-
-
-if __name__ == "__main__":
-    main()
