@@ -71,10 +71,10 @@ FACES = (
         name="sync-admission",
         title="admission of sync (with --sync-enable-admission)",
         prefixes=tuple(f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}" for each in GUARDED),
-        open="homeostat.web.admission.sync:open_app",
-        rules="homeostat.web.admission.sync:RULES",
+        open="homeostat.web.sync.admission:open_app",
+        rules="homeostat.web.sync.admission:RULES",
         settings=(ADMISSION,),
-        check="homeostat.web.admission.sync:is_enabled",
+        check="homeostat.web.sync.admission:is_enabled",
     ),
 )
 WAKES = GUARDED

@@ -7,7 +7,7 @@ import click
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.edge.proxies import read_proxies
-from homeostat.operators.contracts.sources.keychain import docker_keychain
+from homeostat.external.oci.keychain import docker_keychain
 from homeostat.operators.sync.context.bundle import bundle_cache, fetch_bundle
 from homeostat.operators.sync.engine.metadata.bundle import Bundle
 from homeostat.operators.sync.engine.metadata.document import read_document

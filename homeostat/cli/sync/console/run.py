@@ -20,10 +20,10 @@ import click
 
 from homeostat.cli.console.colour import paint
 from homeostat.cli.sync.console.options import Settings, settings_of
+from homeostat.external.oci.keychain import docker_keychain
 from homeostat.external.rest.auth import OAuth2
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import JsonObject
-from homeostat.operators.contracts.sources.keychain import docker_keychain
 from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
 from homeostat.operators.sync.context.settings import Surroundings
 from homeostat.operators.sync.engine.compare.difference import Mode

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from homeostat.edge.proxies import read_proxies
 from homeostat.external.oci.auth import Keychain
+from homeostat.external.oci.keychain import Chain
 from homeostat.external.oci.registry import Registry
 from homeostat.external.oci.signature import Verifier
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
 from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.cache import BlobCache
-from homeostat.operators.contracts.sources.keychain import Chain, environment_keychain
+from homeostat.operators.contracts.sources.keychain import environment_keychain
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 
 

@@ -12,45 +12,14 @@ An operator puts the credential of an object's pull secret in front: `Chain((sec
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from homeostat.external.oci.auth import Keychain, OneCredential
-from homeostat.external.secrets.credentials import LARGEST_SECRET, BasicAuth, CredentialError
-from homeostat.external.secrets.docker_config import (
-    CredentialHelperError,
-    DockerConfig,
-    RegistryCredential,
-    parse_docker_config,
-)
-
-_GITHUB: Final = ("ghcr.io", "docker.pkg.github.com")
-_GITHUB_USER: Final = "x-access-token"
-_HUB_KEY: Final = "https://index.docker.io/v1/"
-_IDENTITY_USER: Final = "<token>"
-_HELPER_S: Final = 30.0
-_LARGEST_OUTPUT: Final = 64 << 10
-
-
-class Chain:
-    """The first credential that one of the keychains has; each host is looked up once."""
-
-    def __init__(self, keychains: Sequence[Keychain]) -> None:
-        self._keychains = keychains
-        self._known: dict[tuple[str, str], RegistryCredential | None] = {}
-
-    def find(self, registry: str, repository: str = "") -> RegistryCredential | None:
-        key = (registry, repository)
-        if key not in self._known:
-            found = (each.find(registry, repository) for each in self._keychains)
-            self._known[key] = next((each for each in found if each is not None), None)
-        return self._known[key]
+from homeostat.external.oci.keychain import Chain, GitHubProgram, Lazy, docker_keychain, home, read_config
+from homeostat.external.secrets.credentials import BasicAuth
+from homeostat.external.secrets.docker_config import DockerConfig, RegistryCredential
 
 
 def environment_keychain(environ: Mapping[str, str]) -> Keychain:
@@ -71,123 +40,13 @@ def user_keychain(environ: Mapping[str, str]) -> Chain:
     return Chain(
         (
             environment_keychain(environ),
-            _Lazy(partial(read_config, config_file(environ))),
+            Lazy(partial(read_config, config_file(environ))),
             GitHubProgram(environ),
-            *(_Lazy(partial(_with_helpers, path, environ)) for path in _docker_files(environ)),
+            docker_keychain(environ),
         )
     )
 
 
-def docker_keychain(environ: Mapping[str, str]) -> Chain:
-    """Docker's and Podman's credentials alone."""
-    return Chain([_Lazy(partial(_with_helpers, path, environ)) for path in _docker_files(environ)])
-
-
 def config_file(environ: Mapping[str, str]) -> Path:
-    folder = environ.get("XDG_CONFIG_HOME") or str(_home(environ) / ".config")
+    folder = environ.get("XDG_CONFIG_HOME") or str(home(environ) / ".config")
     return Path(folder) / "pacto" / "config.json"
-
-
-def read_config(path: Path) -> DockerConfig:
-    """Docker's form; a missing file has no credentials."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_SECRET + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return DockerConfig({}, {}, "")
-    except OSError as error:
-        raise CredentialError(f'cannot read "{path}": {error.strerror}') from error
-    return parse_docker_config(data, str(path))
-
-
-class _Lazy:
-    def __init__(self, read: Callable[[], Keychain]) -> None:
-        self._read = read
-        self._found: Keychain | None = None
-
-    def find(self, registry: str, repository: str = "") -> RegistryCredential | None:
-        if self._found is None:
-            self._found = self._read()
-        return self._found.find(registry, repository)
-
-
-class GitHubProgram:
-    """The token of GitHub's command line, for GitHub's registries only."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
-
-    def find(self, registry: str, repository: str = "") -> RegistryCredential | None:
-        if registry not in _GITHUB:
-            return None
-        token = _output(("gh", "auth", "token"), b"", self._environ)
-        if not token or not token.isascii() or not token.isprintable():
-            return None
-        return RegistryCredential(basic=BasicAuth(_GITHUB_USER, token))
-
-
-class _Helped:
-    """Docker's configuration, whose helper programs are run."""
-
-    def __init__(self, config: DockerConfig, environ: Mapping[str, str]) -> None:
-        self._config, self._environ = config, environ
-
-    def find(self, registry: str, repository: str = "") -> RegistryCredential | None:
-        try:
-            return self._config.find(registry, repository)
-        except CredentialHelperError as error:
-            return _helped(error.helper, registry, self._environ)
-
-
-def _with_helpers(path: Path, environ: Mapping[str, str]) -> Keychain:
-    return _Helped(read_config(path), environ)
-
-
-def _helped(helper: str, registry: str, environ: Mapping[str, str]) -> RegistryCredential | None:
-    """What a helper has for the registry; None if it has nothing, or is not installed."""
-    if os.sep in helper:
-        raise CredentialError(f'"{helper}" is not the name of a credential helper')
-    key = _HUB_KEY if registry == "docker.io" else registry
-    text = _output((f"docker-credential-{helper}", "get"), key.encode(), environ)
-    if not text:
-        return None
-    try:
-        found = json.loads(text)
-        username, secret = str(found["Username"]), str(found["Secret"])
-    except (ValueError, KeyError, TypeError):
-        raise CredentialError(f'"docker-credential-{helper}" printed no credential in JSON') from None
-    if username == _IDENTITY_USER:
-        return RegistryCredential(identity_token=secret)
-    return RegistryCredential(basic=BasicAuth(username, secret)) if username else None
-
-
-def _output(command: Sequence[str], stdin: bytes, environ: Mapping[str, str]) -> str:
-    """What a program prints; empty if it is missing, fails or takes too long."""
-    program = shutil.which(command[0], path=environ.get("PATH", ""))
-    if program is None:
-        return ""
-    try:
-        done = subprocess.run(  # noqa: S603 - of the user's own configuration
-            [program, *command[1:]],
-            input=stdin,
-            env=dict(environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_HELPER_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout[:_LARGEST_OUTPUT].decode(errors="replace").strip() if done.returncode == 0 else ""
-
-
-def _docker_files(environ: Mapping[str, str]) -> list[Path]:
-    docker = environ.get("DOCKER_CONFIG") or str(_home(environ) / ".docker")
-    podman = environ.get("REGISTRY_AUTH_FILE")
-    if not podman and environ.get("XDG_RUNTIME_DIR"):
-        podman = f"{environ['XDG_RUNTIME_DIR']}/containers/auth.json"
-    return [Path(docker) / "config.json", *([Path(podman)] if podman else [])]
-
-
-def _home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("HOME") or "~").expanduser()

@@ -1,0 +1,1 @@
+"""HTTP faces of the operator that keeps REST APIs equal to files."""
