@@ -34,6 +34,11 @@ def _repository(path: Path, files: dict[str, str]) -> Repository:
 def _scene(cli: Cli, folder: Path) -> tuple[Repository, Repository]:
     app = _repository(folder / "app", {"main.go": "package main\n"})
     manifests = _repository(folder / "manifests", {_PATH: DEPLOYMENT_FILE.format(image=f"org/app:{OLD} # ours")})
+    _deploy(cli, app, manifests)
+    return app, manifests
+
+
+def _deploy(cli: Cli, app: Repository, manifests: Repository, **more: str) -> None:
     annotations = {
         "enabled": "true",
         "app_repository": app.file_url,
@@ -42,6 +47,7 @@ def _scene(cli: Cli, folder: Path) -> tuple[Repository, Repository]:
         "image_name": "org/app",
         "ssh_key_name": "key",
         "ssh_key_namespace": "default",
+        **more,
     }
     noted = {f"gitops.operator.{name}": value for name, value in annotations.items()}
     spec = {
@@ -59,7 +65,6 @@ def _scene(cli: Cli, folder: Path) -> tuple[Repository, Repository]:
     ]
     done = cli("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
     assert done.code == 0, done.err
-    return app, manifests
 
 
 def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path) -> None:
@@ -85,6 +90,13 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     assert "patched" in up.cli("image", "update", "default/web").out
     assert newer in manifests.show(_PATH)
     assert up.cli("image", "status").rows[1][:2] == ["default", "web"]
+    # Delivered by requests from now on; without a token nothing can be proposed.
+    app.push({"main.go": "package newest\n"})
+    _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea")
+    checked = up.cli("image", "check", "default/web", "--allow-file")
+    assert "  by     a pull request from bot to master\n" in checked.out
+    done = up.cli("image", "update", "default/web")
+    assert (done.code, "gitops.operator.pull_request_secret_name" in done.out) == (1, True)
 
 
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:

@@ -149,3 +149,36 @@ async def test_a_first_push_that_is_refused_is_no_tag_of_a_person(stage: Stage) 
         assert "closed today" in entry["message"]
     hook.unlink()
     assert (await stage.reconcile())["web"]["action"] == "patched"
+
+
+async def test_requests_that_cannot_be_made_say_which_annotation_to_correct(stage: Stage) -> None:
+    app, manifests = stage.repository("acme/app", _APP), stage.repository("acme/man", {"web.yaml": _FILE})
+    head = manifests.head()
+    await stage.secret(SECRETS, "forge", token="hunter24")
+    cases: dict[str, tuple[dict[str, str], str]] = {
+        "delivery": ({"delivery": "mail"}, "gitops.operator.delivery: expected push or pull-request"),
+        "forge": ({"forge": "sourceforge"}, "gitops.operator.forge: expected github, gitlab, gitea"),
+        "same": ({"pull_request_branch": "master"}, "another branch than observe_branch"),
+        "labels": ({"pull_request_labels": "x" * 51}, "gitops.operator.pull_request_labels"),
+        "nowhere": ({}, "set the annotation gitops.operator.forge"),
+        "token": ({"forge": "gitlab", "pull_request_secret_name": ""}, "gitops.operator.pull_request_secret_name"),
+        "secret": ({"forge": "gitlab", "pull_request_secret_name": "none"}, "there is no Secret gitops-operator/none"),
+        "branch": ({"forge": "gitea", "pull_request_branch": "--force"}, "HTTP 40"),
+        # What answers there is Git, and no API.
+        "api": ({"forge": "github"}, "HTTP 40"),
+    }
+    for name, (more, _) in cases.items():
+        given = {"delivery": "pull-request", "pull_request_secret_name": "forge", **more}
+        places = {
+            "app_repository": f"{stage.git_url}/acme/app.git",
+            "manifest_repository": f"{stage.git_url}/acme/man.git",
+        }
+        await stage.deploy(name, None, deployment_path="web.yaml", **places, **given)
+    found = await stage.reconcile()
+    for name, (_, says) in cases.items():
+        assert found[name]["action"] == "failed", found[name]
+        assert says in found[name]["message"], found[name]
+        assert "hunter24" not in str(found[name])
+    assert manifests.head() == head
+    assert manifests.git("for-each-ref", "--format=%(refname)", "refs/heads").split() == ["refs/heads/master"]
+    assert app.head()

@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from homeostat.objects.json import JsonObject
 from homeostat.testing.eventually import eventually
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, Stage, staged
@@ -54,6 +55,35 @@ async def test_a_push_to_the_application_updates_its_deployments(stage: Stage) -
     assert status == 401, answer
     assert await _send(stage, "/hooks/images/git/github", push) == (202, {"pushes": 1, "notified": 1})
     await eventually(lambda: app.head() in manifests.show("apps/web.yaml"))
+
+
+async def test_a_forge_proves_itself_and_a_repeated_delivery_does_nothing(stage: Stage) -> None:
+    await stage.deploy("web", delivery="pull-request")
+    await stage.get("/status")
+    url = f"{stage.git_url}/man-web.git"
+    repository = {"full_name": "x/man", "path_with_namespace": "x/man", "clone_url": url, "git_http_url": url}
+    push = {"ref": "refs/heads/master", "after": "a" * 40, "repository": repository, "project": repository}
+    push |= {"object_kind": "push", "checkout_sha": "a" * 40}
+    data = json.dumps(push).encode()
+    signed = hmac.new(_SECRET.encode(), data, hashlib.sha256).hexdigest()
+    wrong = {"X-Gitlab-Token": "another secret", "X-Gitea-Signature": "0" * 64}
+    async with aiohttp.ClientSession() as session:
+
+        async def send(sender: str, **headers: str) -> tuple[int, JsonObject]:
+            given = {each.replace("_", "-"): value for each, value in headers.items()}
+            async with session.post(f"{stage.hooks}/hooks/images/git/{sender}", data=data, headers=given) as answer:
+                return answer.status, await answer.json()
+
+        gitlab = {"X_Gitlab_Token": _SECRET, "X_Gitlab_Event": "Push Hook", "Idempotency_Key": "one"}
+        gitea = {"X_Gitea_Signature": signed, "X_Gitea_Event": "push", "X_Gitea_Delivery": "two"}
+        for sender, headers in (("gitlab", gitlab), ("gitea", gitea)):
+            # A merge moves the branch of the manifests, which this Deployment follows too.
+            assert await send(sender, **headers) == (202, {"pushes": 1, "notified": 1})
+            assert (await send(sender, **headers))[1]["repeated"] is True
+            refused = {**headers, **{each.replace("-", "_"): value for each, value in wrong.items()}}
+            assert (await send(sender, **refused))[0] == 401
+            assert (await send(sender))[0] == 401
+        assert (await send("gogs", **gitea))[0] == 404
 
 
 async def test_a_pushed_image_triggers_those_that_have_it(stage: Stage) -> None:
