@@ -26,6 +26,8 @@ from homeostat.cli.sync.console.options import SyncGroup
         "context": "Add, choose and check contexts.",
         "bundle": "Show and use metadata bundles.",
         "server": "Check the managed server and show its addresses.",
+        "schema": "Print the JSON Schema of a file.",
+        "completion": "Print the completion script of a shell.",
         "version": "Print the version.",
     },
     short_help="Keep a REST API equal to files in a repository.",

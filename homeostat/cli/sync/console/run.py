@@ -12,19 +12,22 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import IO, Any, Concatenate, ParamSpec
 
 import click
 
 from homeostat.cli.console.colour import paint
+from homeostat.cli.sync.console.completion import complete_path
+from homeostat.cli.sync.console.exchange import print_exchange
 from homeostat.cli.sync.console.options import Settings, settings_of
 from homeostat.external.oci.keychain import docker_keychain
 from homeostat.external.rest.auth import OAuth2
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
+from homeostat.operators.sync.context.prompt import Ask
 from homeostat.operators.sync.context.settings import Surroundings
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
@@ -76,10 +79,12 @@ class Run:
         """The session of the context, with the files that a path needs."""
         catalog = await self.catalog()
         context = catalog.context(self.settings.context)
-        around = Surroundings(catalog, self.environment, self.scrubber, docker_keychain(self.environment))
+        around = Surroundings(catalog, self.environment, self.scrubber, docker_keychain(self.environment), _ask())
         async with await open_session(context, around) as session:
             session.mode = mode
             self._warn(session)
+            if session.server is not None and self.settings.verbosity > 1:
+                session.server.trace = partial(print_exchange, self.settings, self.scrubber)
             if path:
                 await session.load(path, is_recursive=is_recursive, depth=depth)
             yield session
@@ -119,6 +124,13 @@ def sync_command(
     return decorate
 
 
+def _ask() -> Ask | None:
+    """A question on the terminal; None if there is none."""
+    if not sys.stdin.isatty():
+        return None
+    return lambda text, is_hidden: str(click.prompt(text, hide_input=is_hidden, err=True))
+
+
 def _of_file(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
@@ -132,7 +144,7 @@ def path_arguments(function: Callable[..., None]) -> Callable[..., None]:
     function = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")(
         function
     )
-    return click.argument("path", required=False, default=None)(function)
+    return click.argument("path", required=False, default=None, shell_complete=complete_path)(function)
 
 
 def chosen_text(argument: str | None, option: str | None) -> str:

@@ -13,6 +13,8 @@ from homeostat.cli.sync.console.options import SyncGroup
     members={
         "add": "Add a context.",
         "update": "Replace a context.",
+        "edit": "Edit a context.",
+        "init": "Prepare the repository and the metadata of a context.",
         "list": "List the contexts.",
         "use": "Choose the current context.",
         "current": "Print the current context.",
@@ -22,6 +24,9 @@ from homeostat.cli.sync.console.options import SyncGroup
         "check": "Check that a context's parts can be used.",
         "rename": "Rename a context.",
         "delete": "Delete a context.",
+        "clean": "Forget credentials that were typed in this shell.",
+        "session-hook": "Print the lines that keep typed credentials for a shell.",
+        "migrate": "Write the catalog anew, in the current form.",
         "print-template": "Print a commented template of a context.",
     },
     short_help="Add, choose and check contexts.",

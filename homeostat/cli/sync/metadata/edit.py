@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from homeostat.cli.sync.console.editor import EDITOR, edited_text
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
 from homeostat.cli.sync.metadata.address import chosen_selector, load_path
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.metadata.document import read_document
 from homeostat.operators.sync.engine.metadata.layers import stored_document
 from homeostat.operators.sync.engine.payload import yaml
@@ -18,7 +16,7 @@ from homeostat.operators.sync.session.save import document_files
 
 @click.command("edit", short_help="Edit the document of a path.")
 @path_arguments
-@click.option("--editor", default=None, help="The editor.  [default: that of the catalog, or EDITOR]")
+@EDITOR
 @sync_command(changes=True)
 async def command(run: Run, path: str | None, path_option: str | None, editor: str | None) -> None:
     """Open the document in an editor, and write it when the editor ends. An invalid one is refused.
@@ -28,13 +26,10 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
       homeostat sync resource metadata edit /customers/
     """
     selector = chosen_selector(path, path_option)
-    if not sys.stdin.isatty():
-        raise ValidationError("edit needs a terminal; use `resource metadata set -f` instead")
-    chosen = editor or (await run.catalog()).editor or None
     async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
         text = yaml.dump(stored_document(session.root, selector) or {}, is_sorted=False).decode()
-        edited = click.edit(text, editor=chosen, extension=".yaml")
-        if edited is None or edited == text:
+        edited = await edited_text(run, text, editor, extension=".yaml", instead="resource metadata set -f")
+        if edited is None:
             return
         document = read_document(yaml.load(edited.encode()), is_collection=selector.is_collection)
         files = document_files(session, selector, document)

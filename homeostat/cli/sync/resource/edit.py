@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from homeostat.cli.sync.console.editor import EDITOR, edited_text
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.errors import NotFoundError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.payload.codec import Payload, decode, encode
 from homeostat.operators.sync.engine.tree.listing import read_payload
@@ -17,7 +16,7 @@ from homeostat.operators.sync.session.save import SaveOptions, save
 
 @click.command("edit", short_help="Edit a resource of the repository.")
 @path_arguments
-@click.option("--editor", default=None, help="The editor.  [default: that of the catalog, or EDITOR]")
+@EDITOR
 @sync_command(changes=True)
 async def command(run: Run, path: str | None, path_option: str | None, editor: str | None) -> None:
     """Open the payload in an editor, and save it when the editor ends.
@@ -27,17 +26,15 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
       homeostat sync resource edit /customers/acme
     """
     target = chosen_target(path, path_option)
-    if not sys.stdin.isatty():
-        raise ValidationError("edit needs a terminal; use `resource save -f` instead")
-    chosen = editor or (await run.catalog()).editor or None
     async with run.session(target.path) as session:
         directory = session.root.at(segments(target.path))
         payload = read_payload(directory, target.path) if directory is not None else None
         if payload is None:
             raise NotFoundError(f"{target.path} is not in the repository")
         text = encode(payload.value, payload.form).decode()
-        edited = click.edit(text, editor=chosen, extension=payload.form.extension)
-        if edited is None or edited == text:
+        form = payload.form
+        edited = await edited_text(run, text, editor, extension=form.extension, instead="resource save -f")
+        if edited is None:
             return
         value = decode(edited.encode(), payload.form)
         names = await save(session, [(target.path, Payload(value, payload.form))], SaveOptions(force=True))

@@ -18,6 +18,7 @@ from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, V
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.catalog import Catalog
 from homeostat.operators.sync.context.document import expanded
+from homeostat.operators.sync.context.prompt import Ask, prompted, variable_name
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.server.settings import ServerSettings, Throttle
 from homeostat.operators.sync.stores.envelope import Kdf, Lock, read_key
@@ -37,6 +38,8 @@ class Surroundings:
     environment: Mapping[str, str]
     scrubber: Scrubber
     keychain: Keychain = ANONYMOUS
+    ask: Ask | None = None
+    """Asks a person for credentials; None where there is no terminal."""
 
     def text(self, value: Json, where: str) -> str:
         found = expanded(value, self.environment)
@@ -54,13 +57,19 @@ class Surroundings:
     def credential(self, reference: JsonObject) -> BasicAuth:
         """From the catalog; variables of the environment come first."""
         name = str(reference.get("name", ""))
-        prefix = f"DECLAREST_CONTEXT_CREDENTIAL_{name.upper().replace('-', '_')}"
-        given = {each: self.environment.get(f"{prefix}_{each.upper()}") for each in ("username", "password")}
-        found = self.catalog.credential(name) if None in given.values() else {}
-        user = given["username"] or self.text(found.get("username", ""), f"credentials {name}")
-        password = given["password"] or self.secret(found.get("password", ""), f"credentials {name}")
+        user, password = (self._part(name, each) for each in ("username", "password"))
         self.scrubber.hide(password)
         return BasicAuth(user, password)
+
+    def _part(self, name: str, key: str) -> str:
+        given = self.environment.get(f"DECLAREST_CONTEXT_CREDENTIAL_{variable_name(name)}_{key.upper()}")
+        if given is not None:
+            return given
+        found = self.catalog.credential(name).get(key, "")
+        if isinstance(found, dict) and found.get("prompt"):
+            persists = bool(found.get("persistInSession"))
+            return prompted(name, key, persists=persists, environment=self.environment, ask=self.ask)
+        return self.text(found, f"credentials {name}")
 
 
 def base_directory(context: JsonObject) -> Path | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -78,6 +78,8 @@ class ManagedServer:
         )
         self._turns = asyncio.Semaphore(throttle.concurrent) if throttle.concurrent else None
         self._waiting = 0
+        self.trace: Callable[[Request, Response], None] | None = None
+        """Is called with each request and its answer."""
 
     async def close(self) -> None:
         await self._http.close()
@@ -133,6 +135,8 @@ class ManagedServer:
                 raise ValidationError(f"{label}: the answer is larger than {LARGEST_RESPONSE} bytes") from error
             except RestError as error:
                 raise TransportError(self._scrubber.scrub(f"{label}: {error}")) from error
+        if self.trace is not None:
+            self.trace(request, response)
         return self._answered(label, response, expected)
 
     async def _followed(self, request: Request) -> Response:

@@ -7,7 +7,15 @@ import click
 from homeostat.cli.sync.console.options import SyncGroup
 
 
-@click.command("config", cls=SyncGroup, package=__name__, members={"get": "Print the defaults block of the metadata."})
+@click.command(
+    "config",
+    cls=SyncGroup,
+    package=__name__,
+    members={
+        "get": "Print the defaults block of the metadata.",
+        "edit": "Edit the defaults block of the metadata.",
+    },
+)
 def command() -> None:
     """Show how defaults are put together.
 

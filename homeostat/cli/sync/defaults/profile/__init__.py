@@ -7,7 +7,12 @@ import click
 from homeostat.cli.sync.console.options import SyncGroup
 
 
-@click.command("profile", cls=SyncGroup, package=__name__, members={"get": "Print a profile."})
+@click.command(
+    "profile",
+    cls=SyncGroup,
+    package=__name__,
+    members={"get": "Print a profile.", "edit": "Edit a profile.", "delete": "Delete a profile."},
+)
 def command() -> None:
     """Show named sets of defaults.
 

@@ -12,7 +12,7 @@ from homeostat.operators.sync.engine.tree.directory import Directory
 
 MANIFEST: Final = "bundle.yaml"
 _OPENAPI: Final = ("openapi.yaml", "openapi.yml", "openapi.json")
-_SCHEMA: Final[dict[str, Any]] = {
+SCHEMA: Final[dict[str, Any]] = {
     "apiVersion": str,
     "kind": str,
     "name": str,
@@ -45,7 +45,7 @@ def read_bundle(root: Directory) -> Bundle:
     if MANIFEST not in root.files:
         raise ValidationError(f"the metadata bundle has no {MANIFEST}")
     found = yaml.load(root.read(MANIFEST))
-    _check(found, _SCHEMA, MANIFEST)
+    _check(found, SCHEMA, MANIFEST)
     if found.get("apiVersion") != "declarest.io/v1alpha1" or found.get("kind") != "MetadataBundle":
         raise ValidationError(f"{MANIFEST} is not a MetadataBundle of declarest.io/v1alpha1")
     if not found.get("name") or not found.get("version"):

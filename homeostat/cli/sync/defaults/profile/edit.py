@@ -1,0 +1,33 @@
+"""`homeostat sync resource defaults profile edit`: one profile in an editor."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.sync.console.editor import EDITOR
+from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.defaults.block import Block, edit_object
+from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+
+
+@click.command("edit", short_help="Edit a profile.")
+@click.argument("path")
+@click.argument("name")
+@EDITOR
+@sync_command(changes=True)
+async def command(run: Run, path: str, name: str, editor: str | None) -> None:
+    """Open the values of a profile in an editor. One that does not exist is added.
+
+    \b
+    Examples:
+      homeostat sync resource defaults profile edit /customers/ big
+    """
+    selector = chosen_selector(path, None)
+    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+        block = Block(session, selector)
+        profiles = block.defaults.get("profiles", {})
+        item = profiles.get(name)
+        values = await edit_object(run, block.values(item), editor)
+        if values is not None:
+            changed = {**block.defaults, "profiles": {**profiles, name: values}}
+            await block.write(block.with_entry(item, values, changed))
