@@ -49,7 +49,9 @@ def _environment(home: Path) -> dict[str, str]:
 @pytest.mark.timeout(240)
 def test_the_session_prints_what_it_shows(tmp_path: Path, broker: RabbitMq) -> None:
     shown, environment, exported = 0, _environment(tmp_path), ""
-    for (language, code), (following, printed) in pairwise([*_fences(_PAGE), ("", "")]):
+    for (language, code), (following, printed) in pairwise(
+        [*_fences(_PAGE.partition("## Plans and pruning")[0]), ("", "")]
+    ):
         if language != "sh":
             continue
         command = ["bash", "-e", "-c", exported + code.replace(_SERVER, broker.management_url)]

@@ -84,7 +84,7 @@ class Run:
             session.mode = mode
             self._warn(session)
             if session.server is not None and self.settings.verbosity > 1:
-                session.server.trace = partial(print_exchange, self.settings, self.scrubber)
+                session.server.trace = partial(print_exchange, self.settings, session)
             if path:
                 await session.load(path, is_recursive=is_recursive, depth=depth)
             yield session

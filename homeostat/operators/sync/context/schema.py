@@ -1,4 +1,4 @@
-"""JSON Schemas of the files that people write, for editors: a context, the catalog, metadata, a bundle's manifest. Pure."""
+"""JSON Schemas for editors, of a context, of the catalog, of metadata and of a bundle's manifest. Pure."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _metadata() -> JsonObject:
             "alias": _TEXT,
             "requiredAttributes": _TEXTS,
             "remoteCollectionPath": _TEXT,
-            "format": {"enum": [*TYPES, "any"]},
+            "format": {"enum": [*sorted(TYPES), "any"]},
             "defaults": {"type": "object"},
             "secret": _BOOL,
             "secretAttributes": _TEXTS,
