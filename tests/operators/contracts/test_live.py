@@ -384,5 +384,6 @@ async def test_a_dry_run_loads_contracts_and_gives_verdicts(
     manager.add("contracts", contracts.register)
     plans = await manager.plan()
     assert [plan.decision.status["contractStatus"] for plan in plans if plan.decision] == ["NonCompliant"] * 12
+    assert str(plans[0].decision.actions[0] if plans[0].decision else "").startswith("create revision dry-")
     assert await live.revisions() == []
     assert "status" not in await live.get("dry-0")

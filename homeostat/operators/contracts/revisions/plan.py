@@ -27,6 +27,9 @@ class CreateRevision(msgspec.Struct, frozen=True):
     is_overwritten: bool = False
     """Whether the tag had another digest before."""
 
+    def __str__(self) -> str:
+        return f"create revision {self.name}"
+
 
 class CompleteRevision(msgspec.Struct, frozen=True):
     """Write the status of a revision whose creation was interrupted."""
@@ -34,10 +37,16 @@ class CompleteRevision(msgspec.Struct, frozen=True):
     name: str
     hash: str
 
+    def __str__(self) -> str:
+        return f"complete revision {self.name}"
+
 
 class DeleteRevision(msgspec.Struct, frozen=True):
     name: str
     uid: str
+
+    def __str__(self) -> str:
+        return f"delete revision {self.name}"
 
 
 RevisionAction = CreateRevision | CompleteRevision | DeleteRevision
