@@ -69,22 +69,27 @@ class Counter:
             raise click.ClickException(f"vgdb failed: {errors.decode(errors='replace').strip()}")
 
 
+class Counts:
+    """The instructions a request of each phase, one figure a round."""
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+        self.by_phase: dict[str, list[float]] = {}
+
+
 class CountingBench(Bench):
     """A bench whose loads are counted by their phase; those without a name set the scene."""
 
-    counter: Counter | None = None
-
-    def begin(self, counter: Counter) -> None:
-        self.counter, self.counted = counter, dict[str, list[float]]()
+    counts: Counts | None = None
 
     async def load(self, phase: str, requests: Iterable[bytes], *, expect: int, callers: int = 0) -> Measurement:
         made = list(requests)
-        if self.counter is None or not phase:
+        if self.counts is None or not phase:
             return await super().load(phase, made, expect=expect, callers=callers)
-        await self.counter.reset()
+        await self.counts.counter.reset()
         measured = await super().load(phase, made, expect=expect, callers=callers)
-        total = await self.counter.read(phase.replace(" ", "-"))
-        self.counted.setdefault(phase, []).append(total / len(made))
+        total = await self.counts.counter.read(phase.replace(" ", "-"))
+        self.counts.by_phase.setdefault(phase, []).append(total / len(made))
         return measured
 
 
@@ -102,20 +107,14 @@ async def show_instructions(checkout: Path, *, rounds: int, profile: Path | None
         serve(base_data, python=str(python), folder=checkout, under=Counter.command(base_profile)) as base,
         serve(data, under=Counter.command(here_profile)) as here,
     ):
-        async with _open(base) as base_bench, _open(here) as bench:
-            for each in (base_bench, bench):
-                await each.define()
-                await _round(each, _WARM_UP)
-            for each, served, folder in ((base_bench, base, base_profile), (bench, here, here_profile)):
-                each.begin(Counter(served.pid, folder))
-                assert each.counter is not None
-                await each.counter.start()
-            for number in range(rounds):
-                await _round(base_bench, 1)
-                await _round(bench, 1)
-                print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
-            print(file=sys.stderr)
-    console().print(_table(base_bench.counted, bench.counted))
+        base_counts = await _start(base, base_profile)
+        counts = await _start(here, here_profile)
+        for number in range(rounds):
+            await _count(base, base_counts)
+            await _count(here, counts)
+            print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+    console().print(_table(base_counts.by_phase, counts.by_phase))
 
 
 @contextmanager
@@ -138,10 +137,27 @@ async def _open(served: Served) -> AsyncIterator[CountingBench]:
         caller.close()
 
 
-async def _round(bench: Bench, times: int) -> None:
-    for _ in range(times):
-        for phase in _PHASES:
-            await phase(bench)
+async def _start(served: Served, folder: Path) -> Counts:
+    """Defines the kind, warms up, and then lets valgrind count."""
+    async with _open(served) as bench:
+        await bench.define()
+        for _ in range(_WARM_UP):
+            await _round(bench)
+    counts = Counts(Counter(served.pid, folder))
+    await counts.counter.start()
+    return counts
+
+
+async def _count(served: Served, counts: Counts) -> None:
+    """One round, on a connection of its own: an older one may have been idle for too long."""
+    async with _open(served) as bench:
+        bench.counts = counts
+        await _round(bench)
+
+
+async def _round(bench: Bench) -> None:
+    for phase in _PHASES:
+        await phase(bench)
 
 
 def _table(base: Mapping[str, Sequence[float]], here: Mapping[str, Sequence[float]]) -> Table:

@@ -38,15 +38,16 @@ def modules(*below: str) -> list[Path]:
 
 def named(tree: ast.Module) -> Iterator[str]:
     """Modules that are imported, and texts that are neither a docstring nor a field (a decision has `actions`)."""
+    nodes = list(ast.walk(tree))
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    skipped = docstrings | {id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys}
-    for node in ast.walk(tree):
+    skipped = docstrings | {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
+    for node in nodes:
         match node:
             case ast.Import():
                 yield from (each.name for each in node.names)
@@ -68,7 +69,7 @@ def offenders(files: list[Path], pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("name", OURS)
 def test_no_module_outside_an_operators_own_packages_imports_it(name: str) -> None:
-    own = modules(*OWN[name], *BOTH)
+    own = set(modules(*OWN[name], *BOTH))
     others = [each for each in modules() if each not in own]
     assert offenders(others, rf"homeostat[./](operators|web)[./]{name}\b") == []
 
