@@ -70,7 +70,7 @@ class Watches:
         """Those that wait for this one to go, or have to give way to it."""
         spec, namespace = read_spec(policy.spec, self._environment)[0], policy.metadata.namespace
         key = (MANAGED_SERVER.kind.kind, namespace, spec.managed_server_ref.name)
-        found = overlapping(policy, self.policies.cache.indexed(BY_REF, key))
+        found = overlapping(policy, self.policies.cache.indexed(BY_REF, key), self._environment)
         return [(each.metadata.namespace, each.metadata.name) for each in found]
 
     def _secrets_of(self, obj: Dependency | RepositoryWebhook) -> Iterable[Hashable]:

@@ -17,7 +17,7 @@ from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import Cause, ForbiddenError, NotFoundError, forbidden, invalid_object
 from homeostat.objects.json import JsonObject
-from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
+from homeostat.operators.sync.api.policy import SYNC_POLICY, PolicySpec, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, ResourceRepository
 from homeostat.operators.sync.api.server import MANAGED_SERVER, ManagedServer
 from homeostat.operators.sync.api.store import SECRET_STORE, SecretStore
@@ -69,14 +69,19 @@ class Admission:
         return await self._webhook(obj) if isinstance(obj, RepositoryWebhook) else []
 
     async def _overlaps(self, policy: SyncPolicy) -> list[Cause]:
-        names = [each.metadata.name for each in overlapping(policy, await self._policies(policy.metadata.namespace))]
+        others = await self._policies(policy.metadata.namespace)
+        names = [each.metadata.name for each in overlapping(policy, others, self._environment)]
         if not names:
             return []
         text = f'overlaps the path of SyncPolicy "{names[0]}", which syncs the same ManagedServer; choose another path'
         return [forbidden("spec.source.path", text)]
 
     async def _webhook(self, webhook: RepositoryWebhook) -> list[Cause]:
-        spec, namespace, causes = webhook.spec, webhook.metadata.namespace, list[Cause]()
+        spec, namespace, causes = (
+            read_spec(webhook.spec, self._environment)[0],
+            webhook.metadata.namespace,
+            list[Cause](),
+        )
         try:
             await self._client.get(RESOURCE_REPOSITORY.kind.path(namespace, spec.repository_ref.name))
         except NotFoundError:
@@ -95,7 +100,7 @@ class Admission:
         users = [
             each.metadata.name
             for each in await self._policies(metadata.get("namespace", ""))
-            if not each.is_terminating and _refers(each, kind, metadata["name"])
+            if not each.is_terminating and _refers(read_spec(each.spec, self._environment)[0], kind, metadata["name"])
         ]
         if users:
             named = f'{kind.kind.plural}.{kind.kind.group} "{metadata["name"]}"'
@@ -120,8 +125,7 @@ def _read(kind: CustomKind, obj: JsonObject) -> Object:
         raise invalid_object(kind.kind.kind, kind.kind.group, name, [forbidden("spec", str(error))]) from error
 
 
-def _refers(policy: SyncPolicy, kind: CustomKind, name: str) -> bool:
-    spec = policy.spec
+def _refers(spec: PolicySpec, kind: CustomKind, name: str) -> bool:
     refs = {
         RESOURCE_REPOSITORY.kind.kind: spec.resource_repository_ref.name,
         MANAGED_SERVER.kind.kind: spec.managed_server_ref.name,

@@ -72,9 +72,8 @@ class Observer:
             _dependency("ManagedServer", spec.managed_server_ref.name, server),
             _dependency("SecretStore", spec.secret_store_ref.name, store),
         )
-        older = [
-            each for each in overlapping(policy, self._policies.in_namespace(namespace)) if age(each) < age(policy)
-        ]
+        rivals = overlapping(policy, self._policies.in_namespace(namespace), self._environment)
+        older = [each for each in rivals if age(each) < age(policy)]
         revision = repository.read_status(RepositoryStatus).last_fetched_revision if repository is not None else None
         return World(
             now=now,

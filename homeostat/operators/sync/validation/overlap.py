@@ -6,11 +6,14 @@ policy cannot stop one that works.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from homeostat.operators.sync.api.policy import PolicySpec, SyncPolicy
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.logical import overlaps, parse
+from homeostat.operators.sync.validation.environment import expand
 
 
 def source_path(spec: PolicySpec) -> str:
@@ -18,9 +21,12 @@ def source_path(spec: PolicySpec) -> str:
     return parse(spec.source.path, allows_relative=True).path
 
 
-def overlapping(policy: SyncPolicy, others: Iterable[SyncPolicy]) -> list[SyncPolicy]:
+def overlapping(policy: SyncPolicy, others: Iterable[SyncPolicy], environment: Mapping[str, str]) -> list[SyncPolicy]:
     """Those of the same namespace that are not being deleted, sorted by age."""
-    return sorted((each for each in others if _is_rival(policy, each)), key=age)
+    mine = _scope(policy, environment)
+    if mine is None:
+        return []
+    return sorted((each for each in others if _is_rival(policy, mine, each, _scope(each, environment))), key=age)
 
 
 def age(policy: SyncPolicy) -> tuple[str, str]:
@@ -28,14 +34,18 @@ def age(policy: SyncPolicy) -> tuple[str, str]:
     return policy.metadata.creation_timestamp or "9999", policy.metadata.name
 
 
-def _is_rival(policy: SyncPolicy, other: SyncPolicy) -> bool:
-    mine, theirs = policy.metadata, other.metadata
-    if other.is_terminating or mine.namespace != theirs.namespace or mine.name == theirs.name:
-        return False
-    if policy.spec.managed_server_ref.name != other.spec.managed_server_ref.name:
-        return False
+def _scope(policy: SyncPolicy, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """Server and path; None for an invalid policy, which syncs nothing."""
     try:
-        return overlaps(source_path(policy.spec), source_path(other.spec))
-    except ValidationError:
-        # An invalid policy syncs nothing.
+        spec = expand(policy.spec, environment)
+        return spec.managed_server_ref.name, source_path(spec)
+    except (ValidationError, msgspec.ValidationError):
+        return None
+
+
+def _is_rival(policy: SyncPolicy, mine: tuple[str, str], other: SyncPolicy, theirs: tuple[str, str] | None) -> bool:
+    if other.is_terminating or policy.metadata.namespace != other.metadata.namespace or theirs is None:
         return False
+    if policy.metadata.name == other.metadata.name:
+        return False
+    return mine[0] == theirs[0] and overlaps(mine[1], theirs[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from homeostat.operators.sync.api.store import SECRET_STORE
 from tests.operators.sync.operator.stage import PASSWORD, TOKEN, Stage, operating, ready_of
 
 
@@ -113,3 +114,42 @@ async def test_nothing_is_deleted_that_holds_declared_objects_or_is_behind_a_lin
         status = await stage.until(lambda status: status["lastSyncMode"] == "full" and status.get("held") == 1)
         assert "links are not followed" in status["heldMessage"]
         assert set(await stage.objects()) == {"/customers/foreign", "/customers/bravo"}
+
+
+async def test_secrets_dependencies_requests_and_other_policies_wake_a_policy(stage: Stage) -> None:
+    revision = stage.origin.commit({"customers/acme/resource.json": customer("acme")})
+    await stage.call("PUT", "/_/auth", {"bearer": "another-token"})
+    async with operating(stage):
+        await stage.declare(source={"path": "${REGION}"})
+        await stage.until(lambda status: ready_of(status)[1] == "ReconcileFailed")
+        await stage.secret("server", token="another-token")
+        await stage.synced(revision)
+
+        await stage.apply("ManagedServer", "api", stage.server(defaultHeaders={"X-Region": "north"}))
+        await stage.until(lambda status: status["lastTrigger"] == "dependency changed")
+        await stage.annotate("SyncPolicy", "customers", **{"declarest.io/reconcile-requested-at": "1"})
+        await stage.until(lambda status: status["lastTrigger"] == "request")
+        assert (await stage.call("GET", "/_/requests"))[-1]["headers"]["X-Region"] == "north"
+
+        await stage.apply("SyncPolicy", "narrow", stage.policy(source={"path": "/customers/acme"}))
+        await stage.until(lambda status: ready_of(status)[1] == "OverlappingPolicy", name="narrow")
+        await stage.apply("SyncPolicy", "customers", stage.policy(suspend=True, source={"path": "/other"}))
+        await stage.until(lambda status: ready_of(status)[1] == "Suspended")
+        await stage.until(lambda status: ready_of(status)[0] == "True", name="narrow")
+
+        await stage.client.delete(SECRET_STORE.kind.path(stage.namespace, "store"))
+        await stage.until(lambda status: ready_of(status)[1] == "DependencyInvalid", name="narrow")
+
+
+async def test_observe_reports_drift_and_changes_nothing(stage: Stage) -> None:
+    stage.origin.commit({"customers/acme/resource.json": customer("acme")})
+    await stage.call("PUT", "/_/objects/customers/acme", {"id": "acme", "tier": "by hand"})
+    async with operating(stage):
+        await stage.declare(sync={"mode": "observe"})
+        status = await stage.until(lambda status: ready_of(status)[0] == "True")
+        assert status["drifted"] == status["held"] == 1
+        assert status["resources"] == [
+            {"path": "/customers/acme", "result": "held", "message": "mode is observe", "fields": ["/tier"]}
+        ]
+        assert "lastAppliedRepoRevision" not in status
+        assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"
