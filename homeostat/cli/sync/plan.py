@@ -49,8 +49,20 @@ def plan_options(function: Any) -> Any:
                 help="Which existing objects become ours, so that they may be pruned later.  [default: none]",
             ),
             click.option("--protect", multiple=True, metavar="PATH", help="Never delete this path; may be a glob."),
-            click.option("--max-deletions", type=click.IntRange(0), default=100, show_default=True),
-            click.option("--max-deletion-percent", type=click.IntRange(0, 100), default=25, show_default=True),
+            click.option(
+                "--max-deletions",
+                type=click.IntRange(0),
+                default=100,
+                show_default=True,
+                help="Hold all deletions if there are more.",
+            ),
+            click.option(
+                "--max-deletion-percent",
+                type=click.IntRange(0, 100),
+                default=25,
+                show_default=True,
+                help="Hold all deletions if they are a larger share of our objects.",
+            ),
         )
     ):
         function = each(function)

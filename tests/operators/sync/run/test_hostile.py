@@ -4,12 +4,18 @@ shown.
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from homeostat.cli.main import main
 from homeostat.operators.sync.engine.errors import NotFoundError
 from homeostat.operators.sync.engine.lists import paging
 from homeostat.operators.sync.repository.files import FileRepository
@@ -248,3 +254,72 @@ async def test_links_are_not_followed_and_nothing_is_deleted_for_them(rest: Rest
     (tmp_path / "repo/t/b").symlink_to(tmp_path / "outside")
     assert became(await sync()) == {"/t/a": "held", "/t/b": "held", "/t/c": "unchanged"}
     assert objects(rest)["/t/b"] == {"id": "b"}
+
+
+async def test_a_command_that_is_killed_half_way_still_owns_what_it_created(tmp_path: Path) -> None:
+    stored, sent, half_way = dict[str, Any](), set[str](), asyncio.Event()
+
+    def behave(method: str, path: str, body: Any) -> Answer:
+        if method == "POST":
+            sent.add(body["id"])
+            if sent == {"a", "b"}:
+                half_way.set()
+            if body["id"] == "b":
+                return HANG
+        if method == "POST":
+            stored[f"/t/{body['id']}"] = body
+            return Answer(201, body)
+        if method == "DELETE":
+            return Answer(204 if stored.pop(path, None) else 404)
+        if path == "/t":
+            return Answer(200, list(stored.values()))
+        return Answer(200, stored[path]) if path in stored else Answer(404)
+
+    for name in "ab":
+        (tmp_path / f"repo/t/{name}").mkdir(parents=True)
+        (tmp_path / f"repo/t/{name}/resource.json").write_text(f'{{"id": "{name}"}}')
+    async with hostile_server(behave) as server:
+        context = {
+            "name": "c",
+            "repository": {"filesystem": {"baseDir": str(tmp_path / "repo")}},
+            "managedService": {"http": {"url": server.url}},
+        }
+        (tmp_path / "contexts.yaml").write_text(json.dumps({"currentContext": "c", "contexts": [context]}))
+        plan = str(tmp_path / "plan.json")
+        await _command(tmp_path, "plan", "/t", "-r", "--out", plan)
+        running = await _started(tmp_path, "apply-plan", plan)
+        async with asyncio.timeout(60):
+            await half_way.wait()
+        running.kill()
+        await running.wait()
+        (tmp_path / "repo/t/b/resource.json").unlink()
+        stored["/t/foreign"] = {"id": "foreign"}
+        assert await _command(tmp_path, "plan", "/t", "-r", "--out", plan) == 0
+        assert await _command(tmp_path, "apply-plan", plan) == 0
+        (tmp_path / "repo/t/a/resource.json").unlink()
+        assert await _command(tmp_path, "prune", "/t", "--yes") == 0
+    assert stored.keys() == {"/t/foreign"}
+
+
+def _environment(root: Path) -> dict[str, str]:
+    return {
+        "HOME": str(root),
+        "XDG_STATE_HOME": str(root / "state"),
+        "DECLAREST_CONTEXTS_FILE": str(root / "contexts.yaml"),
+    }
+
+
+async def _started(root: Path, *words: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).with_name("homeostat")),
+        *("sync", *words),
+        env={**os.environ, **_environment(root)},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+
+
+async def _command(root: Path, *words: str) -> int:
+    """In this process, beside the server."""
+    done = await asyncio.to_thread(CliRunner().invoke, main, ["sync", *words], env=_environment(root))
+    return done.exit_code
