@@ -7,6 +7,7 @@ If none of them matches, a write costs one look-up.
 
 from __future__ import annotations
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import InternalError, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
@@ -62,7 +63,7 @@ class AdmissionChain:
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         group = call.kind.group
         if obj is not None and group in (_RBAC, GROUP):
-            self._check(call, obj, old)
+            await self._check(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
         if call.kind.resource in self.guards.checks:
@@ -78,12 +79,12 @@ class AdmissionChain:
         if interested.validating:
             await self._webhooks.validate(attempt, interested.validating)
 
-    def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+    async def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
         """Check privilege escalation, and the configuration of admission itself."""
         kind = call.kind
         if kind.group == _RBAC:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
-        elif causes := configuration_causes(obj):
+        elif causes := await in_thread(lambda: configuration_causes(obj), user=call.user.name):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
 
 
