@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import click
@@ -193,6 +194,16 @@ def contracts(quick: bool) -> None:
     from benchmarks.contracts import comparison as bench
 
     run(bench.show_contracts(bench.QUICK if quick else bench.FULL))
+
+
+@main.command()
+@click.option("--quick", is_flag=True, help="Fewer Deployments and files: within a minute.")
+def images(quick: bool) -> None:
+    """Measure the images operator: many Deployments of one manifests repository, beside full clones."""
+    from benchmarks.images import comparison as bench
+
+    # The git server of the tests is made for asyncio's own loop.
+    asyncio.run(bench.show_images(bench.QUICK if quick else bench.FULL))
 
 
 @main.command()

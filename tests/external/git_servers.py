@@ -11,7 +11,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -73,12 +73,18 @@ class HttpGit:
         self.arrived = asyncio.Event()
         self.loses = ""
         """The answer to this path gets lost, after the request was carried out."""
+        self.running: set[asyncio.Task[web.Response]] = set()
+        self.is_old = False
+        """Whether only the first version of the protocol is known."""
+        self.interrupt: Callable[[str], None] = lambda _: None
+        """Called with a path and its query before a request is carried out, and with `done` before them afterwards."""
         self.held: asyncio.Event | None = None
         """No request is answered before it is set."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(request.path)
         self.arrived.set()
+        self.interrupt(request.path_qs)
         if self.held is not None:
             await self.held.wait()
         if self.redirect:
@@ -86,7 +92,12 @@ class HttpGit:
         given = request.headers.get("Authorization", "").removeprefix("Basic ")
         if self._password and base64.b64decode(given).decode().partition(":")[2] != self._password:
             return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="git"'})
-        answer = await self._backend(request)
+        # A client that hangs up ends this handler, and not what the server does for it.
+        task = asyncio.create_task(self._backend(request))
+        self.running.add(task)
+        task.add_done_callback(self.running.discard)
+        answer = await asyncio.shield(task)
+        self.interrupt(f"done {request.path_qs}")
         if request.path == self.loses and request.transport is not None:
             request.transport.abort()
         return answer
@@ -102,8 +113,10 @@ class HttpGit:
             "REQUEST_METHOD": request.method,
             "CONTENT_TYPE": request.headers.get("Content-Type", ""),
             "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+            "GIT_PROTOCOL": "" if self.is_old else request.headers.get("Git-Protocol", ""),
         }
+        # Read first: a client that hangs up must not leave a process behind.
+        body = await request.read()
         process = await asyncio.create_subprocess_exec(
             *("git", "http-backend"),
             env=environment,
@@ -111,15 +124,15 @@ class HttpGit:
             stdout=asyncio.subprocess.PIPE,
         )
         try:
-            printed, _ = await process.communicate(await request.read())
+            printed, _ = await process.communicate(body)
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        head, _, body = printed.partition(b"\r\n\r\n")
+        head, _, content = printed.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         status = int(headers.pop("Status", "200").split()[0])
-        return web.Response(status=status, body=body, headers=headers)
+        return web.Response(status=status, body=content, headers=headers)
 
 
 @asynccontextmanager
@@ -129,6 +142,7 @@ async def serving_git(
     server = HttpGit(root, password)
     async with serving(server.answer, tls) as url:
         yield server, url
+        await asyncio.gather(*server.running, return_exceptions=True)
 
 
 class Sshd:

@@ -44,7 +44,7 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
     found = [Preview(Plan(tuple(off), ()), "")] if off else []
     with TemporaryDirectory(prefix="homeostat-image-") as directory:
         async with RestClient() as rest:
-            repositories = Repositories(Path(directory), lambda *_: None, allows_file=allows_file)
+            repositories = Repositories(Path(directory), lambda *_: None, rest, allows_file=allows_file)
             observer = Observer(
                 client,
                 repositories,

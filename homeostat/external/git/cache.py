@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.external.git.access import PROTOCOLS, Remote, check_remote
+from homeostat.external.git.advertisement import branch_head, is_readable
 from homeostat.external.git.commit import SCRATCH
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.lock import file_lock, idle_lock
 from homeostat.external.git.program import Git, Limits
-from homeostat.external.git.repository import Repository, create_bare, newest_bare
+from homeostat.external.git.repository import Repository, check_ref, create_bare, newest_bare
+from homeostat.external.rest.client import RestClient
 
 _LARGEST: Final = 4 << 30
 _MOST_PACKS: Final = 10
@@ -35,7 +37,8 @@ _GONE: Final = ".gone"
 
 class GitCache:
     """`largest_bytes` limits all repositories together. One repository may use half of it, and is fetched again once it
-    has grown to several times its first size: Git does not shrink a partial clone.
+    has grown to several times its first size: Git does not shrink a partial clone. With `rest`, `resolve` asks HTTP
+    servers by itself, which costs no process.
     """
 
     def __init__(
@@ -45,7 +48,9 @@ class GitCache:
         limits: Limits | None = None,
         largest_bytes: int = _LARGEST,
         protocols: Collection[str] = PROTOCOLS,
+        rest: RestClient | None = None,
     ) -> None:
+        self._rest = rest
         self._directory, self._limits = directory, limits or Limits()
         self._largest, self._protocols = largest_bytes, protocols
 
@@ -69,6 +74,10 @@ class GitCache:
     async def resolve(self, remote: Remote, ref: str = "HEAD") -> str:
         """The current commit of a ref on the server, as `Repository.resolve` finds it. Nothing is kept of it."""
         check_remote(remote, self._protocols)
+        if self._rest is not None and ref.startswith("refs/heads/") and is_readable(remote):
+            check_ref(ref)
+            if found := await branch_head(self._rest, remote, ref):
+                return found
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Listing refs needs no repository, so git is given a place where there is none.
         git = Git(bare=self._directory / "none", remote=remote, limits=self._limits, protocols=self._protocols)

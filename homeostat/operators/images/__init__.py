@@ -19,6 +19,7 @@ from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
+from homeostat.operators.images.outbox import Outbox
 from homeostat.operators.images.passes import Passes
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
@@ -96,7 +97,7 @@ def register(setup: Setup) -> None:
     rest = RestClient()
     records = Records(setup.client, updates.cache)
     updates.add_handler(records.note)
-    repositories = Repositories(setup.directory / "git", series.count_git, allows_file=settings.allows_file)
+    repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
     forges = Forges(rest, settings)
     builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
     statuses = CommitStatuses(rest, forges)
@@ -119,6 +120,9 @@ def register(setup: Setup) -> None:
         recorder=setup.recorder,
         series=series,
     )
+    outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record)
+    records.has_notices = outbox.put
+    updates.add_handler(outbox.note)
     scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)
 
     def note(found: Tracked) -> None:
@@ -136,6 +140,7 @@ def register(setup: Setup) -> None:
 
     setup.run(run)
     setup.run(notifier.run)
+    setup.run(outbox.run)
     setup.run(retirement.run)
     service = ImageService(tracked, scheduler, series)
     for face in (FACE, HOOKS):

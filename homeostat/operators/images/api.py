@@ -20,6 +20,7 @@ GROUP: Final = "images.homeostat.dev"
 REQUESTED: Final = "gitops.operator.reconcile_requested_at"
 """An annotation of a Deployment: each new value triggers a pass over it."""
 MOST_HISTORY: Final = 10
+MOST_NOTICES: Final = 10
 PINNED: Final = "Pinned"
 """The type of the condition that says whether updates are stopped."""
 
@@ -73,6 +74,18 @@ class Result(_Part, frozen=True, kw_only=True):
     time: _Time
 
 
+class Notice(_Part, frozen=True, kw_only=True):
+    """A notification that is to be sent."""
+
+    id: _Text
+    time: _Time
+    text: Annotated[str, Meta(max_length=4096)]
+    action: _Text = ""
+    old: _Text = ""
+    new: _Text = ""
+    commit: _Text = ""
+
+
 class ImageUpdateStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     image: _Text | None = None
     tag: Annotated[_Text | None, Meta(description="The tag in the manifests repository.")] = None
@@ -85,6 +98,9 @@ class ImageUpdateStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     history: Annotated[tuple[Written, ...], Meta(max_length=MOST_HISTORY)] = ()
     notified: Annotated[_Text | None, Meta(description="Identifies the last notification.")] = None
     reported: Annotated[_Text | None, Meta(description="Identifies the last status of a commit.")] = None
+    outbox: Annotated[
+        tuple[Notice, ...], Meta(max_length=MOST_NOTICES, description="Notifications that were not sent yet.")
+    ] = ()
     handled_request: Annotated[_Text | None, Meta(description="The last handled value of the trigger.")] = None
 
 

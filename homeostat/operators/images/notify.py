@@ -1,7 +1,7 @@
-"""Notifications: one for each change, to the webhook that an annotation names, in Slack's format.
+"""Statuses of commits at forges, where an annotation asks for them.
 
-They are sent beside the passes, which never wait for them. A webhook that fails is tried again with backoff; a text
-that cannot be delivered in the end is logged and dropped. The URL is a secret and is never shown.
+They are set beside the passes, which never wait for them. A forge that fails is asked again with backoff; a status that
+cannot be set in the end is logged and dropped.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from typing import Final
 from homeostat.external.forges.forge import ForgeError, RateLimitedError, RefusedError
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseLostError, RestError
-from homeostat.external.rest.request import Request
-from homeostat.objects.json import encode
 from homeostat.objects.time.backoff import Backoff
-from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
+from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.sources.forges import UnknownForgeError
-from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets
+from homeostat.operators.images.sources.secrets import MissingSecretError, Secrets
 from homeostat.operators.images.sources.statuses import CommitState, CommitStatuses
 
 log = logging.getLogger(__name__)
@@ -37,11 +34,6 @@ class Notifier:
     def __init__(self, client: RestClient, secrets: Callable[[], Secrets], statuses: CommitStatuses) -> None:
         self._client, self._secrets, self._statuses = client, secrets, statuses
         self._waiting: asyncio.Queue[tuple[str, Send]] = asyncio.Queue(_MOST_WAITING)
-
-    def notify(self, tracked: Tracked, text: str) -> None:
-        """Does nothing for a Deployment without a webhook."""
-        if tracked.settings.notifications_secret_name:
-            self._put(tracked, lambda: self._post(tracked, text))
 
     def set_commit_status(self, tracked: Tracked, status: CommitState) -> None:
         """Where the annotation `commit_status` asks for it."""
@@ -92,22 +84,6 @@ class Notifier:
                 await asyncio.sleep(max(delay_s, min(asked_s, _BACKOFF.cap_s)))
         log.warning("notification not sent", extra={"deployment": key, "reason": reason})
 
-    async def _post(self, tracked: Tracked, text: str) -> bool:
-        settings = tracked.settings
-        namespace = settings.notifications_secret_namespace or DEFAULT_NAMESPACE
-        name = SecretName(namespace, settings.notifications_secret_name or "")
-        url = await self._secrets().text(name, "webhook-url")
-        headers = {"Content-Type": "application/json"}
-        answer = await self._client.send(
-            Request("POST", url, headers=headers, body=encode({"text": text}), timeout_s=_TIMEOUT_S)
-        )
-        return answer.status == 429 or answer.status >= 500
-
     async def _status(self, tracked: Tracked, status: CommitState) -> bool:
         await self._statuses.set(tracked, status, self._secrets())
         return False
-
-
-def fresh_secrets(make: Callable[[Memory], Secrets]) -> Callable[[], Secrets]:
-    """Secrets that are read anew for each notification."""
-    return lambda: make(Memory())

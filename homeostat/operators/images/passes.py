@@ -20,7 +20,7 @@ from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.decide import Due, Settled, decide
 from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.engine.entry import Entry, failed
+from homeostat.operators.images.engine.entry import Entry, failed, patched
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
@@ -129,8 +129,14 @@ class Passes:
             since=settled.since,
             pin=settled.pin,
         )
-        note = settled.note or _failure_note(outcome)
+        note = settled.note or _failure_note(outcome) or self._recovered_note(settled)
         return _Found(settled.tracked, outcome, settled.retry_s, note, settled.commit)
+
+    def _recovered_note(self, settled: Settled) -> str:
+        """Of a tag that we pushed just before a crash: the push succeeded, and nobody was notified."""
+        before = self._records.status(settled.tracked)
+        is_ours = settled.reason == "UpToDate" and before.attempt == settled.tag and before.tag != settled.tag
+        return patched(settled.tracked, old=before.tag or "", new=settled.tag).message if is_ours else ""
 
     def _updated(self, tracked: Tracked, commit: str, outcome: Outcome) -> _Found:
         self._waits.pop(tracked.key, None)
@@ -148,13 +154,10 @@ class Passes:
         tracked, outcome = found.tracked, found.outcome
         self._series.count_action(outcome.entry.action)
         before = self._records.status(tracked)
-        notified = _identity(found.note) if found.note else ""
-        if notified and notified != before.notified:
-            self._notifier.notify(tracked, found.note)
         self._record_event(tracked, outcome, before)
         request = tracked.annotations.get(REQUESTED, "")
         reported = self._set_commit_status(found, before)
-        outcome = msgspec.structs.replace(outcome, notified=notified, reported=reported, request=request)
+        outcome = msgspec.structs.replace(outcome, note=found.note, reported=reported, request=request)
         try:
             await self._records.keep(tracked, outcome, self._observer.now())
         except (ApiError, UnreachableError) as error:
@@ -222,8 +225,8 @@ def _failure_note(outcome: Outcome) -> str:
     return f":x: {outcome.entry.message}" if is_notified else ""
 
 
-def _identity(note: str) -> str:
-    return hashlib.sha256(note.encode()).hexdigest()[:16]
+def _identity(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 async def _each(writes: Iterable[Awaitable[None]]) -> None:

@@ -6,8 +6,10 @@ last status that was written goes before the one in the cache, until the object 
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
@@ -22,9 +24,11 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.images.api import (
     IMAGE_UPDATE,
     MOST_HISTORY,
+    MOST_NOTICES,
     PINNED,
     ImageUpdate,
     ImageUpdateStatus,
+    Notice,
     PullRequest,
     Result,
     Written,
@@ -63,7 +67,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     pull: PullRequest | None = None
     """The request that proposes the tag; `proposed` is filled from the status before."""
     retry_s: float | None = None
-    notified: str = ""
+    note: str = ""
+    """A notification, unless it is the one before; empty for none."""
     reported: str = ""
     request: str = ""
 
@@ -88,12 +93,16 @@ class Records:
         self._client, self._cache = client, cache
         self._written: dict[Key, ImageUpdateStatus] = {}
         self._pins: dict[Key, str | None] = {}
+        self._turns: dict[Key, asyncio.Lock] = {}
+        self.has_notices: Callable[[str, str], None] = lambda *_: None
+        """Called with namespace and name when a status with notifications was written."""
 
     def note(self, change: Change[ImageUpdate]) -> None:
         """A handler of the cache's changes."""
         key, new, old = (change.namespace, change.name), change.new, change.old
         if new is None:
             self._written.pop(key, None)
+            self._turns.pop(key, None)
         if new is None or new.spec.pin is not None or (old is not None and old.spec.pin is not None):
             # Until then the cache may still lag behind a pin of ours.
             self._pins.pop(key, None)
@@ -142,6 +151,22 @@ class Records:
         before = self.status(tracked)
         await self._write(tracked, new_status(before, tracked, outcome, now, is_pinned=self._pin(tracked) is not None))
 
+    def outbox(self, key: Key) -> tuple[Notice, ...]:
+        return (self._written.get(key) or self._stored(key)).outbox
+
+    async def sent(self, key: Key, identity: str) -> None:
+        """Removes a notification that was sent or dropped."""
+        status = self._written.get(key) or self._stored(key)
+        kept = tuple(each for each in status.outbox if each.id != identity)
+        if kept == status.outbox:
+            return
+        self._written[key] = msgspec.structs.replace(status, outbox=kept)
+        try:
+            await self._send(key)
+        except (ApiError, UnreachableError) as error:
+            # The next status of the workload is without it.
+            log.warning("failed to write image update", extra={"update": "/".join(key), "reason": str(error)})
+
     async def _set_pin(self, tracked: Tracked, tag: str) -> None:
         reason = "another tag was set in the manifests repository, and not by this operator"
         patch: JsonObject = {"spec": {"pin": {"tag": tag[:_LONGEST], "reason": reason}}}
@@ -157,11 +182,33 @@ class Records:
             return
         self._written[key] = status
         await self._create(tracked)
-        # A merge patch removes a field by null, and the struct leaves out those that are empty.
-        body = dict.fromkeys(
-            ("tag", "wanted", "since", "attempt", "commit", "pullRequest", "result", "history", "notified", "reported")
-        )
-        await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
+        await self._send(key)
+        if status.outbox:
+            self.has_notices(*key)
+
+    async def _send(self, key: Key) -> None:
+        """Writes the newest status, one write after another: an older one must not come last."""
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            status = self._written.get(key)
+            if status is None:
+                return
+            # A merge patch removes a field by null, and the struct leaves out those that are empty.
+            body = dict.fromkeys(
+                (
+                    "tag",
+                    "wanted",
+                    "since",
+                    "attempt",
+                    "commit",
+                    "pullRequest",
+                    "result",
+                    "history",
+                    "notified",
+                    "reported",
+                    "outbox",
+                )
+            )
+            await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
 
     async def _create(self, tracked: Tracked) -> None:
         if self._cache.get(tracked.namespace, tracked.record) is not None:
@@ -211,6 +258,7 @@ def new_status(
     result = before.result
     if result is None or (result.action, result.message) != (entry.action, message):
         result = Result(action=entry.action, message=message, time=when)
+    notified, outbox = _notified(before, tracked, outcome, when)
     conditions = before.conditions
     for each in _conditions(entry, outcome.reason, is_pinned=is_pinned):
         conditions = set_condition(conditions, each, now=now)
@@ -226,8 +274,9 @@ def new_status(
         pull_request=_pull_request(before, outcome, is_merged=is_merged),
         result=result,
         history=history,
-        notified=outcome.notified or before.notified,
         reported=outcome.reported or before.reported,
+        notified=notified,
+        outbox=outbox,
         handled_request=outcome.request[:_LONGEST] or before.handled_request,
     )
 
@@ -246,6 +295,29 @@ def _pull_request(before: ImageUpdateStatus, outcome: Outcome, *, is_merged: boo
     wanted = outcome.wanted[:_LONGEST]
     proposed = past if found.state == "changed" else tuple(dict.fromkeys((wanted, *past)))[:MOST_HISTORY]
     return msgspec.structs.replace(found, proposed=proposed)
+
+
+def _notified(
+    before: ImageUpdateStatus, tracked: Tracked, outcome: Outcome, when: str
+) -> tuple[str | None, tuple[Notice, ...]]:
+    """What identifies the last notification, and those to send. The same one again is not sent again, unless all was
+    well in between.
+    """
+    if not outcome.note or not tracked.settings.notifications_secret_name:
+        return (None if outcome.entry.action == "up_to_date" else before.notified), before.outbox
+    identity = hashlib.sha256(outcome.note.encode()).hexdigest()[:16]
+    if identity == before.notified:
+        return before.notified, before.outbox
+    notice = Notice(
+        id=hashlib.sha256(f"{tracked.uid}\0{when}\0{outcome.note}".encode()).hexdigest()[:32],
+        time=when,
+        text=outcome.note[:4000],
+        action=outcome.entry.action,
+        old=outcome.old[:_LONGEST],
+        new=(outcome.tag if outcome.commit else outcome.wanted)[:_LONGEST],
+        commit=outcome.commit,
+    )
+    return identity, (*before.outbox, notice)[-MOST_NOTICES:]
 
 
 def _conditions(entry: Entry, reason: str, *, is_pinned: bool) -> tuple[Condition, ...]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from homeostat.client.connect import open_client
+from homeostat.plane import Settings, open_plane
 from tests.cluster.fixtures import Api
 from tests.operators.images.stage import Stage, managed, staged
 
@@ -35,3 +37,11 @@ async def anywhere(request: pytest.FixtureRequest, data: Path, tmp_path: Path) -
         managed(Api(client, cluster.kubeconfig, ""), tmp_path / "git", has_registries=True) as stage,
     ):
         yield stage
+
+
+@pytest.fixture
+async def plane(started_once: Path, tmp_path: Path) -> AsyncIterator[Api]:
+    """Without operators: they run in processes of their own."""
+    data = shutil.copytree(started_once, tmp_path / "data")
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
+        yield Api(plane.client, plane.kubeconfig_path, "")

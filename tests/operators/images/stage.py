@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 import msgspec
@@ -94,7 +94,9 @@ class Stage:
         self.root, self.client, self.url, self._session = root, client, url, session
         self.git_url = self.registry = self.slow = self.webhook = self.hooks = ""
         self.said: list[str] = []
+        self.heard: list[JsonObject] = []
         self.webhook_status = 200
+        self.webhook_headers: dict[str, str] = {}
         self.git: HttpGit | None = None
 
     def repository(
@@ -215,8 +217,10 @@ class Stage:
         return text
 
     async def hear(self, request: web.Request) -> web.StreamResponse:
-        self.said.append((await request.json())["text"])
-        return web.Response(status=self.webhook_status)
+        body = await request.json()
+        self.heard.append(body | {"key": request.headers["Idempotency-Key"]})
+        self.said.append(body.get("text", ""))
+        return web.Response(status=self.webhook_status, headers=self.webhook_headers)
 
 
 class Managed(Stage):
@@ -277,9 +281,30 @@ async def managed(
             await stack.enter_async_context(manager.running())
             yield stage
         finally:
-            for kind, namespace in itertools.product((*ALL, IMAGE_UPDATE.kind, SECRET), (NAMESPACE, SECRETS)):
-                with suppress(ApiError):
-                    await api.client.request("DELETE", kind.path(namespace))
+            await _clear(api)
+
+
+S = TypeVar("S", bound=Stage)
+
+
+@asynccontextmanager
+async def furnished(kind: type[S], api: Api, root: Path, url: str) -> AsyncIterator[S]:
+    """Repositories, Secrets and a webhook for an operator that runs elsewhere, with its HTTP API at `url`."""
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        await install(api.client, images.KINDS)
+        stage = kind(root, api.client, url, session)
+        try:
+            await _furnish(stage, stack, has_registries=False)
+            yield stage
+        finally:
+            await _clear(api)
+
+
+async def _clear(api: Api) -> None:
+    for kind, namespace in itertools.product((*ALL, IMAGE_UPDATE.kind, SECRET), (NAMESPACE, SECRETS)):
+        with suppress(ApiError):
+            await api.client.request("DELETE", kind.path(namespace))
 
 
 async def _furnish(stage: Stage, stack: AsyncExitStack, *, has_registries: bool) -> None:

@@ -120,27 +120,6 @@ async def test_a_tag_that_a_person_advances_to_the_newest_is_no_rollback(stage: 
     assert (await stage.reconcile())["web"]["to_sha"] == newest
 
 
-async def test_a_notification_is_sent_once_for_a_change(stage: Stage) -> None:
-    app, manifests = await _scene(stage, notifications_secret_name="hook")
-    await stage.reconcile()
-    await stage.reconcile()
-    await eventually(lambda: stage.said == [f"Deployment web patched successfully to version {app.head()}"])
-    manifests.push({_PATH: "a: ["})
-    for _ in range(3):
-        assert (await stage.reconcile())["web"]["action"] == "failed"
-    await eventually(lambda: len(stage.said) == 2)
-    assert _PATH in stage.said[1]
-
-
-async def test_a_webhook_that_fails_is_tried_again(stage: Stage) -> None:
-    stage.webhook_status = 503
-    await _scene(stage, notifications_secret_name="hook")
-    await stage.reconcile()
-    await eventually(lambda: len(stage.said) == 1)
-    stage.webhook_status = 200
-    await eventually(lambda: len(stage.said) == 2)
-
-
 async def test_an_annotation_triggers_a_pass(stage: Stage) -> None:
     app, manifests = await _scene(stage)
     await stage.annotate("web", reconcile_requested_at="one")

@@ -162,8 +162,8 @@ class TrackedDeployments:
 
     def __init__(self) -> None:
         self._found: dict[tuple[Kind, str, str], Tracked] = {}
-        self._records: dict[tuple[str, str], str] = {}
-        """The uids of tracked workloads, by namespace and name of their ImageUpdates."""
+        self._records: dict[tuple[str, str], Tracked] = {}
+        """By namespace and name of their ImageUpdates."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -173,7 +173,11 @@ class TrackedDeployments:
 
     def has(self, namespace: str, record: str, uid: str) -> bool:
         """Whether the owner of an ImageUpdate is tracked."""
-        return self._records.get((namespace, record)) == uid
+        found = self._records.get((namespace, record))
+        return found is not None and found.uid == uid
+
+    def of_record(self, namespace: str, record: str) -> Tracked | None:
+        return self._records.get((namespace, record))
 
     def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> bool:
         """Returns whether it was tracked before."""
@@ -181,7 +185,7 @@ class TrackedDeployments:
         before = self._found.get(key)
         if tracked is not None:
             self._found[key] = tracked
-            self._records[namespace, tracked.record] = tracked.uid
+            self._records[namespace, tracked.record] = tracked
         elif before is not None:
             del self._found[key]
             self._records.pop((namespace, before.record), None)

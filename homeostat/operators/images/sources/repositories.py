@@ -18,6 +18,7 @@ from homeostat.external.git.errors import (
 )
 from homeostat.external.git.repository import Repository
 from homeostat.external.git.snapshot import Snapshot, TreeEntry
+from homeostat.external.rest.client import RestClient
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.world import Problem
 
@@ -27,9 +28,9 @@ Count = Callable[[str, str], None]
 
 
 class Repositories:
-    def __init__(self, directory: Path, count: Count, *, allows_file: bool = False) -> None:
+    def __init__(self, directory: Path, count: Count, rest: RestClient, *, allows_file: bool = False) -> None:
         protocols = PROTOCOLS | {"file"} if allows_file else PROTOCOLS
-        self.cache = GitCache(directory, protocols=protocols)
+        self.cache = GitCache(directory, protocols=protocols, rest=rest)
         self._count = count
 
     async def head(self, remote: Remote, branch: str, memory: Memory) -> str | Problem:

@@ -1,0 +1,143 @@
+"""The operator is killed between every two steps of a pass. After a restart the change is made once, and notified.
+
+The steps are found by watching: each request to the git server, before and after it is carried out, and each
+notification. The process is killed with SIGKILL at one of them after another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from homeostat.testing.eventually import eventually
+from tests.cluster.fixtures import Api
+from tests.operators.images.scenarios import OLD
+from tests.operators.images.stage import DEPLOYMENT_FILE, Repository, Stage, furnished
+from tests.ports import free_port
+
+_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
+_PATH = "apps/web.yaml"
+
+
+class Killer:
+    """Ends the operator at a step, counted from the start of a pass."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.victim: subprocess.Popen[bytes] | None = None
+        self.at = -1
+
+    def step(self, name: str) -> None:
+        self.steps.append(re.sub(r"[?].*service=", " ", name))
+        if len(self.steps) - 1 == self.at and self.victim is not None:
+            self.victim.send_signal(signal.SIGKILL)
+            self.victim.wait(10)
+
+
+class Heard(Stage):
+    """Notes notifications as steps too."""
+
+    killer = Killer()
+
+    async def hear(self, request: web.Request) -> web.StreamResponse:
+        self.killer.step("webhook")
+        answer = await super().hear(request)
+        self.killer.step("done webhook")
+        return answer
+
+
+@contextmanager
+def _operators(api: Api, port: int, cache: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Starts a process, as often as it is called; all are ended."""
+    words = ("run", "--operators", "images", "--faces-open", "--images-port", str(port), "--images-interval", "0")
+    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-c", _PROGRAM, *words, "--health", f"127.0.0.1:{free_port()}"]
+    with ExitStack() as stack:
+
+        def start() -> subprocess.Popen[bytes]:
+            quiet = subprocess.DEVNULL
+            process = stack.enter_context(subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet))
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+async def _pass(stage: Heard) -> None:
+    """The operator may be killed during it."""
+    with suppress(aiohttp.ClientConnectionError):
+        await stage.reconcile()
+
+
+async def _started(stage: Heard) -> None:
+    await eventually(lambda: stage.get("/health"), lambda found: found["tracked_deployments"] == 1, within_s=30)
+
+
+async def _settled(stage: Heard) -> None:
+    await eventually(lambda: stage.update("web"), lambda each: not each["status"].get("outbox"))
+
+
+async def _change(stage: Heard, app: Repository, killed_at: int, text: str) -> str:
+    killer = stage.killer
+    new = app.push({"main.go": text})
+    killer.steps, killer.at = [], killed_at
+    await _pass(stage)
+    return new
+
+
+@pytest.mark.timeout(180)
+async def test_a_kill_between_any_two_steps_loses_and_repeats_nothing(plane: Api, tmp_path: Path) -> None:
+    api, cache, port = plane, tmp_path / "cache", free_port()
+    async with furnished(Heard, api, tmp_path / "git", f"http://127.0.0.1:{port}") as stage:
+        killer = stage.killer
+        assert stage.git is not None
+        stage.git.interrupt = killer.step
+        app = stage.repository("app-web", {"main.go": "0\n"})
+        manifests = stage.repository("man-web", {_PATH: DEPLOYMENT_FILE.format(image=f"org/app:{OLD}")})
+        await stage.deploy("web", None, notifications_secret_name="hook")
+        with _operators(api, port, cache) as start:
+            killer.victim = start()
+            await _started(stage)
+            for text in ("first\n", "second\n"):
+                await _change(stage, app, -1, text)
+                await _settled(stage)
+            steps, commits = killer.steps, len(manifests.log())
+            assert steps[0] == "/app-web.git/info/refs git-upload-pack"
+            assert steps[-2:] == ["webhook", "done webhook"]
+            assert "done /man-web.git/git-receive-pack" in steps
+            for number, name in _kills(steps):
+                stage.heard.clear()
+                new = await _change(stage, app, number, f"{number}\n")
+                await eventually(lambda: killer.victim is not None and killer.victim.poll() is not None)
+                killer.victim, killer.at = start(), -1
+                await _started(stage)
+                await _pass(stage)
+                await _settled(stage)
+                commits += 1
+                assert len(manifests.log()) == commits, name
+                assert f"org/app:{new}" in manifests.show(_PATH), name
+                assert (await stage.update("web")).get("spec", {}).get("pin") is None, name
+                texts = {each["text"] for each in stage.heard}
+                assert texts == {f"Deployment web patched successfully to version {new}"}, name
+                assert len({each["key"] for each in stage.heard}) == 1, name
+                assert len(stage.heard) == 1 or "webhook" in name
+
+
+def _kills(steps: list[str]) -> list[tuple[int, str]]:
+    """Each kind of step once: killing after one request is killing before the next, except for those with an effect."""
+    effects = ("done /man-web.git/git-receive-pack", "done webhook")
+    found: dict[str, int] = {}
+    for number, name in enumerate(steps):
+        if not name.startswith("done") or name in effects:
+            found.setdefault(name, number)
+    return [(number, name) for name, number in found.items()]
