@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.operators.images.engine import annotations, rules
+from homeostat.operators.images.engine import annotations as settings
+from homeostat.operators.images.engine import rules
 from homeostat.operators.images.outbox import FORMAT
 from tests.cli.running import HOMEOSTAT, make_cli, running
 from tests.docs.documents import table_rows, text_of
@@ -23,7 +24,7 @@ _OPTIONS = ("--open", "--operators", "images", "--images-port", "0", "--images-i
 @pytest.mark.timeout(120)
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     session, shown = _PAGE.partition("## When it runs")[0], 0
-    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    cli = make_cli(tmp_path / "data")
     environment = {**cli.environment, "PATH": f"{Path(HOMEOSTAT).parent}:{cli.environment['PATH']}"}
     with running(cli, *_OPTIONS):
         for (language, code), (following, printed) in pairwise([*_fences(session), ("", "")]):
@@ -46,6 +47,6 @@ def _plain(text: str) -> str:
 def test_every_annotation_of_the_code_is_in_a_table() -> None:
     rows = [*table_rows(_PAGE, "| annotation | default | meaning |"), *table_rows(_PAGE, "| annotation | meaning |")]
     told = {name for row in rows for name in re.findall(r"\w+", row[0])}
-    source = inspect.getsource(annotations) + inspect.getsource(rules)
+    source = inspect.getsource(settings) + inspect.getsource(rules)
     used = {name for name in re.findall(r'given(?:\[|\.get\(|\()"(\w+)"', source) if not name.endswith("_namespace")}
     assert used | {FORMAT.rpartition(".")[2]} <= told

@@ -101,7 +101,7 @@ def register(setup: Setup) -> None:
     forges = Forges(rest, settings)
     builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
     statuses = CommitStatuses(rest, forges)
-    notifier = Notifier(rest, lambda: Secrets(setup.client, Memory()), statuses)
+    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses)
     observer = Observer(
         setup.client,
         repositories,

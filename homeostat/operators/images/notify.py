@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from homeostat.external.forges.forge import ForgeError, RateLimitedError, RefusedError
-from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseLostError, RestError
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.images.engine.annotations import Tracked
@@ -25,14 +24,13 @@ log = logging.getLogger(__name__)
 _BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
 _ATTEMPTS: Final = 5
 _MOST_WAITING: Final = 1000
-_TIMEOUT_S: Final = 15.0
 Send = Callable[[], Awaitable[bool]]
 """Returns whether to try again."""
 
 
 class Notifier:
-    def __init__(self, client: RestClient, secrets: Callable[[], Secrets], statuses: CommitStatuses) -> None:
-        self._client, self._secrets, self._statuses = client, secrets, statuses
+    def __init__(self, secrets: Callable[[], Secrets], statuses: CommitStatuses) -> None:
+        self._secrets, self._statuses = secrets, statuses
         self._waiting: asyncio.Queue[tuple[str, Send]] = asyncio.Queue(_MOST_WAITING)
 
     def set_commit_status(self, tracked: Tracked, status: CommitState) -> None:
