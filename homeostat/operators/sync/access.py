@@ -13,12 +13,14 @@ _FINALIZED: Final = ("resourcerepositories", "managedservers", "secretstores", "
 _KINDS: Final = (*_FINALIZED, "repositorywebhooks")
 
 RULES: Final[list[JsonObject]] = [
-    # A finalizer is a field of the object, so setting it needs the permission to patch the object.
-    rule(GROUP, _KINDS, [*FOLLOW, "patch"]),
+    # A finalizer is a field of the object, so setting it needs the permission to patch the object. A sync that ended
+    # while its policy was changed reads the policy again, to write what came of it.
+    rule(GROUP, _FINALIZED, [*READ, "patch"]),
+    rule(GROUP, ["repositorywebhooks"], FOLLOW),
     rule(GROUP, [f"{each}/status" for each in _KINDS], ["patch"]),
     # Required by OwnerReferencesPermissionEnforcement, for owner references with blockOwnerDeletion.
     rule(GROUP, [f"{each}/finalizers" for each in _FINALIZED], ["update"]),
-    rule(record.GROUP, ["syncrecords"], [*FOLLOW, "create", "delete"]),
+    rule(record.GROUP, ["syncrecords"], ["list", "create", "delete"]),
     # Metadata is watched; the Secrets that objects name are read.
     rule("", ["secrets"], READ),
     rule("", ["events"], ["create", "patch"]),
