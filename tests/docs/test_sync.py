@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from homeostat.cli.main import main
+from homeostat.cli.sync.plan import DRIFTED
 from homeostat.operators.sync.context.bundle import shipped
 from homeostat.operators.sync.engine.errors import SyncError
 from tests.cli.running import HOMEOSTAT
@@ -128,7 +129,7 @@ def test_the_rabbitmq_bundle_applies_compares_imports_and_deletes(tmp_path: Path
 
 
 def test_the_table_of_exit_codes_is_the_one_of_the_code() -> None:
-    codes = {each.exit_code for each in SyncError.__subclasses__()} | {0, SyncError.exit_code}
+    codes = {each.exit_code for each in SyncError.__subclasses__()} | {0, SyncError.exit_code, DRIFTED}
     assert {int(row[0]) for row in table_rows(_PAGE, "| code | kind | for instance |")} == codes
 
 

@@ -94,7 +94,7 @@ def home(tmp_path: Path, rest: Rest) -> Home:
         (["resource", "apply", "/s/a"], 3),
         (["resource", "delete", "/s/a"], 2),
         (["--context", "other", "resource", "get", "/s/a"], 3),
-        (["resource", "edit", "/s/a"], 3),
+        (["resource", "edit", "/s/a"], 2),
         (["context", "edit"], 2),
         (["context", "clean"], 2),
         (["bundle", "show", "ftp://x"], 2),

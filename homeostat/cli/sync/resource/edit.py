@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from homeostat.cli.sync.console.editor import EDITOR, edited_text
+from homeostat.cli.sync.console.editor import EDITOR, check_terminal, edited_text
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.operators.sync.engine.errors import NotFoundError
@@ -26,6 +26,7 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
       homeostat sync resource edit /customers/acme
     """
     target = chosen_target(path, path_option)
+    check_terminal("resource save -f")
     async with run.session(target.path) as session:
         directory = session.root.at(segments(target.path))
         payload = read_payload(directory, target.path) if directory is not None else None
