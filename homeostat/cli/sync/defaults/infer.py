@@ -9,8 +9,8 @@ import click
 
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import excluded
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.cli.sync.resource.scope import excluded
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.repository.git import WorkingTree
+from homeostat.operators.sync.session.remote import find, payload_of
+from homeostat.operators.sync.session.save import SaveOptions, save
 from homeostat.operators.sync.session.session import Session
 
 
@@ -32,3 +34,12 @@ async def commit_files(session: Session, message: str, names: Sequence[str], *, 
             await tree.push()
     elif pushes:
         raise ValidationError("the repository is a plain directory; --push needs a git repository")
+
+
+async def refresh_files(session: Session, paths: Sequence[str]) -> None:
+    """Bring what the server made of resources back into the repository, with a commit for each."""
+    payloads = [(each, payload_of(await find(session, each))) for each in paths]
+    changed = await save(session, payloads, SaveOptions(force=True))
+    for path in paths:
+        names = [each for each in changed if each.startswith(f"{path[1:]}/")]
+        await commit_files(session, f"declarest: save resource {path}", names)

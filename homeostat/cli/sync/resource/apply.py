@@ -8,8 +8,8 @@ from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.records import note_created
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.resource.refresh import refresh_files
-from homeostat.cli.sync.resource.scope import given_path, local_paths
+from homeostat.cli.sync.console.scope import given_path, local_paths
+from homeostat.cli.sync.repository.commits import refresh_files
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.session.apply import apply

@@ -6,8 +6,8 @@ import click
 
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import local_paths
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.cli.sync.resource.scope import local_paths
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import Target, segments
 from homeostat.operators.sync.engine.tree.layout import payload_file

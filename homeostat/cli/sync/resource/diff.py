@@ -9,8 +9,8 @@ import click
 from homeostat.cli.console.colour import paint
 from homeostat.cli.sync.console.output import print_value, raise_first
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import local_paths
 from homeostat.cli.sync.resource.apply import COMPARE
-from homeostat.cli.sync.resource.scope import local_paths
 from homeostat.operators.sync.engine.compare.difference import Mode, hide_at
 from homeostat.operators.sync.engine.compare.text import declared_part, state_of, summary, unified
 from homeostat.operators.sync.engine.errors import SyncError

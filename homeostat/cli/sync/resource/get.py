@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.output import print_payload, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.resource.scope import collection_items, excluded, is_known_collection, listed
+from homeostat.cli.sync.console.scope import collection_items, excluded, is_known_collection, listed
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError
 from homeostat.operators.sync.engine.lists.items import Item

@@ -6,8 +6,8 @@ import click
 
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import collection_items, excluded, listed
 from homeostat.cli.sync.resource.get import SOURCES
-from homeostat.cli.sync.resource.scope import collection_items, excluded, listed
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.paths.logical import Target, name

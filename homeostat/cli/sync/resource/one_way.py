@@ -9,8 +9,8 @@ import click
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.resource.refresh import refresh_files
-from homeostat.cli.sync.resource.scope import given_path, local_paths
+from homeostat.cli.sync.console.scope import given_path, local_paths
+from homeostat.cli.sync.repository.commits import refresh_files
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
 from homeostat.operators.sync.engine.paths.logical import Target
 from homeostat.operators.sync.engine.payload.codec import Payload

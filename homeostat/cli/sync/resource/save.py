@@ -6,8 +6,8 @@ import click
 
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import excluded, given_path
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.cli.sync.resource.scope import excluded, given_path
 from homeostat.operators.sync.engine.lists.items import identified, items_of
 from homeostat.operators.sync.engine.paths.logical import Target, parse
 from homeostat.operators.sync.engine.paths.selector import is_wild, parse_selector

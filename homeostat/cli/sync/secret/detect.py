@@ -7,8 +7,8 @@ import click
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import structured_input
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
+from homeostat.cli.sync.console.scope import listed
 from homeostat.cli.sync.repository.commits import commit_files
-from homeostat.cli.sync.resource.scope import listed
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import parse, segments
 from homeostat.operators.sync.engine.paths.selector import Selector
