@@ -65,5 +65,12 @@ def given_path(session: Session, target: Target, payload: Payload) -> str:
     return target.path
 
 
+def chosen_paths(session: Session, target: Target, given: Payload | None, *, is_recursive: bool) -> list[str]:
+    """The resource of a given payload, else those of the repository."""
+    if given is not None:
+        return [given_path(session, target, given)]
+    return local_paths(session, target, is_recursive=is_recursive)
+
+
 def excluded(text: str | None) -> set[str]:
     return {each.strip() for each in (text or "").split(",") if each.strip()}

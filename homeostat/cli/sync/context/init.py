@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.repository.commits import working_tree
+from homeostat.cli.sync.repository.commits import create_repository
 
 
 @click.command("init", short_help="Prepare the repository and the metadata of a context.")
@@ -21,10 +21,8 @@ async def command(run: Run) -> None:
       homeostat sync context init
     """
     async with run.session() as session:
-        if session.is_git:
-            await working_tree(session).init()
-        elif session.repository is not None:
-            session.files.base.mkdir(parents=True, exist_ok=True)
+        if session.repository is not None:
+            await create_repository(session)
         if base := session.context.get("metadata", {}).get("baseDir"):
             await asyncio.to_thread(_create, base)
         if session.store is not None:

@@ -18,6 +18,14 @@ def working_tree(session: Session) -> WorkingTree:
     return WorkingTree(session.files.base, remote=session.git_remote, branch=remote.get("branch", ""))
 
 
+async def create_repository(session: Session) -> None:
+    """Where there is none yet."""
+    if session.is_git:
+        await working_tree(session).init()
+    else:
+        session.files.base.mkdir(parents=True, exist_ok=True)
+
+
 def pushes_itself(session: Session) -> bool:
     """Whether each commit is pushed: by default where there is a remote."""
     remote = session.context.get("repository", {}).get("git", {}).get("remote", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.repository.commits import working_tree
+from homeostat.cli.sync.repository.commits import create_repository
 
 
 @click.command("init", short_help="Create the repository.")
@@ -18,7 +18,4 @@ async def command(run: Run) -> None:
       homeostat sync repository init
     """
     async with run.session() as session:
-        if session.is_git:
-            await working_tree(session).init()
-        else:
-            session.files.base.mkdir(parents=True, exist_ok=True)
+        await create_repository(session)

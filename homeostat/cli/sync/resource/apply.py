@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.records import note_created
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.console.scope import given_path, local_paths
+from homeostat.cli.sync.console.scope import chosen_paths
 from homeostat.cli.sync.repository.commits import refresh_files
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
@@ -56,11 +56,7 @@ async def command(
         raise ValidationError("-f applies one payload; it cannot be combined with -r")
     given = await read_input(payload, content_type) if payload is not None else None
     async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
-        paths = (
-            local_paths(session, target, is_recursive=recursive)
-            if given is None
-            else [given_path(session, target, given)]
-        )
+        paths = chosen_paths(session, target, given, is_recursive=recursive)
         outcomes = await apply(session, paths, force=force, method=http_method, given=given)
         await note_created(run, session, outcomes)
         if refresh:

@@ -9,7 +9,7 @@ import click
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.console.scope import given_path, local_paths
+from homeostat.cli.sync.console.scope import chosen_paths
 from homeostat.cli.sync.repository.commits import refresh_files
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
 from homeostat.operators.sync.engine.paths.logical import Target
@@ -68,11 +68,7 @@ async def _send_all(
         raise ValidationError("-f sends one payload; it cannot be combined with -r")
     given = await read_input(payload, form) if payload is not None else None
     async with run.session(target.path, is_recursive=recursive) as session:
-        paths = (
-            local_paths(session, target, is_recursive=recursive)
-            if given is None
-            else [given_path(session, target, given)]
-        )
+        paths = chosen_paths(session, target, given, is_recursive=recursive)
 
         async def one(path: str) -> Outcome:
             try:
