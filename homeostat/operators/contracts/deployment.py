@@ -1,4 +1,4 @@
-"""The Prometheus alerts of the original and the Grafana panels, for the deployment to a cluster.
+"""The Prometheus alerts of the original, two of our own, and the Grafana panels, for the deployment to a cluster.
 
 Several replicas report the same status, so expressions take the maximum of a series. Pure.
 """
@@ -41,6 +41,7 @@ def _failing(name: str, check: str, told: str, severity: Literal["critical", "wa
 
 _BOUND: Final = 'pacto_contract_status{status=~"Compliant|Warning|NonCompliant|Unknown"} == 1'
 _COMPLIANT: Final = 'pacto_contract_status{status="Compliant"} == 1'
+_BREAKING: Final = 'pacto_openapi_drift_changes{classification="BREAKING"}'
 _SHARE: Final = f"{_counted(_max(_COMPLIANT, *_PACTO))} / count({_max(_BOUND, *_PACTO)})"
 
 ALERTS: Final = (
@@ -94,6 +95,14 @@ ALERTS: Final = (
         advice="Renew the checks that expire: kubectl describe pacto {{ $labels.name }} -n {{ $labels.namespace }}",
         lasting="15m",
     ),
+    Alert(
+        name="PactoOpenApiDrift",
+        expression=f"{_max(_BREAKING, *_PACTO, 'interface')} > 0",
+        summary="{{ $labels.namespace }}/{{ $labels.name }}: the OpenAPI document of the interface "
+        "{{ $labels.interface }} has {{ $value }} BREAKING changes from the contract",
+        advice="Read its status.apiDrift: kubectl get pacto {{ $labels.name }} -n {{ $labels.namespace }} -o yaml",
+        lasting="10m",
+    ),
 )
 
 _OF_PACTO: Final = "{{namespace}}/{{name}}"
@@ -122,6 +131,11 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
             "Services that fail each check",
             "sum by (check) (1 - min by (namespace, service, check) (pacto_contract_validation_result))",
             "{{check}}",
+        ),
+        Panel(
+            "Changes of served OpenAPI documents",
+            _max("pacto_openapi_drift_changes", *_PACTO, "interface", "classification"),
+            "{{namespace}}/{{name}} {{interface}} {{classification}}",
         ),
         Panel("Endpoint probes", "sum(rate(pacto_endpoint_probes_total[5m]))", "probes", "ops"),
     ),

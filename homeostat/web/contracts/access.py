@@ -14,8 +14,8 @@ from homeostat.runtime.faces.face import FaceRules
 RULES: Final = FaceRules(
     cluster=(
         rule(GROUP, ["pactos", "pactorevisions"], READ),
-        # Bundles are pulled with the pull secrets of their Pactos.
-        rule("", ["secrets"], ["get"]),
+        # Bundles are pulled with the pull secrets of their Pactos, and verified with the keys that they name.
+        rule("", ["secrets", "configmaps"], ["get"]),
         rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
         rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     )

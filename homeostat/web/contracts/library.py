@@ -3,7 +3,8 @@
     bundle = await library.bundle(Wanted("registry.example.org/c/ledger:1.4.0", digest="sha256:..."))
     library.held(wanted)                    # only if it is in memory already
 
-Promises, each with a test: what one credential pulled is not given to who has another; equal requests share one pull;
+Promises, each with a test: what one credential pulled is not given to who has another, and what was verified with some
+keys, or not at all, is not given to who trusts others; equal requests share one pull;
 a failure is not repeated within half a minute; all bundles in memory together stay below a limit, and those used least
 recently go first; a pull ends in time.
 """
@@ -22,6 +23,7 @@ from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.reference import has_tag_or_digest, parse_parts, registry_reference
 from homeostat.operators.contracts.engine.semver import versions_of
+from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, SourceError, UnreachableError
 from homeostat.operators.contracts.sources.registry import Pulled, RegistrySource, Resolved
 
@@ -35,15 +37,24 @@ _OVERHEAD: Final = 8 << 10
 """Bytes that a bundle takes beside its files."""
 
 T = TypeVar("T")
+HeldKey = tuple[tuple[str, str], str, str]
+"""Pull secret, identity of the trusted keys, digest."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A reference; with the digest, if it is known. `secret` is the pull secret to use, as namespace and name."""
+    """A reference; with the digest, if it is known. `secret` is the pull secret to use, as namespace and name.
+
+    With `trust`, only a bundle that one of its keys has signed is given.
+    """
 
     ref: str
     digest: str = ""
     constraint: str = ""
     secret: tuple[str, str] = ("", "")
+    trust: Trust | None = None
+
+    def held_as(self, digest: str) -> HeldKey:
+        return self.secret, "" if self.trust is None else self.trust.identity, digest
 
 
 class Keychains(Protocol):
@@ -51,7 +62,7 @@ class Keychains(Protocol):
         """The credentials of a pull secret. Raises `SourceError`."""
 
 
-NewSource = Callable[[Keychain | None], RegistrySource]
+NewSource = Callable[[Keychain | None, Trust | None], RegistrySource]
 
 
 class Library:
@@ -66,8 +77,7 @@ class Library:
         limit_bytes: int = LIMIT_BYTES,
     ) -> None:
         self._new_source, self._keychains, self._seconds, self._limit = new_source, keychains, seconds, limit_bytes
-        self._own = new_source(None)
-        self._held: OrderedDict[tuple[tuple[str, str], str], tuple[Bundle, int]] = OrderedDict()
+        self._held: OrderedDict[HeldKey, tuple[Bundle, int]] = OrderedDict()
         self._size = 0
         self._digests: dict[Wanted, str] = {}
         self._tags: dict[Wanted, tuple[float, list[str]]] = {}
@@ -76,12 +86,12 @@ class Library:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     def held(self, wanted: Wanted) -> Bundle | None:
-        found = self._held.get((wanted.secret, wanted.digest or self._digests.get(wanted, "")))
+        found = self._held.get(wanted.held_as(wanted.digest or self._digests.get(wanted, "")))
         return found[0] if found is not None else None
 
     async def bundle(self, wanted: Wanted) -> Bundle:
         """Raises `SourceError`."""
-        key = (wanted.secret, wanted.digest)
+        key = wanted.held_as(wanted.digest)
         if wanted.digest and key in self._held:
             self._held.move_to_end(key)
             return self._held[key][0]
@@ -119,11 +129,11 @@ class Library:
             found = await source.resolve(wanted.ref, wanted.constraint)
         _bound(self._digests)
         self._digests[wanted] = found.digest
-        held = self._held.get((wanted.secret, found.digest))
+        held = self._held.get(wanted.held_as(found.digest))
         if held is not None:
             return held[0]
         bundle = _parsed(await source.pull(found))
-        self._keep((wanted.secret, found.digest), bundle)
+        self._keep(wanted.held_as(found.digest), bundle)
         return bundle
 
     async def _listed(self, wanted: Wanted) -> list[str]:
@@ -135,7 +145,7 @@ class Library:
 
     async def _source(self, wanted: Wanted) -> RegistrySource:
         namespace, name = wanted.secret
-        return self._new_source(await self._keychains(namespace, name)) if name else self._own
+        return self._new_source(await self._keychains(namespace, name) if name else None, wanted.trust)
 
     async def _once(self, what: str, wanted: Wanted, work: Callable[[], Awaitable[T]]) -> T:
         key = (what, wanted)
@@ -167,7 +177,7 @@ class Library:
             # Nobody may be waiting any more.
             done.exception()
 
-    def _keep(self, key: tuple[tuple[str, str], str], bundle: Bundle) -> None:
+    def _keep(self, key: HeldKey, bundle: Bundle) -> None:
         size = sum(map(len, bundle.files.values())) + _OVERHEAD
         self._held[key] = (bundle, size)
         self._size += size

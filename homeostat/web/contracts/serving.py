@@ -10,7 +10,9 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.proxies import read_proxies
 from homeostat.edge.server import Handler
 from homeostat.external.oci.auth import Keychain
+from homeostat.external.oci.errors import InvalidKeyError
 from homeostat.external.oci.registry import Registry
+from homeostat.external.oci.signature import Verifier
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.secrets.credentials import CredentialError
@@ -18,12 +20,15 @@ from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.errors import ApiError
 from homeostat.operators.contracts.api import GROUP
+from homeostat.operators.contracts.live.trust import Trust, read_trust
 from homeostat.operators.contracts.sources.cache import BlobCache
 from homeostat.operators.contracts.sources.errors import AuthenticationError
+from homeostat.operators.contracts.sources.errors import InvalidKeyError as UnusableKey
 from homeostat.operators.contracts.sources.errors import UnreachableError as Unreached
 from homeostat.operators.contracts.sources.keychain import environment_keychain
 from homeostat.operators.contracts.sources.pull_secret import read_pull_secret
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
+from homeostat.operators.contracts.spec import KeyRef
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.contracts.app import contracts_app
@@ -49,11 +54,12 @@ async def open_face(
     cache = None if settings.cache is None else BlobCache(settings.cache)
     async with RestClient(RestSettings(proxies=read_proxies(environment))) as http:
 
-        def new_source(keychain: Keychain | None) -> RegistrySource:
+        def new_source(keychain: Keychain | None, trust: Trust | None) -> RegistrySource:
             found = keychain or environment_keychain(environment)
             # Callers share this process, so each pull shows that its own credentials allow it.
             registry = Registry(http, keychain=found, limits=LIMITS)
-            return RegistrySource(registry, cache, reads_cache=settings.reads_cache, checks_access=True)
+            verify = None if trust is None else Verifier(registry, trust.keys)
+            return RegistrySource(registry, cache, reads_cache=settings.reads_cache, checks_access=True, verify=verify)
 
         library = Library(new_source, PullSecrets(client), seconds=asyncio.get_running_loop().time)
         repositories = Repositories(settings.repositories, index, library)
@@ -62,7 +68,8 @@ async def open_face(
             running = [tasks.create_task(index.run())]
             running += [tasks.create_task(repositories.run())] if settings.repositories else []
             try:
-                yield ContractsFace(viewing, Shelf(index, library), library, repositories, settings)
+                shelf = Shelf(index, library, TrustedKeys(client))
+                yield ContractsFace(viewing, shelf, library, repositories, settings)
             finally:
                 await library.close()
                 for task in running:
@@ -84,6 +91,21 @@ class PullSecrets:
             raise AuthenticationError(f'Secret "{name}" cannot be used: {error}') from error
         except (ApiError, UnreachableError) as error:
             raise Unreached(f'Secret "{name}" cannot be read: {error}') from error
+
+
+class TrustedKeys:
+    """The keys that Pactos trust, read from the Kubernetes API whenever a bundle is wanted: they may have changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def __call__(self, namespace: str, ref: KeyRef) -> Trust:
+        try:
+            return await read_trust(self._client, namespace, ref)
+        except (InvalidKeyError, SecretError) as error:
+            raise UnusableKey(f"the signature cannot be verified: {error}") from error
+        except (ApiError, UnreachableError) as error:
+            raise Unreached(f'{ref.kind} "{ref.name}" cannot be read: {error}') from error
 
 
 @asynccontextmanager

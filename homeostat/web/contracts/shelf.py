@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Protocol
 
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
@@ -19,21 +20,24 @@ from homeostat.operators.contracts.engine.services.history import (
 )
 from homeostat.operators.contracts.engine.services.instance import Instance
 from homeostat.operators.contracts.engine.validate import load
+from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.errors import (
     AuthenticationError,
     InvalidBundleError,
+    InvalidKeyError,
     InvalidRefError,
     NoMatchingVersionError,
     NotFoundError,
     SourceError,
     UntrustedError,
 )
+from homeostat.operators.contracts.spec import KeyRef
 from homeostat.web.contracts.index import ServiceIndex
 from homeostat.web.contracts.library import Library, Wanted
 from homeostat.web.kit.refusal import RefusalError, unknown
 
 _CODES: tuple[tuple[tuple[type[SourceError], ...], int], ...] = (
-    ((InvalidRefError, NoMatchingVersionError, InvalidBundleError, UntrustedError), 422),
+    ((InvalidRefError, NoMatchingVersionError, InvalidBundleError, UntrustedError, InvalidKeyError), 422),
     ((AuthenticationError,), 403),
     ((NotFoundError,), 404),
 )
@@ -44,9 +48,14 @@ def refusal_of(error: SourceError) -> RefusalError:
     return RefusalError(code, str(error))
 
 
+class Trusts(Protocol):
+    async def __call__(self, namespace: str, ref: KeyRef) -> Trust:
+        """The keys that a Pacto trusts. Raises `SourceError`."""
+
+
 class Shelf:
-    def __init__(self, index: ServiceIndex, library: Library) -> None:
-        self._index, self._library = index, library
+    def __init__(self, index: ServiceIndex, library: Library, trusts: Trusts) -> None:
+        self._index, self._library, self._trusts = index, library, trusts
 
     async def details(self, catalogue: Catalogue, instance: Instance, now: datetime) -> JsonObject:
         """Of a service as it is. Without its bundle, what the status has."""
@@ -72,7 +81,12 @@ class Shelf:
         if not any(each.is_current for each in merged) and first.version:
             current = Recorded(version=first.version, ref=first.resolved_ref, is_current=True, is_inline=not first.oci)
             merged = merge_versions([*merged, current], {}, current=first.version)
-        return classify_versions(merged, lambda each: self._held(first, each))
+        try:
+            trust = await self._trust(first)
+        except SourceError:
+            # The versions are there all the same, without their classification.
+            return merged
+        return classify_versions(merged, lambda each: self._held(first, each, trust))
 
     async def bundle_of(self, service: Service, version: str) -> tuple[Bundle, Recorded]:
         """The bundle of a version; of the current one for an empty version. Raises `RefusalError`."""
@@ -84,7 +98,7 @@ class Shelf:
         if found.is_inline:
             return self._inline(service, found), found
         try:
-            return await self._library.bundle(self._wanted(first, found)), found
+            return await self._library.bundle(_wanted(first, found, await self._trust(first))), found
         except SourceError as error:
             raise refusal_of(error) from error
 
@@ -106,22 +120,29 @@ class Shelf:
         if not instance.oci:
             return self._inline_bundle(instance), "the contract is inline"
         try:
-            return await self._library.bundle(self._wanted_current(instance)), ""
+            wanted = self._wanted_current(instance, await self._trust(instance))
+            return await self._library.bundle(wanted), ""
         except SourceError as error:
             return None, str(error)
 
-    def _wanted_current(self, instance: Instance) -> Wanted:
+    async def _trust(self, instance: Instance) -> Trust | None:
+        if not instance.namespace:
+            return None
+        entry = self._index.pacto(instance.key)
+        if entry is None:
+            raise NotFoundError(f'Pacto "{instance.name}" does not exist in namespace "{instance.namespace}"')
+        ref = entry.spec.contract_ref.verify_key_ref
+        return None if ref is None else await self._trusts(instance.namespace, ref)
+
+    def _wanted_current(self, instance: Instance, trust: Trust | None) -> Wanted:
         revision = self._index.revision(instance.key, instance.revision)
         digest = revision.spec.source.digest if revision is not None else ""
-        return Wanted(instance.resolved_ref or instance.oci, digest, secret=_secret(instance))
+        return Wanted(instance.resolved_ref or instance.oci, digest, secret=_secret(instance), trust=trust)
 
-    def _wanted(self, instance: Instance, version: Recorded) -> Wanted:
-        return Wanted(version.ref or instance.oci, version.digest, secret=_secret(instance))
-
-    def _held(self, instance: Instance, version: Recorded) -> Bundle | None:
+    def _held(self, instance: Instance, version: Recorded, trust: Trust | None) -> Bundle | None:
         if version.is_inline:
             return self._inline_bundle(instance) if version.is_current else None
-        return self._library.held(self._wanted(instance, version))
+        return self._library.held(_wanted(instance, version, trust))
 
     async def _tagged(self, instance: Instance) -> dict[str, str]:
         if not instance.oci or "@" in instance.oci:
@@ -149,6 +170,10 @@ class Shelf:
             return Bundle(load(files).contract, files)
         except ParseError:
             return None
+
+
+def _wanted(instance: Instance, version: Recorded, trust: Trust | None) -> Wanted:
+    return Wanted(version.ref or instance.oci, version.digest, secret=_secret(instance), trust=trust)
 
 
 def _secret(instance: Instance) -> tuple[str, str]:

@@ -101,3 +101,17 @@ def test_the_fleet_fires_also_if_no_contract_is_compliant_and_references_do_not_
 def test_readiness_that_expires_within_a_week_fires(tmp_path: Path) -> None:
     series = 'pacto_readiness_gate_expiry_timestamp_seconds{{name="{}",namespace="port"}}'.format
     _fires(tmp_path, {series("quay"): "432000x90", series("pier"): "4320000x90"}, {"PactoReadinessExpires": 1})
+
+
+def test_a_served_document_that_breaks_the_contract_fires_once_an_interface(tmp_path: Path) -> None:
+    labels = 'name="quay",namespace="port",interface="{}",classification="{}",instance="{}"'.format
+    series = {
+        f"pacto_openapi_drift_changes{{{labels(interface, classification, replica)}}}": f"{count}x90"
+        for interface, classification, count in (
+            ("web", "BREAKING", 2),
+            ("web", "NON_BREAKING", 9),
+            ("api", "BREAKING", 0),
+        )
+        for replica in "ab"
+    }
+    _fires(tmp_path, series, {"PactoOpenApiDrift": 1})

@@ -50,9 +50,9 @@ class Api:
     async def post(self, path: str, body: Json = None, **more: str) -> Told:
         return await self.ask("POST", path, body, **more)
 
-    async def declare(self, name: str, status: JsonObject, *, namespace: str = "default", **ref: str) -> None:
+    async def declare(self, name: str, status: JsonObject, *, namespace: str = "default", **ref: Json) -> None:
         """A Pacto with a status, as the operator writes it; without one if it is empty."""
-        spec = {"contractRef": ref or {"inline": "x"}}
+        spec: JsonObject = {"contractRef": ref or {"inline": "x"}}
         kind = PACTO.kind
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
         await self.client.create(kind.path(namespace), body)

@@ -9,10 +9,13 @@ import pytest
 
 from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.oci.registry import Registry
+from homeostat.external.oci.signature import Verifier
 from homeostat.external.rest.client import RestClient
-from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError
+from homeostat.operators.contracts.live.trust import Trust, read_keys
+from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError, UntrustedError
 from homeostat.operators.contracts.sources.registry import RegistrySource
 from homeostat.web.contracts.library import FAILURE_LIFE_S, TAGS_LIFE_S, Library, Wanted
+from tests.external.oci.signing import Signed, public_pem, signing_key
 from tests.external.registries import running_registry
 from tests.web.contracts.bundles import push
 
@@ -45,8 +48,9 @@ class Shelf:
         self.registry = Counting(client)
         self.library = Library(self._source, self._keychain, seconds=lambda: self.now, limit_bytes=limit_bytes)
 
-    def _source(self, keychain: Keychain | None) -> RegistrySource:
-        return RegistrySource(self.registry, checks_access=True)
+    def _source(self, keychain: Keychain | None, trust: Trust | None) -> RegistrySource:
+        verify = None if trust is None else Verifier(self.registry, trust.keys)
+        return RegistrySource(self.registry, checks_access=True, verify=verify)
 
     async def _keychain(self, namespace: str, name: str) -> Keychain:
         return ANONYMOUS
@@ -121,6 +125,23 @@ async def test_what_one_credential_pulled_is_not_given_to_another(client: RestCl
     assert shelf.library.held(Wanted(ref, digest, secret=("shop", "pull"))) is not None
     assert shelf.library.held(Wanted(ref, digest)) is None
     assert shelf.library.held(Wanted(ref, digest, secret=("pay", "pull"))) is None
+
+
+async def test_what_was_not_verified_with_the_trusted_keys_is_not_given(client: RestClient, host: str) -> None:
+    digest, key = await push(host, "1.0.0", name="sealed"), signing_key()
+    shelf, ref = Shelf(client), f"{host}/contracts/sealed:1.0.0"
+    trusts = [read_keys(public_pem(each), "cosign.pub") for each in (key, signing_key())]
+    await shelf.library.bundle(Wanted(ref, digest))
+    for trust in trusts:
+        with pytest.raises(UntrustedError):
+            await shelf.library.bundle(Wanted(ref, digest, trust=trust))
+    await Signed(shelf.registry, f"{host}/contracts/sealed", digest).tag(key)
+    shelf.library.forget()
+    assert await shelf.library.bundle(Wanted(ref, digest, trust=trusts[0]))
+    assert shelf.library.held(Wanted(ref, digest, trust=trusts[0])) is not None
+    assert shelf.library.held(Wanted(ref, digest, trust=trusts[1])) is None
+    with pytest.raises(UntrustedError):
+        await shelf.library.bundle(Wanted(ref, digest, trust=trusts[1]))
 
 
 async def test_closing_ends_what_is_under_way(client: RestClient) -> None:

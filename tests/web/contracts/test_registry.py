@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from homeostat.external.oci.auth import OneCredential
+from homeostat.external.oci.registry import Registry
+from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential
+from homeostat.objects.kind import CONFIG_MAP
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
+from tests.external.oci.signing import Signed, public_pem, signing_key
 from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
 from tests.web.contracts.bundles import push
 from tests.web.contracts.calling import Api, open_api, status_of
@@ -129,6 +134,40 @@ async def test_a_bundle_is_pulled_with_the_pull_secret_of_its_pacto_only(plane: 
             stolen = await eventually(lambda: api.get("/api/services/thief"), lambda told: told.status == 200)
             assert "docs" not in stolen.body
             assert (await api.post("/api/resolve", {"ref": ref})).status == 403
+
+
+async def test_a_bundle_is_shown_and_compared_only_if_a_key_that_its_pacto_trusts_has_signed_it(
+    plane: Plane, host: str
+) -> None:
+    key = signing_key()
+    digests = {each: await push(host, each, name="vault") for each in ("1.0.0", "1.1.0", "1.2.0")}
+    ref = f"{host}/contracts/vault"
+    async with open_api(plane.client) as api, RestClient() as client:
+        for version in ("1.0.0", "1.1.0"):
+            await Signed(Registry(client), ref, digests[version]).tag(key)
+        revision = await api.record("vault", "1.1.0", oci=f"{ref}:1.1.0", digest=digests["1.1.0"])
+        status = status_of("vault", version="1.1.0", currentRevision=revision)
+        trusted: Any = {"kind": "ConfigMap", "name": "keys"}
+        await api.declare("vault", status, oci=ref, verifyKeyRef=trusted)
+        await eventually(lambda: api.get("/api/services/vault/versions"), lambda told: len(told.body) == 3)
+
+        missing = await api.get("/api/services/vault/versions/1.0.0")
+        assert (missing.status, "create it" in str(missing.body)) == (422, True), missing.body
+        data = {"cosign.pub": public_pem(key).decode()}
+        await plane.client.create(CONFIG_MAP.path("default"), {"metadata": {"name": "keys"}, "data": data})
+        assert (await api.get("/api/services/vault")).body["docs"][0]["title"] == "Runbook"
+        assert (await api.get("/api/services/vault/versions/1.0.0")).status == 200
+        query = "/api/diff?from_name=vault&to_name=vault&from_version=1.0.0&to_version={}"
+        assert (await api.get(query.format("1.1.0"))).status == 200
+        # Even if somebody has pulled it for themselves.
+        assert (await api.post("/api/resolve", {"ref": f"{ref}:1.2.0"})).status == 200
+        assert (await api.get(query.format("1.2.0"))).status == 422
+        assert (await api.get("/api/services/vault/versions/1.2.0")).status == 422
+
+        other = {"data": {"cosign.pub": public_pem(signing_key()).decode()}}
+        await plane.client.merge(CONFIG_MAP.path("default", "keys"), other)
+        assert (await api.get(query.format("1.1.0"))).status == 422
+        assert "docs" not in (await api.get("/api/services/vault")).body
 
 
 async def test_configured_repositories_are_shown_without_a_pacto(plane: Plane, host: str) -> None:

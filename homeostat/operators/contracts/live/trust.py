@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.client.base import UnreachableError
+from homeostat.client.base import Client, UnreachableError
 from homeostat.external.oci.errors import InvalidKeyError
 from homeostat.external.oci.signature import PublicKey, read_public_key
 from homeostat.external.secrets.kubernetes import NamespaceStore
@@ -26,11 +26,21 @@ _MOST_KEPT: Final = 1024
 _END: Final = b"-----END PUBLIC KEY-----"
 
 
-class Trust(msgspec.Struct, frozen=True):
+class MissingKeyError(InvalidKeyError):
+    """There is no such Secret or ConfigMap, or it does not have the key."""
+
+
+class Trust(msgspec.Struct, frozen=True, eq=False):
     """Keys, and an identity that only equal keys have: what was verified with some, no others vouch for."""
 
     keys: tuple[PublicKey, ...]
     identity: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trust) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
 
 
 class TrustedKeys:
@@ -45,10 +55,9 @@ class TrustedKeys:
         if kept is not None and version and kept[0] == version:
             return kept[1]
         try:
-            trust = read_keys(await self._data(namespace, ref), f'key "{ref.key}" of {ref.kind} "{ref.name}"')
-        except (KeyError, NotFoundError):
-            missing = f'{ref.kind} "{ref.name}" with the key "{ref.key}" does not exist in namespace "{namespace}"'
-            return Failure(f"{missing}; create it", PATH)
+            trust = await read_trust(self._setup.client, namespace, ref)
+        except MissingKeyError as error:
+            return Failure(str(error), PATH)
         except (InvalidKeyError, SecretError, ApiError, UnreachableError) as error:
             return Failure(f"The signature cannot be verified: {error}", PATH)
         if len(self._kept) >= _MOST_KEPT:
@@ -56,12 +65,22 @@ class TrustedKeys:
         self._kept[namespace, ref] = (version, trust)
         return trust
 
-    async def _data(self, namespace: str, ref: KeyRef) -> bytes:
-        if ref.kind == "Secret":
-            return (await NamespaceStore(self._setup.client, namespace).read(ref.name))[ref.key]
-        found = await self._setup.client.get(CONFIG_MAP.path(namespace, ref.name))
-        value = (found.get("data") or {})[ref.key]
-        return str(value).encode()
+
+async def read_trust(client: Client, namespace: str, ref: KeyRef) -> Trust:
+    """Raises `InvalidKeyError`, `SecretError`, `ApiError` and `UnreachableError`."""
+    try:
+        data = await _data(client, namespace, ref)
+    except (KeyError, NotFoundError):
+        missing = f'{ref.kind} "{ref.name}" with the key "{ref.key}" does not exist in namespace "{namespace}"'
+        raise MissingKeyError(f"{missing}; create it") from None
+    return read_keys(data, f'key "{ref.key}" of {ref.kind} "{ref.name}"')
+
+
+async def _data(client: Client, namespace: str, ref: KeyRef) -> bytes:
+    if ref.kind == "Secret":
+        return (await NamespaceStore(client, namespace).read(ref.name))[ref.key]
+    found = await client.get(CONFIG_MAP.path(namespace, ref.name))
+    return str((found.get("data") or {})[ref.key]).encode()
 
 
 def read_keys(data: bytes, name: str) -> Trust:
