@@ -56,7 +56,11 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
                 settings=settings,
             )
             memory = Memory()
-            for group, members in grouped(tracked).items():
+            for group, all_members in grouped(tracked).items():
+                members, refused = await observer.admit(all_members, memory)
+                found += [_failed([each], problem) for each, problem in refused]
+                if not members:
+                    continue
                 remote = await observer.remote(group, memory)
                 if isinstance(remote, Problem):
                     found.append(_failed(members, remote))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
 
 from homeostat.external.secrets.credentials import LARGEST_SECRET, SecretData
 from homeostat.external.secrets.secrets import NAMESPACED, SecretError
@@ -25,6 +26,11 @@ class ObjectReader(Protocol):
 
     async def get(self, path: str) -> JsonObject:
         """`NotFoundError` if there is no such object."""
+
+
+class StoredSecret(NamedTuple):
+    data: SecretData
+    annotations: Mapping[str, str]
 
 
 class NamespaceStore:
@@ -45,6 +51,10 @@ class NamespaceStore:
 
     async def read(self, name: str) -> SecretData:
         """All members of a Secret; `KeyError` if there is no such Secret, or it is reserved."""
+        return (await self.find(name)).data
+
+    async def find(self, name: str) -> StoredSecret:
+        """As `read`, with what its owner says about it."""
         try:
             found = await self._client.get(SECRET.path(self._namespace, name))
         except NotFoundError:
@@ -57,4 +67,4 @@ class NamespaceStore:
             raise SecretError(f'the Secret "{name}" is unreadable: its data is not base64') from None
         if (size := sum(map(len, data.values()))) > LARGEST_SECRET:
             raise SecretError(f'the Secret "{name}" has {size} bytes; at most {LARGEST_SECRET} are read')
-        return data
+        return StoredSecret(data, (found.get("metadata") or {}).get("annotations") or {})

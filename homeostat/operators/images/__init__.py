@@ -24,9 +24,10 @@ from homeostat.operators.images.passes import Passes
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
 from homeostat.operators.images.service import ImageService
-from homeostat.operators.images.settings import ALLOW_FILE, INTERVAL, NAMES, read_settings
+from homeostat.operators.images.settings import ALLOW_FILE, HOSTS, INTERVAL, NAMES, OWN_SECRETS, read_settings
 from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.forges import Forges
+from homeostat.operators.images.sources.guard import Guard
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories
 from homeostat.operators.images.sources.secrets import Secrets
@@ -85,6 +86,17 @@ OPTIONS = (
         variable=ALLOW_FILE,
         help="Let image updates use repositories of this machine (file://).",
     ),
+    OperatorOption(
+        name="images-allow-hosts",
+        variable=HOSTS,
+        metavar="PATTERNS",
+        help="Hosts and repositories that image updates may use: github.com/acme,*.example.org.  [default: all]",
+    ),
+    OperatorOption(
+        name="images-own-secrets",
+        variable=OWN_SECRETS,
+        help="Let image updates use Secrets of other namespaces only if those allow it.",
+    ),
 )
 
 
@@ -100,8 +112,9 @@ def register(setup: Setup) -> None:
     repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
     forges = Forges(rest, settings)
     builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
+    guard = Guard(settings)
     statuses = CommitStatuses(rest, forges)
-    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses)
+    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses, guard)
     observer = Observer(
         setup.client,
         repositories,
@@ -120,7 +133,7 @@ def register(setup: Setup) -> None:
         recorder=setup.recorder,
         series=series,
     )
-    outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record)
+    outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record, guard)
     records.has_notices = outbox.put
     updates.add_handler(outbox.note)
     scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)

@@ -17,6 +17,7 @@ from homeostat.external.rest.errors import ResponseLostError, RestError
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.sources.forges import UnknownForgeError
+from homeostat.operators.images.sources.guard import Guard
 from homeostat.operators.images.sources.secrets import MissingSecretError, Secrets
 from homeostat.operators.images.sources.statuses import CommitState, CommitStatuses
 
@@ -29,8 +30,8 @@ Send = Callable[[], Awaitable[bool]]
 
 
 class Notifier:
-    def __init__(self, secrets: Callable[[], Secrets], statuses: CommitStatuses) -> None:
-        self._secrets, self._statuses = secrets, statuses
+    def __init__(self, secrets: Callable[[], Secrets], statuses: CommitStatuses, guard: Guard) -> None:
+        self._secrets, self._statuses, self._guard = secrets, statuses, guard
         self._waiting: asyncio.Queue[tuple[str, Send]] = asyncio.Queue(_MOST_WAITING)
 
     def set_commit_status(self, tracked: Tracked, status: CommitState) -> None:
@@ -83,5 +84,7 @@ class Notifier:
         log.warning("notification not sent", extra={"deployment": key, "reason": reason})
 
     async def _status(self, tracked: Tracked, status: CommitState) -> bool:
-        await self._statuses.set(tracked, status, self._secrets())
+        secrets = self._secrets()
+        await self._guard.check(tracked, secrets)
+        await self._statuses.set(tracked, status, secrets)
         return False

@@ -27,6 +27,7 @@ from homeostat.operators.images.engine.policy import CommitPolicy
 from homeostat.operators.images.engine.rules import Rules, RulesError, rules_of
 from homeostat.operators.images.settings import ImageSettings
 from homeostat.operators.images.sources.builds import Builds
+from homeostat.operators.images.sources.guard import Guard
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories, git_problem, read_files
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
@@ -65,9 +66,22 @@ class Observer:
     ) -> None:
         self._client, self._repositories, self._images = client, repositories, images
         self._builds, self._records, self._settings, self.now = builds, records, settings, now
+        self._guard = Guard(settings)
 
     def secrets(self, memory: Memory) -> Secrets:
         return Secrets(self._client, memory)
+
+    async def admit(
+        self, members: Sequence[Tracked], memory: Memory
+    ) -> tuple[list[Tracked], list[tuple[Tracked, Problem]]]:
+        """Those that may use what their annotations name, and those that may not."""
+        secrets = self.secrets(memory)
+        found = await _gathered(self._guard.refusal(each, secrets) for each in members)
+        pairs = list(zip(members, found, strict=True))
+        return (
+            [each for each, problem in pairs if problem is None],
+            [(each, problem) for each, problem in pairs if problem is not None],
+        )
 
     async def remote(self, group: Group, memory: Memory) -> Remote | Problem:
         """The manifests repository. The Secret is read first: without it nothing else is asked."""

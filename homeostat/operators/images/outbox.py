@@ -27,6 +27,7 @@ from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.images.api import ImageUpdate, Notice
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, PREFIX, Tracked
 from homeostat.operators.images.records import Records
+from homeostat.operators.images.sources.guard import Guard
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets
 from homeostat.runtime.cache.cache import Change
 
@@ -59,10 +60,12 @@ class Outbox:
         secrets: Callable[[], Secrets],
         records: Records,
         find: Callable[[str, str], Tracked | None],
+        guard: Guard,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._client, self._secrets, self._records, self._find, self._sleep = client, secrets, records, find, sleep
+        self._guard = guard
         self._waiting: dict[Key, None] = {}
         self._working: set[Key] = set()
         self._changed = asyncio.Event()
@@ -129,7 +132,10 @@ class Outbox:
         name = SecretName(
             settings.notifications_secret_namespace or DEFAULT_NAMESPACE, settings.notifications_secret_name or ""
         )
-        url = await self._secrets().text(name, "webhook-url")
+        secrets = self._secrets()
+        # The annotations may be others than those of the pass.
+        await self._guard.check(tracked, secrets)
+        url = await secrets.text(name, "webhook-url")
         headers = {"Content-Type": "application/json", "Idempotency-Key": notice.id}
         body = encode(body_of(tracked, notice))
         answer = await self._client.send(Request("POST", url, headers=headers, body=body, timeout_s=_TIMEOUT_S))

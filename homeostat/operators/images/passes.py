@@ -27,6 +27,7 @@ from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.pulls.batch import batches_of, is_proposed
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Outcome, Records, was_proposed
+from homeostat.operators.images.sources.guard import REFUSED
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
 from homeostat.operators.images.sources.secrets import SecretName
 from homeostat.operators.images.sources.statuses import CommitState, wants_status
@@ -35,7 +36,7 @@ from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 32
-_QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing"})
+_QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing", REFUSED})
 """Failures that the original does not notify of: nothing was tried yet."""
 
 
@@ -75,7 +76,10 @@ class Passes:
 
     async def run(self, group: Group, members: Sequence[Tracked], memory: Memory) -> Outcomes:
         began = time.monotonic()
-        found = await self._found(group, members, memory)
+        admitted, refused = await self._observer.admit(members, memory)
+        found = [each for one, problem in refused for each in _all_failed([one], problem)]
+        if admitted:
+            found += await self._found(group, admitted, memory)
         await _each(self._report(each) for each in found)
         is_success = all(each.outcome.entry.action != "failed" for each in found)
         self._series.passed(time.monotonic() - began, time.time(), is_success=is_success)

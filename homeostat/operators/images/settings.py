@@ -6,6 +6,8 @@
 | `HOMEOSTAT_IMAGES_WINDOW` | seconds that a trigger waits for others, to share a commit | 2 |
 | `HOMEOSTAT_IMAGES_KEEP` | seconds that the ImageUpdate of a workload without annotations is kept | 3600 |
 | `HOMEOSTAT_IMAGES_ALLOW_FILE` | allows repositories of this machine, `file://` (`--images-allow-file`) | no |
+| `HOMEOSTAT_IMAGES_HOSTS` | the hosts and repositories that may be used (`--images-allow-hosts`) | all |
+| `HOMEOSTAT_IMAGES_OWN_SECRETS` | Secrets of other namespaces have to allow it (`--images-own-secrets`) | no |
 | `HOMEOSTAT_IMAGES_KNOWN_HOSTS` | lines of known hosts, beside those of the Secret and of two forges | none |
 | `DEFAULT_FROM_NAME`, `DEFAULT_FROM_EMAIL` | author and committer | GitOps Operator |
 | `GITHUB_API_URL`, `GITLAB_API_URL`, `GITEA_API_URL` | the APIs of forges | those of the hosts |
@@ -18,12 +20,16 @@ from typing import Final
 
 import msgspec
 
+from homeostat.operators.images.engine.hosts import Hosts, HostsError, parse_hosts
+
 INTERVAL: Final = "HOMEOSTAT_IMAGES_INTERVAL"
 WINDOW: Final = "HOMEOSTAT_IMAGES_WINDOW"
 KEEP: Final = "HOMEOSTAT_IMAGES_KEEP"
 ALLOW_FILE: Final = "HOMEOSTAT_IMAGES_ALLOW_FILE"
+HOSTS: Final = "HOMEOSTAT_IMAGES_HOSTS"
+OWN_SECRETS: Final = "HOMEOSTAT_IMAGES_OWN_SECRETS"
 KNOWN_HOSTS: Final = "HOMEOSTAT_IMAGES_KNOWN_HOSTS"
-NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, KNOWN_HOSTS)
+NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, HOSTS, OWN_SECRETS, KNOWN_HOSTS)
 _WORDS: Final = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _LONGEST_S: Final = 7 * 24 * 3600.0
 # As the two forges publish them.
@@ -42,6 +48,10 @@ class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
     window_s: float = 2.0
     keep_s: float = 3600.0
     allows_file: bool = False
+    hosts: Hosts | None = None
+    """The hosts and repositories that may be used; None for all."""
+    own_secrets: bool = False
+    """Whether a Secret of another namespace has to allow the workload's."""
     known_hosts: str = _FORGES
     author_name: str = "GitOps Operator"
     author_email: str = "gitops-operator@homeostat.dev"
@@ -59,6 +69,8 @@ def read_settings(environment: Mapping[str, str]) -> ImageSettings:
         window_s=_seconds(environment, WINDOW, usual.window_s),
         keep_s=_seconds(environment, KEEP, usual.keep_s),
         allows_file=_switch(environment, ALLOW_FILE),
+        hosts=_hosts(environment),
+        own_secrets=_switch(environment, OWN_SECRETS),
         known_hosts=_FORGES + environment.get(KNOWN_HOSTS, ""),
         author_name=environment.get("DEFAULT_FROM_NAME", "").strip() or usual.author_name,
         author_email=environment.get("DEFAULT_FROM_EMAIL", "").strip() or usual.author_email,
@@ -86,6 +98,13 @@ def _switch(environment: Mapping[str, str], name: str) -> bool:
     if text and text not in _WORDS:
         raise SettingsError(f"environment variable {name} must be true or false")
     return _WORDS.get(text, False)
+
+
+def _hosts(environment: Mapping[str, str]) -> Hosts | None:
+    try:
+        return parse_hosts(environment[HOSTS]) if environment.get(HOSTS, "").strip() else None
+    except HostsError as error:
+        raise SettingsError(f"environment variable {HOSTS}: {error}") from error
 
 
 def _url(environment: Mapping[str, str], name: str) -> str:

@@ -18,7 +18,7 @@ from homeostat.external.secrets.credentials import (
     read_ssh_key,
 )
 from homeostat.external.secrets.docker_config import DockerConfig, read_docker_config
-from homeostat.external.secrets.kubernetes import NamespaceStore
+from homeostat.external.secrets.kubernetes import NamespaceStore, StoredSecret
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.errors import ApiError
 from homeostat.operators.images.batching.memory import Memory
@@ -48,7 +48,10 @@ class Secrets:
         self._client, self._memory = client, memory
 
     async def read(self, name: SecretName) -> SecretData:
-        return await self._memory.once(("secret", name), lambda: self._read(name))
+        return (await self.find(name)).data
+
+    async def find(self, name: SecretName) -> StoredSecret:
+        return await self._memory.once(("secret", name), lambda: self._find(name))
 
     async def remote(self, name: SecretName, url: str, known_hosts: str) -> Remote:
         """How to reach a repository: with a key over ssh, with user and password or a token over http."""
@@ -76,9 +79,9 @@ class Secrets:
         data = await self.read(name)
         return _parsed(name, lambda: read_bearer(data, member)).token
 
-    async def _read(self, name: SecretName) -> SecretData:
+    async def _find(self, name: SecretName) -> StoredSecret:
         try:
-            return await NamespaceStore(self._client, name.namespace).read(name.name)
+            return await NamespaceStore(self._client, name.namespace).find(name.name)
         except KeyError:
             raise MissingSecretError(f"there is no Secret {name}; create it or correct the annotation") from None
         except (SecretError, ApiError, UnreachableError) as error:
