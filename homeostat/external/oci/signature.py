@@ -170,12 +170,16 @@ class Verifier:
         else:
             if isinstance(manifest, Manifest):
                 yield tagged, manifest
-        for each in await self._registry.referrers(image):
-            if _may_sign(each):
-                place = Image(image.repository, "", each.digest)
+        signing = [each for each in await self._registry.referrers(image) if _may_sign(each)]
+        for each in signing[:MAX_SIGNATURES]:
+            place = Image(image.repository, "", each.digest)
+            try:
                 manifest = await self._registry.manifest(place)
-                if isinstance(manifest, Manifest):
-                    yield place, manifest
+            except NotFoundError:
+                # A registry without an API for referrers has a list, which may name what was deleted.
+                continue
+            if isinstance(manifest, Manifest):
+                yield place, manifest
 
 
 def _may_sign(referrer: Descriptor) -> bool:

@@ -167,9 +167,8 @@ class Observer:
             return Observed(target=target, namespace=namespace, snapshot=snapshot), _UNSEEN_RETRY_S
         outcomes = self._outcomes(pacto, prepared, target, snapshot)
         extras, changes_in_s = extras_of(pacto, self._pactos, self._now())
-        if extras.compares_documents:
-            service = target.service if snapshot.has_service else ""
-            drifts = await self._drifts.read(pacto, contract, source.files, service)
+        service = target.service if snapshot.has_service else ""
+        if drifts := await self._drifts.read(pacto, contract, source.files, service):
             extras = msgspec.structs.replace(extras, drifts=drifts)
         observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes, extras=extras)
         interval_s = pacto.spec.check_interval_seconds

@@ -91,6 +91,8 @@ class Shelf:
     async def bundle_of(self, service: Service, version: str) -> tuple[Bundle, Recorded]:
         """The bundle of a version; of the current one for an empty version. Raises `RefusalError`."""
         first = service.primary
+        if not version and not first.version:
+            raise unknown(f'the contract of the service "{service.name}" could not be loaded; name a version')
         versions = await self.versions(service)
         found = find_version(versions, version or first.version)
         if found is None:

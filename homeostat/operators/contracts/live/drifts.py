@@ -1,6 +1,7 @@
 """Compares the OpenAPI documents that services serve with those of their contracts, for the Pactos that ask for it.
 
-Documents are requested in the background by a `Prober`; comparisons are made in a thread, and the newest are kept.
+Documents are requested in the background by a `Prober`; documents are parsed and compared in a thread, and the newest
+results are kept.
 """
 
 from __future__ import annotations
@@ -30,34 +31,58 @@ from homeostat.operators.contracts.stored import drifts_of
 _MOST_KEPT: Final = 1024
 
 
+class _Plan(msgspec.Struct, frozen=True):
+    """The documents of a Pacto, and what they were planned from."""
+
+    contract: Contract
+    files: Files | None
+    wanted: tuple[Wanted, ...]
+    service: str
+    documents: list[Document]
+
+    def is_for(self, contract: Contract, files: Files | None, wanted: tuple[Wanted, ...], service: str) -> bool:
+        # The files of a bundle are one object as long as it stays loaded.
+        return (
+            self.files is files
+            and (self.wanted, self.service) == (wanted, service)
+            and (self.contract is contract or self.contract == contract)
+        )
+
+
 class Drifts:
     def __init__(self, prober: Prober) -> None:
         self._prober = prober
+        self._plans: dict[tuple[str, str], _Plan] = {}
         self._kept: OrderedDict[tuple[bytes, bytes, Document], Drift] = OrderedDict()
 
     async def read(self, pacto: Pacto, contract: Contract, files: Files | None, service: str) -> tuple[Drift, ...]:
-        """`service` is empty if it does not exist: then nothing is compared."""
+        """`service` is empty if it does not exist: then nothing is compared, and nothing is due."""
         owner = (pacto.metadata.namespace, pacto.metadata.name)
         checks = pacto.spec.checks
-        wanted = [Wanted(each.interface, each.path) for each in (() if checks is None else checks.openapi)]
+        wanted = tuple(Wanted(each.interface, each.path) for each in (() if checks is None else checks.openapi))
         if not wanted or not service:
-            self._prober.forget(owner)
+            self.forget(*owner)
             return ()
-        planned = plan_documents(contract, files, wanted, service, pacto.metadata.namespace)
+        plan = self._plans.get(owner)
+        if plan is None or not plan.is_for(contract, files, wanted, service):
+            found = await asyncio.to_thread(plan_documents, contract, files, wanted, service, owner[0])
+            plan = self._plans[owner] = _Plan(contract, files, wanted, service, found)
+        planned = plan.documents
         urls = tuple(dict.fromkeys(each.url for each in planned if each.url))
         interval_s = pacto.spec.check_interval_seconds
         outcomes = self._prober.outcomes(owner, pacto.metadata.generation, urls, max_age_s=interval_s)
-        found = [await self._drift(each, files or {}, outcomes.get(each.url)) for each in planned]
-        if not any(each.is_pending for each in found):
-            return tuple(found)
+        drifts = [await self._drift(each, files or {}, outcomes.get(each.url)) for each in planned]
+        if not any(each.is_pending for each in drifts):
+            return tuple(drifts)
         before = drifts_of(pacto)
-        return tuple(before.get((each.interface, each.url), each) if each.is_pending else each for each in found)
+        return tuple(before.get((each.interface, each.url), each) if each.is_pending else each for each in drifts)
 
     def due_in_s(self, pacto: Pacto) -> float | None:
         owner = (pacto.metadata.namespace, pacto.metadata.name)
         return self._prober.due_in_s(owner, pacto.spec.check_interval_seconds)
 
     def forget(self, namespace: str, name: str) -> None:
+        self._plans.pop((namespace, name), None)
         self._prober.forget((namespace, name))
 
     async def _drift(self, document: Document, files: Files, outcome: Outcome | None) -> Drift:

@@ -43,7 +43,6 @@ def extras_of(pacto: Pacto, pactos: Cache[Pacto], now: datetime) -> tuple[Extras
         containers=checks.containers or {},
         has_scaling=bool(checks.scaling),
         running=running_versions(pacto, pactos) if checks.can_deploy else None,
-        compares_documents=bool(checks.openapi),
     )
     return extras, min(changes, default=None)
 

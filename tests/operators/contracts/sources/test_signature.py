@@ -7,9 +7,10 @@ import secrets
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from homeostat.external.oci.connection import Call
 from homeostat.external.oci.digest import digest_of
 from homeostat.external.oci.errors import InvalidKeyError
-from homeostat.external.oci.registry import Registry
+from homeostat.external.oci.registry import Registry, parse_reference
 from homeostat.external.oci.signature import Verifier, is_simple_signature, read_public_key
 from homeostat.external.rest.client import RestClient
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
@@ -59,6 +60,16 @@ async def test_a_signature_among_the_referrers_is_enough(signed: Signed) -> None
     with pytest.raises(UntrustedError):
         await pull(signed, OWN)
     await signed.referrer(OWN)
+    await pull(signed, OWN)
+
+
+async def test_a_referrer_that_was_deleted_does_not_hide_others(signed: Signed) -> None:
+    await signed.referrer(OTHER)
+    deleted = (await signed.registry.referrers(f"{signed.name}@{signed.digest}"))[0]
+    await signed.referrer(OWN)
+    image = parse_reference(f"{signed.name}@{deleted.digest}")
+    call = Call(method="DELETE", path=f"manifests/{deleted.digest}", largest=1024, timeout_s=10.0)
+    assert (await signed.registry.connections.send(image, call)).status == 202
     await pull(signed, OWN)
 
 

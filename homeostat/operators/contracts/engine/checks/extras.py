@@ -35,7 +35,6 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     has_scaling: bool = False
     running: Mapping[str, Collection[str]] | None = None
     """The versions that run, by service; None if dependencies are not checked."""
-    compares_documents: bool = False
     drifts: tuple[Drift, ...] = ()
     """Of the OpenAPI documents that are compared."""
 
