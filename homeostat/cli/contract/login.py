@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from homeostat.cli.contract.session.credentials import change_credentials
+from homeostat.cli.contract.session.credentials import change_credentials, host_of
 from homeostat.cli.contract.session.result import ContractFailure, failures
 from homeostat.cli.contract.session.settings import current_settings
 
@@ -35,13 +35,14 @@ def command(registry: str, username: str | None, password: str | None, is_stdin:
         raise ContractFailure("--username is required")
     if ":" in username:
         raise ContractFailure("a user name cannot have a colon")
+    host = host_of(registry)
     secret = password or _read_password(is_stdin=is_stdin)
     if not secret:
         raise ContractFailure("the password is empty")
     encoded = base64.b64encode(f"{username}:{secret}".encode()).decode()
     with failures():
-        change_credentials(os.environ, lambda auths: auths.update({registry: {"auth": encoded}}))
-    click.echo(f"Login succeeded for {registry}")
+        change_credentials(os.environ, lambda auths: auths.update({host: {"auth": encoded}}))
+    click.echo(f"Login succeeded for {host}")
 
 
 def _read_password(*, is_stdin: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from homeostat.cli.contract.session.credentials import change_credentials
+from homeostat.cli.contract.session.credentials import change_credentials, host_key, host_of
 from homeostat.cli.contract.session.result import failures
 from homeostat.cli.contract.session.settings import current_settings
 
@@ -22,12 +22,13 @@ def command(registry: str) -> None:
       homeostat contract logout registry.example.org
     """
     current_settings()
+    host = host_of(registry)
     removed: list[Any] = []
 
     def remove(auths: dict[str, Any]) -> None:
-        if registry in auths:
-            removed.append(auths.pop(registry))
+        keys = [each for each in auths if host_key(each) == host]
+        removed.extend(auths.pop(each) for each in keys)
 
     with failures():
         change_credentials(os.environ, remove)
-    click.echo(f"Logout succeeded for {registry}" if removed else f"No stored credentials for {registry}")
+    click.echo(f"Logout succeeded for {host}" if removed else f"No stored credentials for {host}")

@@ -309,6 +309,24 @@ def test_login_stores_credentials_and_logout_removes_them(bare: Workspace, tmp_p
         assert bare.run("pull", f"oci://{host}/a", "-o", "got", **basic).code == 0
 
 
+def test_login_and_logout_take_the_url_of_a_registry_and_refuse_what_names_none(bare: Workspace) -> None:
+    own = {"XDG_CONFIG_HOME": str(bare.home)}
+    file = bare.home / "pacto" / "config.json"
+    assert bare.run("login", "https://r.test:5000/v2/", "-u", "a", "-p", "b", **own).out == (
+        "Login succeeded for r.test:5000\n"
+    )
+    assert list(json.loads(file.read_text())["auths"]) == ["r.test:5000"]
+    for host in ("", "https://", "r.test/team", "r test", "ann@r.test", "-r.test"):
+        for refused in (("login", "-u", "a", "-p", "b", "--", host), ("logout", "--", host)):
+            found = bare.run(*refused, **own)
+            assert (found.code, "is not the host of a registry" in found.err) == (1, True), host
+    file.write_text('{"auths": {"https://r.test:5000/v1/": {"auth": "YTpi"}}}')
+    assert bare.run("logout", "r.test:5000", **own).out == "Logout succeeded for r.test:5000\n"
+    assert json.loads(file.read_text()) == {"auths": {}}
+    file.write_text('{"auths": ["x"]}')
+    assert "is not a map" in bare.run("login", "r.test", "-u", "a", "-p", "b", **own).err
+
+
 def test_login_reads_a_password_and_keeps_other_entries(bare: Workspace) -> None:
     config = bare.home / "xdg/pacto/config.json"
     config.parent.mkdir(parents=True)
