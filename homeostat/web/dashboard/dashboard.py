@@ -19,19 +19,17 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.faces.face import Redeem
+from homeostat.web.actions.dashboard.listing import Listing
+from homeostat.web.actions.dashboard.overview import Overview
+from homeostat.web.actions.dashboard.phase_counts import PhaseCounts
+from homeostat.web.actions.dashboard.resource import ResourcePage
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.contract import ContractPage
-from homeostat.web.dashboard.contracts import Contracts
+from homeostat.web.contracts.dashboard.contract import ContractPage
+from homeostat.web.contracts.dashboard.contracts import Contracts
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
-from homeostat.web.dashboard.listing import Listing
 from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.once import OnceLoginPage
-from homeostat.web.dashboard.overview import Overview
-from homeostat.web.dashboard.phase_counts import PhaseCounts
-from homeostat.web.dashboard.policies import Policies
-from homeostat.web.dashboard.policy import PolicyPage
-from homeostat.web.dashboard.resource import ResourcePage
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
@@ -39,6 +37,8 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unkno
 from homeostat.web.kit.routing import Add
 from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.session import is_own_page, with_token
+from homeostat.web.policy.dashboard.policies import Policies
+from homeostat.web.policy.dashboard.policy import PolicyPage
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 Effect = Callable[[Visit], Awaitable[str]]

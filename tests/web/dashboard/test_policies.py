@@ -16,7 +16,7 @@ from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions.serving import serve_rest
-from homeostat.web.dashboard.policies import Policy, policy_table
+from homeostat.web.policy.dashboard.policies import Policy, policy_table
 from tests.web.dashboard.site import Site
 
 POD: JsonObject = {

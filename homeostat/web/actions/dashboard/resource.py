@@ -18,11 +18,11 @@ from homeostat.objects.json import Json, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
 from homeostat.operators.actions.runs.run import Run
 from homeostat.web.actions.bodies import plugin_of
+from homeostat.web.actions.dashboard.history import durations, history, printed
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.actions.pages.history import History
-from homeostat.web.dashboard.history import durations, history, printed
 from homeostat.web.dashboard.html.components import (
     changes_text,
     chip,

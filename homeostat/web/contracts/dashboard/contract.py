@@ -10,7 +10,7 @@ import msgspec
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.contracts.api import PACTO
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.contracts import (
+from homeostat.web.contracts.dashboard.contracts import (
     HERE,
     CheckResult,
     PactoState,

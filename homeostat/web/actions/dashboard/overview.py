@@ -8,18 +8,18 @@ from typing import Final
 from urllib.parse import urlencode
 
 from homeostat.objects.errors import ForbiddenError
+from homeostat.web.actions.dashboard.phase_counts import PHASES, Failure, PhaseCounts
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
-from homeostat.web.dashboard.contracts import HERE as CONTRACTS
-from homeostat.web.dashboard.contracts import Contracts, contract_table
+from homeostat.web.contracts.dashboard.contracts import HERE as CONTRACTS
+from homeostat.web.contracts.dashboard.contracts import Contracts, contract_table
 from homeostat.web.dashboard.html.components import chip, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.phase_counts import PHASES, Failure, PhaseCounts
-from homeostat.web.dashboard.policies import Policies, policy_table
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
+from homeostat.web.policy.dashboard.policies import Policies, policy_table
 
 MOST_FAILURES: Final = 8
 MOST_POLICIES: Final = 8

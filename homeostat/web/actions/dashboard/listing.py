@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
+from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.components import many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
 from homeostat.web.kit.form import read_query

@@ -21,9 +21,9 @@ from homeostat.web.dashboard.html.components import chip, facts, many, moment, o
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import unknown
+from homeostat.web.policy.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
 
 MOST_SHOWN: Final = 200
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
