@@ -5,9 +5,9 @@
     shop.operators.stock  a module
 
 An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
-(`access.py`), `FACES`, `WAKES`, `SETTINGS` and `OPTIONS` (`runtime/description.py`). One of ours is a package here with
-a file `operator.json`, which says of it what the module says, so that it is described without being imported. To write
-these files anew: `python -m tools.describe_operators`.
+(`access.py`), `FACES`, `SECTIONS`, `WAKES`, `SETTINGS` and `OPTIONS` (`runtime/description.py`). One of ours is a
+package here with a file `operator.json`, which says of it what the module says, so that it is described without being
+imported. To write these files anew: `python -m tools.describe_operators`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.description import Description, OperatorOption, describe
 from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.section import DeclaredSection
 
 if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
@@ -60,6 +61,11 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     switch: str = ""
 
 
+class _KeptSection(msgspec.Struct, frozen=True, kw_only=True):
+    open: str
+    rules: tuple[JsonObject, ...]
+
+
 class _KeptOption(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     variable: str
@@ -76,6 +82,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     options: tuple[_KeptOption, ...] = ()
     guarded: tuple[str, ...]
     faces: tuple[_KeptFace, ...]
+    sections: tuple[_KeptSection, ...] | msgspec.UnsetType = msgspec.UNSET
     definitions: msgspec.Raw
 
 
@@ -134,6 +141,8 @@ def kept_description(name: str) -> bytes:
         options=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptOption) for each in found.options),
         guarded=found.guarded,
         faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
+        sections=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptSection) for each in found.sections)
+        or msgspec.UNSET,
         definitions=msgspec.Raw(msgspec.json.encode(found.definitions())),
     )
     return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
@@ -150,6 +159,7 @@ def _described(name: str) -> Description:
         definitions=lambda: _definitions(name),
         guarded=kept.guarded,
         faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
+        sections=tuple(DeclaredSection(**msgspec.structs.asdict(each)) for each in kept.sections or ()),
         wakes=kept.wakes,
         wakes_if_served=kept.wakes_if_served or (),
         settings=kept.settings,
@@ -160,6 +170,11 @@ def _described(name: str) -> Description:
 
 def _kept(name: str) -> _Kept:
     return msgspec.json.decode(kept_file(name).read_bytes(), type=_Kept)
+
+
+def declared_sections() -> tuple[DeclaredSection, ...]:
+    """The sections of the dashboard that our operators declare."""
+    return tuple(section for name in OURS for section in find_operator(name).sections)
 
 
 def shipped_definition(name: str) -> JsonObject | None:

@@ -1,7 +1,8 @@
 """The description of an operator, which a process needs before it imports the operator and sets it up.
 
-The module of an operator declares it as `KINDS`, `FACES`, `WAKES`, `WAKES_IF_SERVED` and `SETTINGS`. The operators of
-this package also have it in a file beside the module, so that a process imports them only when there is work.
+The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED` and `SETTINGS`. The
+operators of this package also have it in a file beside the module, so that a process imports them only when there is
+work.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.faces.face import Face, kinds_of_face
+from homeostat.runtime.faces.section import DeclaredSection
 
 if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
@@ -39,6 +41,8 @@ class Description:
     guarded: tuple[str, ...] = ()
     """Resources such as `deployments.apps` whose writes it checks."""
     faces: tuple[Face, ...] = ()
+    sections: tuple[DeclaredSection, ...] = ()
+    """What it adds to the dashboard."""
     wakes: tuple[Kind, ...] = ()
     """The operator sleeps until an object of one of these kinds exists. Without any it is set up at the start."""
     wakes_if_served: tuple[Kind, ...] = ()
@@ -61,6 +65,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         definitions=lambda: definitions,
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
         faces=tuple(faces),
+        sections=tuple(getattr(module, "SECTIONS", ())),
         wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),
         wakes_if_served=tuple(getattr(module, "WAKES_IF_SERVED", ())),
         settings=_settings(module),

@@ -16,13 +16,25 @@ if TYPE_CHECKING:
         KINDS,
         PANELS,
         RULES,
+        SECTIONS,
         SETTINGS,
         WAKES,
         check_environment,
         register,
     )
 
-__all__ = ["ALERTS", "FACES", "KINDS", "PANELS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+__all__ = [
+    "ALERTS",
+    "FACES",
+    "KINDS",
+    "PANELS",
+    "RULES",
+    "SECTIONS",
+    "SETTINGS",
+    "WAKES",
+    "check_environment",
+    "register",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The RBAC rules of the operator: the permissions it needs, and no others. Pure.
+"""The RBAC rules of the operator and of its pages: the permissions it needs, and no others. Pure.
 
 A test runs every feature of the operator with exactly these permissions. It never writes to a workload. The runtime
 needs no finalizer, so a Pacto itself is never written, but for its status.
@@ -25,3 +25,4 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["secrets", "configmaps"], READ),
     rule("", ["events"], ["create", "patch"]),
 ]
+DASHBOARD_RULES: Final = (rule(GROUP, ["pactos"], ["get", "list"]),)

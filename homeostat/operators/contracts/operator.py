@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import CONFIG_MAP, SECRET
-from homeostat.operators.contracts.access import RULES
+from homeostat.operators.contracts.access import DASHBOARD_RULES, RULES
 from homeostat.operators.contracts.act import Actor
 from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REVISION, Pacto, PactoRevision
 from homeostat.operators.contracts.decide import Action, decide_evaluated, evaluate
@@ -33,10 +33,22 @@ from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.routes import to_owner
 
-__all__ = ["ALERTS", "FACES", "KINDS", "PANELS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+__all__ = [
+    "ALERTS",
+    "FACES",
+    "KINDS",
+    "PANELS",
+    "RULES",
+    "SECTIONS",
+    "SETTINGS",
+    "WAKES",
+    "check_environment",
+    "register",
+]
 
 FACES = (
     Face(
@@ -79,6 +91,7 @@ FACES = (
         check="homeostat.web.receivers.contracts:check_settings",
     ),
 )
+SECTIONS = (DeclaredSection(open="homeostat.web.contracts.dashboard.section:open_section", rules=DASHBOARD_RULES),)
 WAKES = (PACTO,)
 SETTINGS = NAMES
 

@@ -13,7 +13,7 @@ import logging
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import NAMESPACE, POD
 from homeostat.objects.views.pod import Pod
-from homeostat.operators.policy.access import RULES
+from homeostat.operators.policy.access import DASHBOARD_RULES, RULES
 from homeostat.operators.policy.act import Actor
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
@@ -38,10 +38,12 @@ from homeostat.operators.policy.observe import Namespace, Observer
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 
-__all__ = ["ALERTS", "KINDS", "PANELS", "RULES", "WAKES", "WEBHOOK", "register"]
+__all__ = ["ALERTS", "KINDS", "PANELS", "RULES", "SECTIONS", "WAKES", "WEBHOOK", "register"]
 
+SECTIONS = (DeclaredSection(open="homeostat.web.policy.dashboard.section:open_section", rules=DASHBOARD_RULES),)
 # The health of Pods is exported as metrics also where nobody declared a policy.
 WAKES = (*KINDS, POD)
 

@@ -1,4 +1,4 @@
-"""The RBAC rules of the operator and of its webhook: the permissions they need, and no others. Pure.
+"""The RBAC rules of the operator, of its webhook and of its pages: the permissions they need, and no others. Pure.
 
 A test runs every feature of the operator with exactly these permissions. The role of the operator has seven rules,
 whether it may change workloads or not.
@@ -37,3 +37,4 @@ def webhook_rules() -> list[JsonObject]:
 
 
 RULES: Final = operator_rules(can_enforce=True)
+DASHBOARD_RULES: Final = (rule(GROUP, [*_POLICIES, "policyauditresults"], ["get", "list"]),)

@@ -126,27 +126,28 @@ class Face:
 
 def opener_of(face: Face) -> Open:
     """Imports the app, which may take some tenths of a second."""
-    found: Open = _named(face.open) if isinstance(face.open, str) else face.open
+    found: Open = load_reference(face.open) if isinstance(face.open, str) else face.open
     return found
 
 
 def rules_of_face(face: Face) -> FaceRules:
-    found: FaceRules = _named(face.rules) if isinstance(face.rules, str) else face.rules
+    found: FaceRules = load_reference(face.rules) if isinstance(face.rules, str) else face.rules
     return found
 
 
 def kinds_of_face(face: Face) -> tuple[CustomKind, ...]:
-    found: tuple[CustomKind, ...] = _named(face.kinds) if isinstance(face.kinds, str) else face.kinds
+    found: tuple[CustomKind, ...] = load_reference(face.kinds) if isinstance(face.kinds, str) else face.kinds
     return found
 
 
 def check_settings(face: Face, environment: Mapping[str, str]) -> None:
     """`ValueError` if the face cannot be opened with this environment."""
     if face.check is not None and any(environment.get(each) for each in face.settings):
-        check: Check = _named(face.check) if isinstance(face.check, str) else face.check
+        check: Check = load_reference(face.check) if isinstance(face.check, str) else face.check
         check(environment)
 
 
-def _named(place: str) -> Any:
+def load_reference(place: str) -> Any:
+    """Imports `package.module:name`."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

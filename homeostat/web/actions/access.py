@@ -1,4 +1,4 @@
-"""The permissions and kinds that the REST API and the dashboard need, beside those of their operator. Pure.
+"""The permissions and kinds that the REST API and the dashboard need, beside those of their operator.
 
 They read and write on behalf of all their users, and check themselves what each user is allowed to do. They need types,
 resources and reviews of tokens and access in the whole cluster; everything else in the one namespace that they serve.
@@ -11,8 +11,7 @@ from typing import Final
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
-from homeostat.operators.contracts.api import GROUP as CONTRACTS_GROUP
-from homeostat.operators.policy.api import GROUP as POLICY_GROUP
+from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import FaceRules
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.identity.api import KINDS as IDENTITY_KINDS
@@ -23,9 +22,7 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
     rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
-    # Shown by the dashboard, where there are any.
-    rule(POLICY_GROUP, ["devopspolicies", "clusterdevopspolicies", "policyauditresults"], ["get", "list"]),
-    rule(CONTRACTS_GROUP, ["pactos"], ["get", "list"]),
+    *(each for section in declared_sections() for each in section.rules),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # Objects that were created with kubectl get their number by a patch.

@@ -11,10 +11,12 @@ from typing import Final
 from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
+from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Redeem, Surroundings
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.actions.app import refuse, rest_app
+from homeostat.web.actions.dashboard.section import resource_section
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.heartbeat import beating
@@ -24,6 +26,7 @@ from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.dashboard import Dashboard
+from homeostat.web.dashboard.section import open_sections
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
@@ -104,7 +107,8 @@ async def open_rest(
             if leases:
                 await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
-            dashboard = Dashboard(face, log_in=people.log_in, redeem=redeem)
+            sections = [resource_section(face), *open_sections(declared_sections(), client)]
+            dashboard = Dashboard(sections, identify=face.identify, log_in=people.log_in, redeem=redeem)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
             yield rest_app(face, more=pages, figures=figures)

@@ -1,6 +1,6 @@
-"""The dashboard: HTML pages over a `Client`, served beside the REST API and with the same permissions.
+"""The dashboard: the HTML pages of its sections, served beside the REST API and with the same permissions.
 
-    dashboard = Dashboard(face, log_in=identity.log_in)
+    dashboard = Dashboard(sections, identify=face.identify, log_in=identity.log_in)
     rest_app(face, more=[dashboard.add_routes])
 
 Promises, each tested: all text is escaped; no secret is shown; only a form that one of these pages made for the same
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from homeostat.client.base import UnreachableError
@@ -19,17 +19,12 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.faces.face import Redeem
-from homeostat.web.actions.dashboard.listing import Listing
-from homeostat.web.actions.dashboard.overview import Overview
-from homeostat.web.actions.dashboard.phase_counts import PhaseCounts
-from homeostat.web.actions.dashboard.resource import ResourcePage
-from homeostat.web.actions.face import Face
-from homeostat.web.contracts.dashboard.contract import ContractPage
-from homeostat.web.contracts.dashboard.contracts import Contracts
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
-from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.login import Identify, LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.once import OnceLoginPage
+from homeostat.web.dashboard.overview import Overview
+from homeostat.web.dashboard.section import Effect, Section
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
@@ -37,36 +32,28 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unkno
 from homeostat.web.kit.routing import Add
 from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.session import is_own_page, with_token
-from homeostat.web.policy.dashboard.policies import Policies
-from homeostat.web.policy.dashboard.policy import PolicyPage
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
-Effect = Callable[[Visit], Awaitable[str]]
-"""Carries out a form, and returns the page to show next."""
 
 
 class Dashboard:
     """`redeem` exchanges the code of a one-time link for a token; None if there are no such links."""
 
-    def __init__(self, face: Face, *, log_in: LogIn, redeem: Redeem | None = None) -> None:
-        self._face, self._static = face, Static()
-        self._login = LoginPage(face, log_in, self._static)
+    def __init__(
+        self, sections: Sequence[Section], *, identify: Identify, log_in: LogIn, redeem: Redeem | None = None
+    ) -> None:
+        self._sections, self._identify, self._static = sections, identify, Static()
+        self._login = LoginPage(identify, log_in, self._static)
         self._once = OnceLoginPage(redeem, self._static) if redeem is not None else None
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
-        face, counts = self._face, PhaseCounts(self._face.index)
-        policies, resource, policy = Policies(face), ResourcePage(face), PolicyPage(face)
-        contracts = Contracts(face)
-        add("GET", ROOT, self._page(Overview(face, counts, policies, contracts).show))
-        add("GET", f"{ROOT}/resources", self._page(Listing(face, counts).show))
-        add("GET", f"{ROOT}/resources/{{id}}", self._page(resource.show))
-        add("POST", f"{ROOT}/resources/{{id}}/reconcile", self._form(resource.reconcile))
-        add("GET", f"{ROOT}/policies", self._page(policies.show))
-        add("GET", f"{ROOT}/policies/{{namespace}}/{{name}}", self._page(policy.show))
-        add("GET", f"{ROOT}/cluster-policies/{{name}}", self._page(policy.show_of_cluster))
-        add("GET", f"{ROOT}/contracts", self._page(contracts.show))
-        add("GET", f"{ROOT}/contracts/{{namespace}}/{{name}}", self._page(ContractPage(face).show))
+        add("GET", ROOT, self._page(Overview(self._sections).show))
+        for section in self._sections:
+            for path, view in section.views.items():
+                add("GET", path, self._page(view, section))
+            for path, effect in section.forms.items():
+                add("POST", path, self._form(effect, section))
         add("GET", f"{ROOT}/login", self._login.show)
         add("POST", f"{ROOT}/login", self._login.take)
         add("POST", f"{ROOT}/logout", self._log_out)
@@ -76,22 +63,25 @@ class Dashboard:
             add("GET", f"{ROOT}/login/once", self._once.show)
             add("POST", f"{ROOT}/login/once", self._once.take)
 
-    def _page(self, view: View) -> Handle:
+    def _page(self, view: View, section: Section | None = None) -> Handle:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
+                if section is not None:
+                    section.check_visible(visit.caller)
                 return page_reply(request, await view(visit), visit.viewer, self._static)
             except (RefusalError, ApiError, UnreachableError) as error:
                 return self._refusal(request, _refused(error), visit)
 
         return show
 
-    def _form(self, effect: Effect) -> Handle:
+    def _form(self, effect: Effect, section: Section) -> Handle:
         async def take(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
+                section.check_visible(visit.caller)
                 self._check_form(request)
                 return redirect(await effect(visit))
             except (RefusalError, ApiError, UnreachableError) as error:
@@ -108,9 +98,10 @@ class Dashboard:
 
     async def _visit(self, request: Request, captured: Mapping[str, str]) -> Visit:
         token = SESSIONS.kept_token(request)
-        caller = await self._face.identify(with_token(request, token))
+        caller = await self._identify(with_token(request, token))
         proof = SESSIONS.form_proof(self._secret, token)
-        viewer = Viewer(caller.username or "somebody", caller.is_admin, proof, has_session=bool(token))
+        links = [("Overview", ROOT), *((each.title, each.path) for each in self._sections if each.is_visible(caller))]
+        viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
         return Visit(request, captured, caller, viewer)
 
     def _check_form(self, request: Request) -> None:

@@ -15,17 +15,18 @@ import msgspec
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
-from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
+from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
 from homeostat.web.kit.session import is_own_page, is_token, with_token
 
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
 """`/api/v1/auth/login` of the REST API."""
+Identify = Callable[[Request], Awaitable[Caller]]
 ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _MOST_FIELDS: Final = 20
 _MOST_BYTES: Final = 64 * 1024
@@ -37,8 +38,8 @@ class _Granted(msgspec.Struct, frozen=True):
 
 
 class LoginPage:
-    def __init__(self, face: Face, log_in: LogIn, static: Static) -> None:
-        self._face, self._log_in, self._static = face, log_in, static
+    def __init__(self, identify: Identify, log_in: LogIn, static: Static) -> None:
+        self._identify, self._log_in, self._static = identify, log_in, static
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         return self._page(request, SESSIONS.place_of(dict(parse_qsl(request.query)).get("next", "")))
@@ -65,7 +66,7 @@ class LoginPage:
             token = msgspec.json.decode(answer.body, type=_Granted).access_token
         if not is_token(token):
             raise unauthorized("the token is not valid")
-        await self._face.identify(with_token(request, token))
+        await self._identify(with_token(request, token))
         return token
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:

@@ -1,4 +1,4 @@
-"""One request for a page: what is requested, by whom, and which types the caller may read."""
+"""One request for a page: what is requested, and by whom."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from homeostat.edge.request import Request
-from homeostat.web.actions.face import Face
-from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.layout import Page, Viewer
 from homeostat.web.kit.gate import Caller
 
@@ -21,15 +19,3 @@ class Visit(msgspec.Struct, frozen=True):
 
 
 View = Callable[[Visit], Awaitable[Page]]
-
-
-async def readable_types(face: Face, caller: Caller) -> list[TypeEntry]:
-    """The types whose resources the caller may read, ordered by name and version."""
-    types = face.index.types()
-    if caller.is_admin:
-        return types
-    return [each for each in types if await caller.may(each.spec.name, each.spec.version, "READ")]
-
-
-def type_title(resource_type: TypeEntry) -> str:
-    return f"{resource_type.spec.name}/{resource_type.spec.version}"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
-from homeostat.web.dashboard.html.components import changes_text, chip, facts, moment, one_line, seconds, text_block
+from homeostat.operators.actions.runs.run import Changes
+from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, seconds, text_block
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import without_credentials
 
@@ -77,6 +78,11 @@ def _details(spec: ReconciliationSpec) -> list[Node]:
 
 def printed(heading: str, text: str) -> tuple[Markup, ...]:
     return (el("h4", heading), text_block(text)) if text.strip() else ()
+
+
+def changes_text(changes: Changes) -> str:
+    counts = ((changes.created, "created"), (changes.updated, "updated"), (changes.deleted, "deleted"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "no changes"
 
 
 def _result(spec: ReconciliationSpec) -> str:

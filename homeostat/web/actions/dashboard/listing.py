@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
+from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
@@ -17,7 +18,7 @@ from homeostat.web.dashboard.html.components import many, moment, one_line, phas
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.visit import Visit, readable_types, type_title
+from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
 PAGE: Final = 50

@@ -1,4 +1,4 @@
-"""`/dashboard`: resources by phase and type, the last failures, and policies and contracts in the worst state."""
+"""The part of the overview about resources: how many by phase and by type, and the last failures."""
 
 from __future__ import annotations
 
@@ -7,42 +7,33 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
-from homeostat.objects.errors import ForbiddenError
 from homeostat.web.actions.dashboard.phase_counts import PHASES, Failure, PhaseCounts
+from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
-from homeostat.web.contracts.dashboard.contracts import HERE as CONTRACTS
-from homeostat.web.contracts.dashboard.contracts import Contracts, contract_table
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, shares, table
-from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.visit import Visit, readable_types, type_title
-from homeostat.web.policy.dashboard.policies import Policies, policy_table
+from homeostat.web.dashboard.visit import Visit
 
 MOST_FAILURES: Final = 8
-MOST_POLICIES: Final = 8
 
 
-class Overview:
-    def __init__(self, face: Face, counts: PhaseCounts, policies: Policies, contracts: Contracts) -> None:
-        self._face, self._counts, self._policies, self._contracts = face, counts, policies, contracts
+class ResourceOverview:
+    def __init__(self, face: Face, counts: PhaseCounts) -> None:
+        self._face, self._counts = face, counts
 
-    async def show(self, visit: Visit) -> Page:
+    async def show(self, visit: Visit) -> Node:
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
         by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
         total = sum(by_type.values(), Counter[str]())
-        content: list[Node] = [
-            el("h1", "Overview", class_="unseen"),
+        return [
             _tiles(total),
             self._failures(self._counts.failed_last(MOST_FAILURES, readable), total["failed"]),
             _types(types, by_type),
-            await self._policy_section(visit),
-            await self._contract_section(visit),
         ]
-        return Page("Overview", content, "Overview")
 
     def _failures(self, failures: Sequence[Failure], count: int) -> Node:
         if not failures:
@@ -50,7 +41,7 @@ class Overview:
         rows = [self._failure(each) for each in failures]
         more = _more(f"All {count:,} failed", {"phase": "failed"}) if count > len(failures) else None
         body = table("Recent failures", ("Resource", "Type", "Why", "Tried", "Next try"), rows, class_="failures")
-        return el("section", _heading("Recent failures", more), body)
+        return el("section", heading("Recent failures", more), body)
 
     def _failure(self, failure: Failure) -> Markup:
         resource, status = failure.resource, failure.resource.entry.read_status()
@@ -63,27 +54,6 @@ class Overview:
             moment(status.last_run),
             moment(status.next_run),
         )
-
-    async def _policy_section(self, visit: Visit) -> Node:
-        try:
-            found = await self._policies.lowest() if visit.caller.is_admin else []
-        except ForbiddenError:
-            # With a cluster, this server may be allowed to read resources and nothing else.
-            return None
-        if not found:
-            return None
-        more = el("a", f"All {len(found):,} policies", href=f"{ROOT}/policies") if len(found) > MOST_POLICIES else None
-        return el("section", _heading("Policies", more), policy_table(found[:MOST_POLICIES]))
-
-    async def _contract_section(self, visit: Visit) -> Node:
-        try:
-            found = await self._contracts.worst() if visit.caller.is_admin else []
-        except ForbiddenError:
-            return None
-        if not found:
-            return None
-        more = el("a", f"All {len(found):,} contracts", href=CONTRACTS) if len(found) > MOST_POLICIES else None
-        return el("section", _heading("Contracts", more), contract_table(found[:MOST_POLICIES]))
 
 
 def _tiles(total: Mapping[str, int]) -> Markup:
@@ -106,10 +76,10 @@ def _types(types: Sequence[TypeEntry], counts: Mapping[str, Mapping[str, int]]) 
         nothing = el(
             "p", "No resource types are declared yet, or none that you are allowed to see. To declare one: ", how
         )
-        return el("section", _heading("Types"), el("div", nothing, class_="empty"))
+        return el("section", heading("Types"), el("div", nothing, class_="empty"))
     rows = [_type_row(each, counts.get(each.metadata.uid, {})) for each in types]
     headings = ("Type", "Resources", "By phase", "Plugin", "State")
-    return el("section", _heading("Types"), table("Resource types", headings, rows, class_="types"))
+    return el("section", heading("Types"), table("Resource types", headings, rows, class_="types"))
 
 
 def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
@@ -139,10 +109,6 @@ def _state(resource_type: TypeEntry) -> Markup:
     if verdict.status != "True":
         return chip(verdict.reason or "not ready", "bad", one_line(verdict.message))
     return chip("deprecated", "warn") if resource_type.spec.is_deprecated else chip("ready", "good")
-
-
-def _heading(text: str, more: Node = None) -> Markup:
-    return el("div", el("h2", text), more, class_="heading")
 
 
 def _more(text: str, query: Mapping[str, str]) -> Markup:

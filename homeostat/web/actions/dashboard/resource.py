@@ -18,13 +18,13 @@ from homeostat.objects.json import Json, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
 from homeostat.operators.actions.runs.run import Run
 from homeostat.web.actions.bodies import plugin_of
-from homeostat.web.actions.dashboard.history import durations, history, printed
+from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed
+from homeostat.web.actions.dashboard.types import type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.actions.pages.history import History
 from homeostat.web.dashboard.html.components import (
-    changes_text,
     chip,
     facts,
     many,
@@ -38,7 +38,7 @@ from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.visit import Visit, type_title
+from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_number, read_query
 from homeostat.web.kit.refusal import RefusalError
 

@@ -7,16 +7,15 @@ from typing import Final
 
 import msgspec
 
+from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.contracts.api import PACTO
-from homeostat.web.actions.face import Face
 from homeostat.web.contracts.dashboard.contracts import (
     HERE,
     CheckResult,
     PactoState,
     Readiness,
     ShownPacto,
-    check_admin,
     readiness_chip,
     status_chip,
 )
@@ -33,11 +32,10 @@ _pacto = msgspec.json.Decoder(ShownPacto)
 
 
 class ContractPage:
-    def __init__(self, face: Face) -> None:
-        self._client = face.client
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     async def show(self, visit: Visit) -> Page:
-        check_admin(visit)
         namespace, name = visit.captured["namespace"], visit.captured["name"]
         try:
             pacto = _pacto.decode(await self._client.fetch("GET", PACTO.kind.path(namespace, name)))

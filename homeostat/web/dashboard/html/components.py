@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from homeostat.objects import yaml
 from homeostat.objects.json import Json
 from homeostat.objects.time.timestamp import TimestampError, parse_time
-from homeostat.operators.actions.runs.run import Changes
 from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.html.redaction import plain_text
 
@@ -55,11 +54,6 @@ def many(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def changes_text(changes: Changes) -> str:
-    counts = ((changes.created, "created"), (changes.updated, "updated"), (changes.deleted, "deleted"))
-    return ", ".join(f"{count} {word}" for count, word in counts if count) or "no changes"
-
-
 def one_line(text: str) -> str:
     line = " ".join(plain_text(text).split())
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
@@ -71,6 +65,11 @@ def value_block(value: Json) -> Markup:
 
 def text_block(text: str) -> Markup:
     return el("pre", plain_text(text), class_="printed", tabindex=0)
+
+
+def heading(text: str, more: Node = None) -> Markup:
+    """Of a part of a page; `more` is a link beside it."""
+    return el("div", el("h2", text), more, class_="heading")
 
 
 def facts(*pairs: tuple[str, Node]) -> Markup:

@@ -28,17 +28,10 @@ GUARDS: Final[Fields] = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 )
-SECTIONS: Final = (
-    ("Overview", ROOT),
-    ("Resources", f"{ROOT}/resources"),
-    ("Policies", f"{ROOT}/policies"),
-    ("Contracts", f"{ROOT}/contracts"),
-)
-FOR_ADMINISTRATORS: Final = frozenset({"Policies", "Contracts"})
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page without its frame. `section` is the title of one of `SECTIONS`."""
+    """A page without its frame. `section` is the title of its section."""
 
     title: str
     content: Node
@@ -52,7 +45,8 @@ class Viewer(msgspec.Struct, frozen=True):
     """Who sees the page: `username` is empty before login; `proof` is the hidden field of its forms."""
 
     username: str = ""
-    is_admin: bool = False
+    sections: tuple[tuple[str, str], ...] = ()
+    """Titles and paths of the sections that the viewer may see."""
     proof: str = ""
     has_session: bool = False
 
@@ -96,8 +90,7 @@ def _header(section: str, viewer: Viewer) -> Markup:
     brand = el("a", el("span", class_="mark", aria_hidden="true"), "Homeostat", href=ROOT, class_="brand")
     items = [
         el("li", el("a", title, href=path, aria_current="page" if title == section else None))
-        for title, path in SECTIONS
-        if viewer.username and (viewer.is_admin or title not in FOR_ADMINISTRATORS)
+        for title, path in viewer.sections
     ]
     nav = el("nav", el("ul", items), aria_label="Sections") if items else None
     return el("header", el("div", brand, nav, _account(viewer), class_="bar"))

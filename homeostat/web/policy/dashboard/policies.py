@@ -19,17 +19,17 @@ from homeostat.operators.policy.api import (
     ClusterPolicyStatus,
     PolicyStatus,
 )
-from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.html.components import chip, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.kit.refusal import forbidden
 
 HERE: Final = f"{ROOT}/policies"
+OF_CLUSTER: Final = f"{ROOT}/cluster-policies"
 LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
 MOST_SHOWN: Final = 500
+MOST_IN_OVERVIEW: Final = 8
 
 
 class PolicyMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,7 +62,7 @@ class Policy(msgspec.Struct, frozen=True):
     def path(self) -> str:
         """The path of its page."""
         where = self.metadata
-        return f"{HERE}/{where.namespace}/{where.name}" if where.namespace else f"{ROOT}/cluster-policies/{where.name}"
+        return f"{HERE}/{where.namespace}/{where.name}" if where.namespace else f"{OF_CLUSTER}/{where.name}"
 
 
 class _List(msgspec.Struct, frozen=True):
@@ -74,11 +74,10 @@ _status = msgspec.json.Decoder(ClusterPolicyStatus)
 
 
 class Policies:
-    def __init__(self, face: Face) -> None:
-        self._client: Client = face.client
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     async def show(self, visit: Visit) -> Page:
-        check_admin(visit)
         found = await self.lowest()
         summary = many(len(found), "policy", "policies")
         if len(found) > MOST_SHOWN:
@@ -86,6 +85,13 @@ class Policies:
         nothing = el("div", el("p", "No policies are declared."), class_="empty")
         body = [el("p", summary, class_="summary"), policy_table(found[:MOST_SHOWN])] if found else nothing
         return Page("Policies", [el("h1", "Policies"), body], "Policies")
+
+    async def summary(self, visit: Visit) -> Node:
+        found = await self.lowest()
+        if not found:
+            return None
+        more = el("a", f"All {len(found):,} policies", href=HERE) if len(found) > MOST_IN_OVERVIEW else None
+        return el("section", heading("Policies", more), policy_table(found[:MOST_IN_OVERVIEW]))
 
     async def lowest(self) -> list[Policy]:
         """All policies, lowest score first; those without a score come last."""
@@ -97,11 +103,6 @@ class Policies:
             return _list.decode(await self._client.fetch("GET", kind.path(""))).items
         except NotFoundError:
             return []
-
-
-def check_admin(visit: Visit) -> None:
-    if not visit.caller.is_admin:
-        raise forbidden("only administrators may see policies")
 
 
 def policy_table(policies: Sequence[Policy]) -> Markup:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.client.base import Client
 from homeostat.objects.declared import OwnerReference
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.policy.api import (
@@ -16,14 +17,13 @@ from homeostat.operators.policy.api import (
     AuditSpec,
     Violation,
 )
-from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import unknown
-from homeostat.web.policy.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
+from homeostat.web.policy.dashboard.policies import HERE, Policy, class_chip, score_bar
 
 MOST_SHOWN: Final = 200
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -55,11 +55,10 @@ _audit = msgspec.json.Decoder(_Audit)
 
 
 class PolicyPage:
-    def __init__(self, face: Face) -> None:
-        self._client = face.client
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     async def show(self, visit: Visit) -> Page:
-        check_admin(visit)
         namespace, name = visit.captured["namespace"], visit.captured["name"]
         policy = await self._find(DEVOPS_POLICY.kind.path(namespace, name), f"Policy {namespace}/{name}")
         audit = await self._newest(policy)
@@ -67,7 +66,6 @@ class PolicyPage:
         return Page(name, [*_head(policy), _violations(violations, policy.status.violations or 0)], "Policies")
 
     async def show_of_cluster(self, visit: Visit) -> Page:
-        check_admin(visit)
         name = visit.captured["name"]
         policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
         return Page(name, [*_head(policy), _namespaces(policy)], "Policies")

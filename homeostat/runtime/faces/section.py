@@ -1,0 +1,23 @@
+"""A section that an operator adds to the dashboard, declared so that its pages are imported only to be served. Pure.
+
+SECTIONS = (
+    DeclaredSection(
+        open="homeostat.web.policy.dashboard.section:open_section",
+        rules=(rule(GROUP, ["devopspolicies"], ["get", "list"]),),
+    ),
+)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from homeostat.objects.json import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSection:
+    open: str
+    """A reference (`package.module:name`) to a function from a `Client` to a `Section` (`web/dashboard/section.py`)."""
+    rules: tuple[JsonObject, ...] = ()
+    """The permissions that its pages need in the whole cluster, as rules of RBAC."""

@@ -1,0 +1,84 @@
+"""Sections: the dashboard consists of those that it is given, and leaves out what a visitor may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.objects.errors import ForbiddenError
+from homeostat.operators.catalog import declared_sections
+from homeostat.runtime.faces.face import load_reference
+from homeostat.web.dashboard.dashboard import Dashboard
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.gate import Administrator
+from homeostat.web.kit.routing import Page as Handle
+from tests.web.dashboard.site import Document
+
+
+class Visitor(Administrator):
+    is_admin = False
+
+
+async def shelves(visit: Visit) -> Page:
+    return Page("Shelves", el("h1", "Shelves"), "Shelves")
+
+
+async def two_shelves(visit: Visit) -> Node:
+    return el("p", "two shelves")
+
+
+async def unreadable(visit: Visit) -> Node:
+    raise ForbiddenError("this server may not read vaults")
+
+
+SHELVES = Section(
+    title="Shelves", path="/dashboard/shelves", views={"/dashboard/shelves": shelves}, summary=two_shelves
+)
+VAULTS = Section(
+    title="Vaults",
+    path="/dashboard/vaults",
+    views={"/dashboard/vaults": shelves},
+    summary=unreadable,
+    is_for_administrators=True,
+)
+
+
+async def opened(path: str, caller: Administrator) -> tuple[int, Document]:
+    async def identify(request: Request) -> Administrator:
+        return caller
+
+    async def log_in(request: Request, captured: Mapping[str, str]) -> Reply:
+        return Reply(200)
+
+    routes: dict[tuple[str, str], Handle] = {}
+    dashboard = Dashboard([SHELVES, VAULTS], identify=identify, log_in=log_in)
+    dashboard.add_routes(lambda method, pattern, page: routes.update({(method, pattern): page}))
+    request = Request("GET", path, "", Headers(), b"", Peer("127.0.0.1"), {})
+    reply = await routes["GET", path](request, {})
+    assert isinstance(reply, Reply)
+    assert isinstance(reply.body, bytes)
+    return reply.status, Document(reply.body.decode())
+
+
+async def test_the_overview_leaves_out_what_this_server_may_not_read() -> None:
+    status, page = await opened("/dashboard", Administrator("admin"))
+    assert (status, page.one("main").text) == (200, "Overviewtwo shelves")
+    assert [each.text for each in page.all("li")] == ["Overview", "Shelves", "Vaults"]
+
+
+async def test_a_section_for_administrators_is_hidden_from_others() -> None:
+    _, page = await opened("/dashboard", Visitor("reader"))
+    assert [each.text for each in page.all("li")] == ["Overview", "Shelves"]
+    status, page = await opened("/dashboard/vaults", Visitor("reader"))
+    assert (status, "only administrators may see vaults" in page.one("main").text) == (403, True)
+    assert (await opened("/dashboard/shelves", Visitor("reader")))[0] == 200
+
+
+def test_every_declared_section_can_be_opened() -> None:
+    found = declared_sections()
+    assert found
+    assert all(callable(load_reference(each.open)) and each.rules for each in found)
