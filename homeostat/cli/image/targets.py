@@ -40,7 +40,7 @@ class Known:
     def of(self, tracked: Tracked) -> Record:
         found, status = self.find(tracked), self.status(tracked)
         pin = found.spec.pin if found is not None else None
-        return record_of(status, None if pin is None else pin.tag)
+        return record_of(status, pin)
 
 
 async def read_known(connection: Connection, namespace: str = "") -> Known:

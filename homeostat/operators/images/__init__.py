@@ -114,7 +114,7 @@ def register(setup: Setup) -> None:
     builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
     guard = Guard(settings)
     statuses = CommitStatuses(rest, forges)
-    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses, guard)
+    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses, guard, records)
     observer = Observer(
         setup.client,
         repositories,

@@ -24,7 +24,17 @@ from homeostat.operators.images.engine.path import check_path
 from homeostat.operators.images.engine.pin import is_set_by_hand
 from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.rules import Rules
-from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Subject, Unchecked, Wanted, World
+from homeostat.operators.images.world import (
+    Absent,
+    ImageState,
+    Present,
+    Problem,
+    Record,
+    Subject,
+    Unchecked,
+    Wanted,
+    World,
+)
 
 _SOONEST_S: Final = 1.0
 BUILD_DELAYS_S: Final = (10.0, 20.0, 40.0, 60.0)
@@ -162,14 +172,15 @@ def _compared(
     assert isinstance(wanted, Wanted)
     current = next((each for each in seen if each != target.tag), target.tag)
     if record.pin is not None:
-        return Settled(tracked=tracked, entry=skipped(tracked, _pinned(tracked, current)), reason="Pinned", tag=current)
+        entry = skipped(tracked, _pinned(tracked, current, record))
+        return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current)
     if not changes:
         entry = up_to_date(tracked, new=target.tag)
         return Settled(
             tracked=tracked, entry=entry, reason="UpToDate", tag=target.tag, wanted=target.tag, commit=wanted.commit
         )
     if is_set_by_hand(seen, known=(record.tag, record.attempt, *record.proposed), wanted=target.tag):
-        entry = skipped(tracked, _pinned(tracked, current))
+        entry = skipped(tracked, _pinned(tracked, current, record))
         return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current, pin=current, wanted=target.tag)
     since = record.since if record.candidate == target.tag and record.since else format_time(world.now)
     held = _held(tracked, rules, since, world.now)
@@ -255,8 +266,9 @@ def _failed(tracked: Tracked, problem: Problem) -> Settled:
     return Settled(tracked=tracked, entry=failed(tracked, problem.text), reason=problem.reason, retry_s=problem.retry_s)
 
 
-def _pinned(tracked: Tracked, tag: str) -> str:
+def _pinned(tracked: Tracked, tag: str, record: Record) -> str:
+    reason = record.pin_reason
+    why = ", which was not set by this operator" if reason is None else reason and f" ({reason})"
     return (
-        f"{tracked.title} is pinned at {tag or 'no tag'}, which was not set by this operator; "
-        f"remove the pin with: homeostat image unpin {tracked.key}"
+        f"{tracked.title} is pinned at {tag or 'no tag'}{why}; remove the pin with: homeostat image unpin {tracked.key}"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -160,23 +159,19 @@ class Passes:
         before = self._records.status(tracked)
         self._record_event(tracked, outcome, before)
         request = tracked.annotations.get(REQUESTED, "")
-        reported = self._set_commit_status(found, before)
-        outcome = msgspec.structs.replace(outcome, note=found.note, reported=reported, request=request)
+        outcome = msgspec.structs.replace(outcome, note=found.note, request=request)
         try:
             await self._records.keep(tracked, outcome, self._observer.now())
         except (ApiError, UnreachableError) as error:
             # It is written by the next pass: the status that we meant goes before the stored one.
             log.warning("failed to write image update", extra={"deployment": tracked.key, "reason": str(error)})
+        self._set_commit_status(found, before)
 
-    def _set_commit_status(self, found: _Found, before: ImageUpdateStatus) -> str:
-        """Once for each state of a commit; what identifies it, or empty if there is none."""
+    def _set_commit_status(self, found: _Found, before: ImageUpdateStatus) -> None:
+        """Once for each state of a commit."""
         status = _commit_state(found)
-        if status is None or not wants_status(found.tracked):
-            return ""
-        reported = _identity(f"{status.commit} {status.state} {status.target}")
-        if reported != before.reported:
+        if status is not None and wants_status(found.tracked) and status.identity != before.reported:
             self._notifier.set_commit_status(found.tracked, status)
-        return reported
 
     def _record_event(self, tracked: Tracked, outcome: Outcome, before: ImageUpdateStatus) -> None:
         entry = outcome.entry
@@ -227,10 +222,6 @@ def _all_failed(members: Sequence[Tracked], problem: Problem) -> list[_Found]:
 def _failure_note(outcome: Outcome) -> str:
     is_notified = outcome.entry.action == "failed" and outcome.reason not in _QUIET
     return f":x: {outcome.entry.message}" if is_notified else ""
-
-
-def _identity(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 async def _each(writes: Iterable[Awaitable[None]]) -> None:

@@ -29,6 +29,7 @@ from homeostat.operators.images.api import (
     ImageUpdate,
     ImageUpdateStatus,
     Notice,
+    Pin,
     PullRequest,
     Result,
     Written,
@@ -41,6 +42,7 @@ from homeostat.runtime.cache.cache import Cache, Change
 log = logging.getLogger(__name__)
 _LONGEST: Final = 1000
 _KIND: Final = IMAGE_UPDATE.kind
+_PINNED_BY_US: Final = "another tag was set in the manifests repository, and not by this operator"
 _NO_PIN: Final = "Updates are not stopped"
 _READY: Final[dict[Action, ConditionStatus]] = {
     "patched": "True",
@@ -69,11 +71,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     retry_s: float | None = None
     note: str = ""
     """A notification, unless it is the one before; empty for none."""
-    reported: str = ""
     request: str = ""
 
 
-def record_of(status: ImageUpdateStatus, pin: str | None) -> Record:
+def record_of(status: ImageUpdateStatus, pin: Pin | None) -> Record:
     """What passes need to know of the last status."""
     pull = status.pull_request or PullRequest()
     return Record(
@@ -81,7 +82,8 @@ def record_of(status: ImageUpdateStatus, pin: str | None) -> Record:
         attempt=status.attempt or "",
         candidate=status.wanted or "",
         since=status.since or "",
-        pin=pin,
+        pin=None if pin is None else pin.tag,
+        pin_reason=None if pin is None or pin.reason == _PINNED_BY_US else pin.reason,
         branch=pull.branch,
         proposed=pull.proposed,
         refused=pull.proposed[0] if pull.state == "refused" and pull.proposed else "",
@@ -92,7 +94,7 @@ class Records:
     def __init__(self, client: Client, cache: Cache[ImageUpdate]) -> None:
         self._client, self._cache = client, cache
         self._written: dict[Key, ImageUpdateStatus] = {}
-        self._pins: dict[Key, str | None] = {}
+        self._pins: dict[Key, Pin] = {}
         self._turns: dict[Key, asyncio.Lock] = {}
         self.has_notices: Callable[[str, str], None] = lambda *_: None
         """Called with namespace and name when a status with notifications was written."""
@@ -127,12 +129,12 @@ class Records:
             # Somebody wrote it by hand: as if there were none.
             return ImageUpdateStatus()
 
-    def _pin(self, tracked: Tracked) -> str | None:
+    def _pin(self, tracked: Tracked) -> Pin | None:
         key = (tracked.namespace, tracked.record)
         if key in self._pins:
             return self._pins[key]
         found = self._cache.get(*key)
-        return None if found is None or found.spec.pin is None else found.spec.pin.tag
+        return None if found is None else found.spec.pin
 
     async def attempt(self, tracked: Tracked, tag: str, *, old: str) -> None:
         """Before a tag is pushed, so that after a crash it is known to be ours, and `old` to be what was there."""
@@ -160,18 +162,27 @@ class Records:
         kept = tuple(each for each in status.outbox if each.id != identity)
         if kept == status.outbox:
             return
-        self._written[key] = msgspec.structs.replace(status, outbox=kept)
+        await self._replace(key, msgspec.structs.replace(status, outbox=kept))
+
+    async def reported(self, tracked: Tracked, identity: str) -> None:
+        """Keeps that the status of a commit was set. Until then a pass sets it again, also after a crash."""
+        key = (tracked.namespace, tracked.record)
+        if key in self._written or self._cache.get(*key) is not None:
+            status = self._written.get(key) or self._stored(key)
+            await self._replace(key, msgspec.structs.replace(status, reported=identity))
+
+    async def _replace(self, key: Key, status: ImageUpdateStatus) -> None:
+        self._written[key] = status
         try:
             await self._send(key)
         except (ApiError, UnreachableError) as error:
-            # The next status of the workload is without it.
+            # The next status of the workload has it.
             log.warning("failed to write image update", extra={"update": "/".join(key), "reason": str(error)})
 
     async def _set_pin(self, tracked: Tracked, tag: str) -> None:
-        reason = "another tag was set in the manifests repository, and not by this operator"
-        patch: JsonObject = {"spec": {"pin": {"tag": tag[:_LONGEST], "reason": reason}}}
+        patch: JsonObject = {"spec": {"pin": {"tag": tag[:_LONGEST], "reason": _PINNED_BY_US}}}
         key = (tracked.namespace, tracked.record)
-        self._pins[key] = tag
+        self._pins[key] = Pin(tag=tag[:_LONGEST], reason=_PINNED_BY_US)
         await self._create(tracked)
         await self._client.merge(_KIND.path(*key), patch)
 
@@ -274,7 +285,7 @@ def new_status(
         pull_request=_pull_request(before, outcome, is_merged=is_merged),
         result=result,
         history=history,
-        reported=outcome.reported or before.reported,
+        reported=before.reported,
         notified=notified,
         outbox=outbox,
         handled_request=outcome.request[:_LONGEST] or before.handled_request,

@@ -82,9 +82,14 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     assert f"org/app:{app.head()} # ours" in manifests.show(_PATH)
     (row,) = up.cli("image", "status", "-o", "json").json
     assert (row["name"], row["tag"], row["result"], row["pinned"]) == ("web", app.head(), "patched", "")
-    assert up.cli("image", "pin", "default/web").out == f"default/web pinned at {app.head()}\n"
+    pinned = up.cli("image", "pin", "default/web", "--reason", "a release")
+    assert pinned.out == f"default/web pinned at {app.head()}\n"
+    head = app.head()
     newer = app.push({"main.go": "package newer\n"})
-    assert "skipped" in up.cli("image", "update", "default/web").out
+    assert (
+        f"skipped: Deployment web is pinned at {head} (a release); remove"
+        in up.cli("image", "update", "default/web").out
+    )
     assert app.head() not in manifests.show(_PATH)
     assert up.cli("image", "unpin", "default/web").code == 0
     assert "patched" in up.cli("image", "update", "default/web").out

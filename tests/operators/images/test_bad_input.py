@@ -63,7 +63,7 @@ async def test_each_deployment_fails_for_itself_and_says_why(stage: Stage) -> No
         ("nobranch", "observe_branch"),
         ("badbranch", ""),
         ("badurl", ""),
-        ("file", ""),
+        ("file", "--images-allow-file"),
         ("refused", ""),
     ):
         assert found[name]["action"] == "failed", found[name]

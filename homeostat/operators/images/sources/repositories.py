@@ -9,6 +9,7 @@ from typing import Final
 from homeostat.external.git.access import PROTOCOLS, Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import (
+    GitAddressError,
     GitError,
     MissingPathError,
     MissingRefError,
@@ -101,6 +102,9 @@ def git_problem(error: GitError, annotation: str, remote: Remote, branch: str) -
     """`annotation` names the repository."""
     where = f"{annotation} {remote.url}"
     match error:
+        case GitAddressError() if remote.url.startswith("file://"):
+            advice = "allow repositories of this machine with --images-allow-file, or for a command with --allow-file"
+            return Problem(f"{where}: {error}; {advice}", error.reason)
         case MissingPathError() | NotAFileError():
             return Problem(f"{where}: {error}", error.reason)
         case MissingRefError():

@@ -6,6 +6,7 @@ counts, so setting the same one twice does no harm.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final, Literal
 
 import msgspec
@@ -28,6 +29,10 @@ class CommitState(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["success", "pending", "failure"]
     description: str
     target: str = ""
+
+    @property
+    def identity(self) -> str:
+        return hashlib.sha256(f"{self.commit} {self.state} {self.target}".encode()).hexdigest()[:16]
 
 
 class CommitStatuses:
