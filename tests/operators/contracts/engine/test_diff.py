@@ -158,6 +158,13 @@ def test_packages_of_spdx_are_compared_by_name() -> None:
     ]
 
 
+def test_an_sbom_that_cannot_be_read_does_not_show_packages_as_removed() -> None:
+    readable = read_sbom({"sbom/a.spdx.json": b'{"packages": [{"name": "a"}]}'})
+    broken = read_sbom({"sbom/a.spdx.json": b"{"})
+    for sides in ((readable, broken), (broken, readable), (None, broken)):
+        assert compare_sboms(*sides) is None
+
+
 @pytest.mark.parametrize("path", ["sbom/deep/a.spdx.json", "a.spdx.json", "sbom/a.json"])
 def test_other_files_are_no_sbom(path: str) -> None:
     assert read_sbom({path: b"{}"}) is None

@@ -27,6 +27,7 @@ class Package(msgspec.Struct, frozen=True):
 class Sbom(msgspec.Struct, frozen=True):
     format: str
     packages: tuple[Package, ...]
+    is_readable: bool = True
 
 
 class SbomChange(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -44,7 +45,7 @@ class SbomDifference(msgspec.Struct, kw_only=True, omit_defaults=True, rename="c
 
 
 def read_sbom(files: Files) -> Sbom | None:
-    """Return the SBOM; None if there is none or it cannot be read."""
+    """Return the SBOM; None if there is none."""
     for path in sorted(below(files, _DIRECTORY)):
         name = path.removeprefix(f"{_DIRECTORY}/")
         found = next((each for ending, each in _FORMATS.items() if name.endswith(ending)), None)
@@ -53,13 +54,14 @@ def read_sbom(files: Files) -> Sbom | None:
         try:
             value = read_json(files[path])
         except InvalidJsonError:
-            return None
+            return Sbom(found, (), is_readable=False)
         return Sbom(found, tuple(_spdx(value) if found == "spdx" else _cyclonedx(value)))
     return None
 
 
 def compare_sboms(old: Sbom | None, new: Sbom | None) -> SbomDifference | None:
-    if old is None and new is None:
+    """Return None if there is nothing to compare. A file that cannot be read says nothing about packages."""
+    if (old is None and new is None) or not all(each.is_readable for each in (old, new) if each is not None):
         return None
     before = {each.name: each for each in old.packages} if old else {}
     after = {each.name: each for each in new.packages} if new else {}

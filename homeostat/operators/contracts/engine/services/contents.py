@@ -86,7 +86,7 @@ def _title(text: str, path: str) -> str:
 
 def _packages(files: Files) -> JsonObject | None:
     sbom = read_sbom(files)
-    if sbom is None:
+    if sbom is None or not sbom.is_readable:
         return None
     packages = [msgspec.to_builtins(each) for each in sbom.packages]
     return {"format": sbom.format, "count": len(packages), "packages": packages[:MAX_PACKAGES]}
