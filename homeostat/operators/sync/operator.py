@@ -167,6 +167,7 @@ def _control_policies(setup: Setup, watches: Watches, means: Means, servers: Ser
         watches.servers.cache,
         watches.stores.cache,
         watches.secrets,
+        elsewhere=watches.elsewhere,
         environment=means.environment,
     )
     actor = Actor(means, servers, watches.refs, setup.recorder)

@@ -15,11 +15,12 @@ from homeostat.operators.sync.credentials.secrets import secret_names
 from homeostat.operators.sync.dependencies.observe import read_spec
 from homeostat.operators.sync.policies.observe import SeenSecret
 from homeostat.operators.sync.policies.opening import Refs
-from homeostat.operators.sync.validation.overlap import overlapping
+from homeostat.operators.sync.validation.overlap import overlapping, server_url, sharing
 from homeostat.runtime.setup import Setup
 
 BY_SECRET: Final = "secret"  # noqa: S105
 BY_REF: Final = "reference"
+BY_URL: Final = "url"
 Dependency = ResourceRepository | ManagedServer | SecretStore
 Name = tuple[str, str]
 _KIND_OF: Final = {
@@ -34,7 +35,8 @@ class Watches:
         self._environment = environment
         used = {BY_SECRET: self._secrets_of}
         self.repositories = setup.watch(RESOURCE_REPOSITORY.kind, ResourceRepository, indexes=used)
-        self.servers = setup.watch(MANAGED_SERVER.kind, ManagedServer, indexes=used)
+        by_url = {BY_SECRET: self._secrets_of, BY_URL: self._url_of}
+        self.servers = setup.watch(MANAGED_SERVER.kind, ManagedServer, indexes=by_url)
         self.stores = setup.watch(SECRET_STORE.kind, SecretStore, indexes=used)
         both = {BY_SECRET: self._secrets_of, BY_REF: self._repository_of}
         self.webhooks = setup.watch(REPOSITORY_WEBHOOK.kind, RepositoryWebhook, indexes=both)
@@ -71,7 +73,21 @@ class Watches:
         spec, namespace = read_spec(policy.spec, self._environment)[0], policy.metadata.namespace
         key = (MANAGED_SERVER.kind.kind, namespace, spec.managed_server_ref.name)
         found = overlapping(policy, self.policies.cache.indexed(BY_REF, key), self._environment)
-        return [(each.metadata.namespace, each.metadata.name) for each in found]
+        return [(each.metadata.namespace, each.metadata.name) for each in (*found, *self.elsewhere(policy))]
+
+    def elsewhere(self, policy: SyncPolicy) -> list[SyncPolicy]:
+        """Those of other namespaces that sync an overlapping path of a server with the same URL."""
+        spec, namespace = read_spec(policy.spec, self._environment)[0], policy.metadata.namespace
+        server = self.servers.cache.get(namespace, spec.managed_server_ref.name)
+        if server is None:
+            return []
+        same = [each for url in self._url_of(server) for each in self.servers.cache.indexed(BY_URL, url)]
+        keys = [(MANAGED_SERVER.kind.kind, each.metadata.namespace, each.metadata.name) for each in same]
+        others = [each for key in keys for each in self.policies.cache.indexed(BY_REF, key)]
+        return sharing(policy, others, self._environment)
+
+    def _url_of(self, server: ManagedServer) -> Iterable[Hashable]:
+        return (server_url(read_spec(server.spec, self._environment)[0].http.base_url),)
 
     def _secrets_of(self, obj: Dependency | RepositoryWebhook) -> Iterable[Hashable]:
         spec = read_spec(obj.spec, self._environment)[0]

@@ -109,7 +109,10 @@ class Http(Part, frozen=True, kw_only=True):
     base_url: Annotated[Annotated[Url, Meta(min_length=1)], doc("The URL that paths are added to.")] = msgspec.field(
         name="baseURL"
     )
-    health_check: Annotated[Url | None, doc("A path or URL that the command sync server check calls.")] = None
+    health_check: Annotated[
+        Url | None,
+        doc("A path or URL whose GET shows that the server is healthy; the condition Healthy has the result."),
+    ] = None
     default_headers: Annotated[
         Annotated[dict[str, str], Meta(max_length=64)] | None, doc("Headers of every request.")
     ] = None

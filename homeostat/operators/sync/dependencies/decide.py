@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final, Never
+from typing import Final, Never, assert_never
 
-from homeostat.objects.conditions import READY, Condition
+from homeostat.objects.conditions import READY, STALLED, Condition, find
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import Json
@@ -14,13 +14,16 @@ from homeostat.operators.sync.api.repository import WEBHOOK_RECEIVED, Repository
 from homeostat.operators.sync.api.server import ManagedServer, ServerStatus
 from homeostat.operators.sync.api.store import SecretStore
 from homeostat.operators.sync.api.webhook import HOOKS, RepositoryWebhook
-from homeostat.operators.sync.conditions import SPEC_INVALID, SUSPENDED, failed, news, succeeded
+from homeostat.operators.sync.conditions import SPEC_INVALID, SUSPENDED, Conditions, cut, failed, news, succeeded
 from homeostat.operators.sync.dependencies.world import RepositoryWorld, ServerWorld, StoreWorld, WebhookWorld
 from homeostat.operators.sync.validation.specs import sentence
 
 DEPENDENCY_INVALID: Final = "DependencyInvalid"
 RECONCILE_FAILED: Final = "ReconcileFailed"
+HEALTHY: Final = "Healthy"
+STORE_CHECK_S: Final = 300.0
 _RETRY_S: Final = 30.0
+_PROBE_AFTER_S: Final = 0.1
 Plan = Decision[Never]
 
 
@@ -66,22 +69,47 @@ def decide_server(server: ManagedServer, world: ServerWorld) -> Plan:
         return Decision()
     if world.causes:
         return _invalid(server, world.causes)
-    again = timedelta(seconds=world.interval_s)
+    again = timedelta(seconds=world.interval_s if world.health != "pending" else _PROBE_AFTER_S)
+    health, told = _health(server, world)
     if world.error:
         conditions = failed(DEPENDENCY_INVALID, world.error)
-        return Decision(conditions=conditions, notices=news(server, conditions, world.event), requeue_after=again)
+        failure = news(server, conditions, world.event)
+        again = min(again, timedelta(seconds=_RETRY_S))
+        return Decision(conditions=(*conditions, *health), notices=(*failure, *told), requeue_after=again)
     before = server.read_status(ServerStatus)
     paths = {"openapiCachePath": world.openapi_path or None, "metadataCachePath": world.metadata_path or None}
     notices: tuple[Notice, ...] = ()
     if (before.openapi_cache_path, before.metadata_cache_path) != tuple(paths.values()):
         notices = (Notice("Normal", "ArtifactsCached", "downloaded the documents of the server"),)
-    has_any = bool(world.openapi_path or world.metadata_path)
+    has_any = bool(world.openapi_path or world.metadata_path or world.health != "unset")
     return Decision(
-        conditions=succeeded("managed server is ready"),
+        conditions=(*succeeded("managed server is ready"), *health),
         status=paths,
-        notices=notices,
+        notices=(*notices, *told),
         requeue_after=again if has_any else None,
     )
+
+
+def _health(server: ManagedServer, world: ServerWorld) -> tuple[Conditions, tuple[Notice, ...]]:
+    """The result of the health check, and an Event if it changed. It stops no sync: Ready does not depend on it."""
+    before = find(server.read_status(ServerStatus).conditions, HEALTHY)
+    match world.health:
+        case "unset":
+            gone = Condition(HEALTHY, "Unknown", "HealthCheckUnset", "spec.http.healthCheck is not set")
+            return ((gone,) if before is not None else ()), ()
+        case "pending":
+            return (Condition(HEALTHY, "Unknown", "HealthCheckPending", "the health check was not called yet"),), ()
+        case "failed":
+            text = cut(f"health check failed: {world.health_error}")
+            now = Condition(HEALTHY, "False", "HealthCheckFailed", text)
+            is_told = before is None or before.reason != now.reason
+            return (now,), ((Notice("Warning", now.reason, now.message),) if is_told else ())
+        case "passed":
+            now = Condition(HEALTHY, "True", "HealthCheckPassed", "health check passed")
+            is_told = before is not None and before.status == "False"
+            return (now,), ((Notice("Normal", now.reason, now.message),) if is_told else ())
+        case _:
+            assert_never(world.health)
 
 
 def decide_store(store: SecretStore, world: StoreWorld) -> Plan:
@@ -89,13 +117,24 @@ def decide_store(store: SecretStore, world: StoreWorld) -> Plan:
         return Decision()
     if world.causes:
         return _invalid(store, world.causes)
+    status: dict[str, Json] = {"resolvedPath": world.path or None}
     if world.error:
-        conditions = failed(DEPENDENCY_INVALID, world.error)
-        notices = news(store, conditions, DEPENDENCY_INVALID)
-        return Decision(conditions=conditions, notices=notices, requeue_after=timedelta(seconds=_RETRY_S))
+        conditions = _unopened(world)
+        notices = news(store, conditions, conditions[0].reason)
+        again = timedelta(seconds=_RETRY_S)
+        return Decision(conditions=conditions, status=status, notices=notices, requeue_after=again)
     conditions = succeeded("secret store is ready")
     notices = news(store, conditions, "Ready", is_warning=False)
-    return Decision(conditions=conditions, status={"resolvedPath": world.path or None}, notices=notices)
+    return Decision(
+        conditions=conditions, status=status, notices=notices, requeue_after=timedelta(seconds=STORE_CHECK_S)
+    )
+
+
+def _unopened(world: StoreWorld) -> Conditions:
+    if not world.is_unknown:
+        return failed(DEPENDENCY_INVALID, world.error)
+    text = cut(world.error)
+    return Condition(READY, "Unknown", "StoreUnreachable", text), Condition(STALLED, "True", "StoreUnreachable", text)
 
 
 def decide_webhook(webhook: RepositoryWebhook, world: WebhookWorld) -> Plan:

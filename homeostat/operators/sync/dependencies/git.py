@@ -13,6 +13,7 @@ from typing import Final
 
 from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
+from homeostat.external.git.errors import MissingRefError
 from homeostat.external.git.program import Limits
 from homeostat.external.git.repository import Repository
 
@@ -41,7 +42,10 @@ class Repositories:
     async def fetch(self, remote: Remote, branch: str) -> str:
         """The commit of the branch, which is in the cache then. `GitError`."""
         async with self._cache.open(remote) as repository:
-            return await repository.fetch(f"refs/heads/{branch}")
+            try:
+                return await repository.fetch(f"refs/heads/{branch}")
+            except MissingRefError as error:
+                raise MissingRefError(f'the repository has no branch "{branch}"; check spec.git.branch') from error
 
     @asynccontextmanager
     async def open(self, remote: Remote) -> AsyncIterator[Repository]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -14,21 +15,24 @@ from homeostat.external.git.errors import GitError
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.errors import Cause, forbidden
 from homeostat.operators.sync.api.repository import RepositorySpec, ResourceRepository
-from homeostat.operators.sync.api.server import ManagedServer, ServerSpec
-from homeostat.operators.sync.api.store import SecretStore
+from homeostat.operators.sync.api.server import ManagedServer, ServerSpec, ServerStatus
+from homeostat.operators.sync.api.store import SecretStore, StoreSpec
 from homeostat.operators.sync.api.webhook import RepositoryWebhook
 from homeostat.operators.sync.credentials.connections import Connections
 from homeostat.operators.sync.credentials.secrets import SecretValueError, SecretValues
 from homeostat.operators.sync.dependencies.artifacts import Artifacts
 from homeostat.operators.sync.dependencies.git import Repositories
 from homeostat.operators.sync.dependencies.world import RepositoryWorld, ServerWorld, StoreWorld, WebhookWorld
-from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.engine.errors import SyncError, TransportError
 from homeostat.operators.sync.metrics import Series
+from homeostat.operators.sync.server.client import ManagedServer as ManagedClient
+from homeostat.operators.sync.server.settings import Throttle
 from homeostat.operators.sync.validation.environment import expand
 from homeostat.operators.sync.validation.specs import Spec, causes_of, seconds
 from homeostat.runtime.cache.cache import Cache
 
 S = TypeVar("S", bound=msgspec.Struct)
+PROBE_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +91,19 @@ async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
     if causes:
         return ServerWorld(causes=causes)
     interval_s, scrubber = seconds(spec.poll_interval), Scrubber()
+    found = ServerWorld(interval_s=interval_s, health="unset")
+    if spec.http.health_check:
+        # Policies wait until a new spec was reconciled, and that must not wait for a server that does not answer.
+        is_new = server.read_status(ServerStatus).observed_generation != server.metadata.generation
+        error = "" if is_new else await probe_server(server.metadata.namespace, spec, means)
+        found = replace(found, health="pending" if is_new else "failed" if error else "passed", health_error=error)
     try:
         openapi, metadata = await _documents(server.metadata.namespace, spec, means, scrubber)
     except SecretValueError as error:
-        return ServerWorld(error=str(error), event="ProxyConfigFailed", interval_s=interval_s)
+        return replace(found, error=str(error), event="ProxyConfigFailed")
     except SyncError as error:
-        return ServerWorld(error=scrubber.scrub(str(error)), event="DownloadFailed", interval_s=interval_s)
-    return ServerWorld(openapi_path=openapi, metadata_path=metadata, interval_s=interval_s)
+        return replace(found, error=scrubber.scrub(str(error)), event="DownloadFailed")
+    return replace(found, openapi_path=openapi, metadata_path=metadata)
 
 
 async def _documents(namespace: str, spec: ServerSpec, means: Means, scrubber: Scrubber) -> tuple[str, str]:
@@ -111,13 +121,50 @@ def bundle_of(spec: ServerSpec) -> str:
     return "" if spec.metadata is None else spec.metadata.url or spec.metadata.bundle or ""
 
 
+async def probe_server(namespace: str, spec: ServerSpec, means: Means) -> str:
+    """Why the health check fails; empty if it succeeds. It neither waits for the limits of syncs nor counts there."""
+    scrubber = Scrubber()
+    try:
+        settings = await means.connections(namespace, scrubber).server(spec.http)
+        client = ManagedClient(replace(settings, throttle=Throttle()), scrubber)
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
+                await client.check_health()
+        finally:
+            await client.close()
+    except TimeoutError:
+        return f"no answer within {PROBE_TIMEOUT_S:g} s"
+    except (SecretValueError, SyncError) as error:
+        return scrubber.scrub(str(error))
+    return ""
+
+
 async def observe_store(store: SecretStore, means: Means) -> StoreWorld:
     if store.is_terminating:
         return StoreWorld()
     spec, causes = read_spec(store.spec, means.environment)
     if causes:
         return StoreWorld(causes=causes)
-    return StoreWorld(path=spec.file.path if spec.file is not None else "")
+    path, scrubber = spec.file.path if spec.file is not None else "", Scrubber()
+    try:
+        await _open_store(store.metadata.namespace, spec, means, scrubber)
+    except SecretValueError as error:
+        return StoreWorld(path=path, error=str(error))
+    except TimeoutError:
+        return StoreWorld(path=path, error=f"no answer within {PROBE_TIMEOUT_S:g} s", is_unknown=True)
+    except SyncError as error:
+        is_unknown = isinstance(error, TransportError)
+        return StoreWorld(path=path, error=scrubber.scrub(str(error)), is_unknown=is_unknown)
+    return StoreWorld(path=path)
+
+
+async def _open_store(namespace: str, spec: StoreSpec, means: Means, scrubber: Scrubber) -> None:
+    store = await means.connections(namespace, scrubber).store(spec)
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            await store.check()
+    finally:
+        await store.close()
 
 
 async def observe_webhook(

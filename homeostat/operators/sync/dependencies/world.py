@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from homeostat.objects.errors import Cause
 
@@ -28,6 +29,9 @@ class ServerWorld:
     event: str = ""
     """The reason of the Event about the error."""
     interval_s: float = 0.0
+    health: Literal["unset", "pending", "passed", "failed"] = "unset"
+    """Of the health check: unset if the spec has none, pending if it was not called yet."""
+    health_error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,8 @@ class StoreWorld:
     causes: tuple[Cause, ...] = ()
     path: str = ""
     error: str = ""
+    is_unknown: bool = False
+    """Whether the error says nothing about the store: it did not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

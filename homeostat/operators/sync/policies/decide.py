@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
+from msgspec.structs import replace
+
 from homeostat.objects.conditions import READY, STALLED, Condition, find
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.time.timestamp import format_time, parse_time
@@ -35,6 +37,7 @@ from homeostat.operators.sync.validation.specs import sentence
 
 NOT_READY_S: Final = 30.0
 SUCCESS: Final = "sync successful"
+SHARED_SCOPE: Final = "SharedScope"
 FIRST_RETRY_S: Final = 5.0
 LONGEST_RETRY_S: Final = 1000.0
 _SOONEST: Final = timedelta(seconds=1)
@@ -44,6 +47,26 @@ Plan = Decision[Action]
 def decide(policy: SyncPolicy, world: World) -> Plan:
     if policy.is_terminating:
         return Decision()
+    plan, (conditions, notices) = _decide(policy, world), _shared(policy, world)
+    return replace(plan, conditions=(*plan.conditions, *conditions), notices=(*plan.notices, *notices))
+
+
+def _shared(policy: SyncPolicy, world: World) -> tuple[Conditions, tuple[Notice, ...]]:
+    """A warning, and an Event if it is new. It stops no sync: no namespace may stop the policies of another one."""
+    before = find(policy.read_status(PolicyStatus).conditions, SHARED_SCOPE)
+    if not world.elsewhere:
+        none = Condition(SHARED_SCOPE, "False", "NoOverlap", "no other namespace syncs this part of the server")
+        return ((none,) if before is not None else ()), ()
+    text = (
+        f'a SyncPolicy of namespace "{world.elsewhere}" syncs an overlapping path of the same server URL, and both may '
+        "undo each other's changes; choose other paths, or delete one of them"
+    )
+    now = Condition(SHARED_SCOPE, "True", "OverlappingNamespaces", text)
+    is_new = before is None or (before.status, before.message) != (now.status, now.message)
+    return (now,), ((Notice("Warning", now.reason, text),) if is_new else ())
+
+
+def _decide(policy: SyncPolicy, world: World) -> Plan:
     if world.causes:
         return _stop(policy, failed(SPEC_INVALID, sentence(list(world.causes))))
     if world.spec.suspend:

@@ -50,11 +50,12 @@ class Observer:
         stores: Cache[SecretStore],
         secrets: Informer[SeenSecret],
         *,
+        elsewhere: Callable[[SyncPolicy], list[SyncPolicy]],
         environment: Mapping[str, str],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._policies, self._repositories, self._servers, self._stores = policies, repositories, servers, stores
-        self._secrets, self._environment, self._now = secrets, environment, now
+        self._secrets, self._elsewhere, self._environment, self._now = secrets, elsewhere, environment, now
 
     async def observe(self, policy: SyncPolicy) -> World:
         now = self._now()
@@ -74,11 +75,13 @@ class Observer:
         )
         rivals = overlapping(policy, self._policies.in_namespace(namespace), self._environment)
         older = [each for each in rivals if age(each) < age(policy)]
+        elsewhere = sorted(each.metadata.namespace for each in self._elsewhere(policy))
         revision = repository.read_status(RepositoryStatus).last_fetched_revision if repository is not None else None
         return World(
             now=now,
             spec=spec,
             rival=older[0].metadata.name if older else "",
+            elsewhere=elsewhere[0] if elsewhere else "",
             dependencies=found,
             revision=revision or "",
             poll_s=_poll_s(repository),

@@ -5,6 +5,7 @@ What cannot be opened is a `NotOpenedError` with the reason that the condition g
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -123,4 +124,5 @@ async def _scope(repository: Repository, entries: list[TreeEntry], spec: PolicyS
     except GitError:
         # It is no longer there after a forced push, or the server does not give single commits.
         return full_plan(source, f"the changes since {action.base[:12]} are unknown")
-    return plan_changes(source, changes, payload_paths(entries).__contains__)
+    payloads = await asyncio.to_thread(payload_paths, entries)
+    return plan_changes(source, changes, payloads.__contains__)

@@ -6,6 +6,7 @@ counts if that part is there. Then the old one is deleted. So a process that is 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections import defaultdict
@@ -46,12 +47,12 @@ class Records:
         complete = [each for each, parts in self._kept.items() if any(not part.spec.part for part in parts)]
         if not complete:
             return Record()
-        data = _joined(self._kept[max(complete)])
+        data = await asyncio.to_thread(_joined, self._kept[max(complete)])
         self._digest = sha256(data).hexdigest()
-        return decode_record(data)
+        return await asyncio.to_thread(decode_record, data)
 
     async def save(self, record: Record) -> None:
-        data = encode_record(record)
+        data = await asyncio.to_thread(encode_record, record)
         digest = sha256(data).hexdigest()
         if digest == self._digest or (not self._digest and record == Record()):
             return

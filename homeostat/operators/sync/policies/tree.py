@@ -6,6 +6,7 @@ commit that changes three resources of 10,000 reads the files of three.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 from homeostat.external.git.repository import PathChange, Repository
@@ -42,18 +43,22 @@ def _sides(change: PathChange) -> list[FileChange]:
 
 
 async def read_tree(snapshot: Snapshot, entries: Sequence[TreeEntry], plan: Plan) -> Directory:
+    wanted = await asyncio.to_thread(_wanted, entries, plan)
+    sizes = await snapshot.sizes(wanted) if wanted else []
+    small = [each for each, size in zip(wanted, sizes, strict=True) if size <= LARGEST_FILE]
+    files = dict.fromkeys((each.path for each in wanted), TOO_LARGE)
+    files |= dict(zip((each.path for each in small), await snapshot.read(small), strict=True))
+    return await asyncio.to_thread(directory_of, files, [each.path for each in entries if each.is_link])
+
+
+def _wanted(entries: Sequence[TreeEntry], plan: Plan) -> list[TreeEntry]:
     # What is below an object to delete is read, too: as long as it is declared, the object stays.
     targets = [*plan.targets, *(Target(each, True) for each in plan.pruned)]
     if plan.mode == "full":
         # A source that is not recursive is itself or what is directly in it.
         targets += [Target(f"/{folder}") for each in plan.targets for folder in _children(entries, each)]
     needed = Needed(targets)
-    wanted = [each for each in entries if each.is_file and needed.has(each.path)]
-    sizes = await snapshot.sizes(wanted) if wanted else []
-    small = [each for each, size in zip(wanted, sizes, strict=True) if size <= LARGEST_FILE]
-    files = dict.fromkeys((each.path for each in wanted), TOO_LARGE)
-    files |= dict(zip((each.path for each in small), await snapshot.read(small), strict=True))
-    return directory_of(files, (each.path for each in entries if each.is_link))
+    return [each for each in entries if each.is_file and needed.has(each.path)]
 
 
 def _children(entries: Sequence[TreeEntry], target: Target) -> set[str]:

@@ -31,6 +31,8 @@ class World:
     causes: tuple[Cause, ...] = ()
     rival: str = ""
     """An older policy with an overlapping path on the same server."""
+    elsewhere: str = ""
+    """A namespace with a policy for an overlapping path of a server with the same URL."""
     dependencies: tuple[Dependency, ...] = ()
     revision: str = ""
     poll_s: float = 60.0

@@ -6,6 +6,7 @@ noted before it is sent, so that a run which is killed half way leaves nothing t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -134,7 +135,8 @@ def _all(run: Run) -> Sequence[Result]:
 async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
     by_path = {each.path: each for each in steps}
     compared = run.prepared.compared
-    needs = needed(_node(compared[each.path].wanted, each) for each in steps)
+    nodes = [_node(compared[each.path].wanted, each) for each in steps]
+    needs = await asyncio.to_thread(needed, nodes)
 
     async def one(path: str) -> None:
         await _apply(run, by_path[path], needs[path])

@@ -47,6 +47,8 @@ LARGEST_RESPONSE: Final = 64 << 20
 CONCURRENT: Final = 50
 _RETRY: Final = RetryPolicy(attempts=4, retries_refused=True)
 _REDIRECTS: Final = 3
+_DECODED_AT_ONCE: Final = 64 << 10
+"""Bytes; the answer is decoded in a thread if it has more, as lists have."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -137,6 +139,8 @@ class ManagedServer:
                 raise TransportError(self._scrubber.scrub(f"{label}: {error}")) from error
         if self.trace is not None:
             self.trace(request, response)
+        if len(response.body) > _DECODED_AT_ONCE:
+            return await asyncio.to_thread(self._answered, label, response, expected)
         return self._answered(label, response, expected)
 
     async def _followed(self, request: Request) -> Response:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +129,7 @@ async def list_items(session: Session, collection: str, *, method: str = "") -> 
         scope = scope_of(rules, place)
         (value,) = await transformed(session.jq, operation.transforms, [page], read, scope)
         values += items_of(value)
-    session.lists[collection] = identified(collection, values, rules)
+    session.lists[collection] = await asyncio.to_thread(identified, collection, values, rules)
     return session.lists[collection]
 
 

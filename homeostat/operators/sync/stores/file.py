@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
 from homeostat.operators.sync.repository.files import replace_file
 from homeostat.operators.sync.stores.envelope import Lock, open_envelope, seal_envelope
 
@@ -24,6 +24,9 @@ class FileStore:
     async def open(self) -> None:
         if not await asyncio.to_thread(self._path.exists):
             await self._save({})
+        await self._all()
+
+    async def check(self) -> None:
         await self._all()
 
     async def get(self, key: str) -> str:
@@ -54,11 +57,18 @@ class FileStore:
             return self._secrets
 
     def _load(self) -> dict[str, str]:
-        if not self._path.exists():
+        try:
+            if self._path.stat().st_size > LARGEST:
+                raise ValidationError(f"the secret store is larger than {LARGEST} bytes")
+            data = self._path.read_bytes()
+        except FileNotFoundError:
             return {}
-        if self._path.stat().st_size > LARGEST:
-            raise ValidationError(f"the secret store is larger than {LARGEST} bytes")
-        return open_envelope(self._path.read_bytes(), self._lock)
+        except OSError as error:
+            raise ValidationError(f"cannot read the secret store {self._path}: {error.strerror}") from error
+        try:
+            return open_envelope(data, self._lock)
+        except SyncError as error:
+            raise type(error)(f"{self._path}: {error}") from error
 
     async def _save(self, secrets: dict[str, str]) -> None:
         await asyncio.to_thread(self._write, secrets)

@@ -13,6 +13,10 @@ class SecretStore(Protocol):
         """Create it where it does not exist."""
         ...
 
+    async def check(self) -> None:
+        """Raise the engine's error if it cannot be opened. Creates nothing."""
+        ...
+
     async def get(self, key: str) -> str: ...
     async def put(self, secrets: Mapping[str, str]) -> None:
         """Store all of these, in one write where the store allows it."""

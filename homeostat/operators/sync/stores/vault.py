@@ -14,8 +14,13 @@ class VaultStore:
         self._vault = vault
 
     async def open(self) -> None:
+        await self.check()
+
+    async def check(self) -> None:
         try:
             await self._vault.check()
+        except VaultRefusedError as error:
+            raise AuthError(f"cannot log in to Vault: {error}; check the credentials and their mount") from error
         except RestError as error:
             raise _mapped(error) from error
 

@@ -7,6 +7,7 @@ policy cannot stop one that works.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,6 +28,23 @@ def overlapping(policy: SyncPolicy, others: Iterable[SyncPolicy], environment: M
     if mine is None:
         return []
     return sorted((each for each in others if _is_rival(policy, mine, each, _scope(each, environment))), key=age)
+
+
+def sharing(policy: SyncPolicy, others: Iterable[SyncPolicy], environment: Mapping[str, str]) -> list[SyncPolicy]:
+    """Those of other namespaces with an overlapping path; the caller knows that they have the same server."""
+    mine = _scope(policy, environment)
+    found = (
+        (each, _scope(each, environment))
+        for each in others
+        if each.metadata.namespace != policy.metadata.namespace and not each.is_terminating
+    )
+    return [each for each, theirs in found if mine and theirs and overlaps(mine[1], theirs[1])]
+
+
+def server_url(url: str) -> str:
+    """The form in which base URLs are compared."""
+    parts = urlsplit(url.strip().rstrip("/"))
+    return f"{parts.scheme.lower()}://{parts.netloc.rpartition('@')[2].lower()}{parts.path}"
 
 
 def age(policy: SyncPolicy) -> tuple[str, str]:

@@ -144,9 +144,12 @@ def read_layer(directory: Directory, depth: int, *, is_collection: bool) -> Laye
     name = metadata_file(directory.files)
     if name is None:
         return None
-    value = decode(directory.read(name), JSON if name.endswith(".json") else YAML)
-    document = read_document(value, is_collection=is_collection)
-    block, types = _with_files(document.get("resource", {}).get("defaults"), directory)
+    try:
+        value = decode(directory.read(name), JSON if name.endswith(".json") else YAML)
+        document = read_document(value, is_collection=is_collection)
+        block, types = _with_files(document.get("resource", {}).get("defaults"), directory)
+    except ValidationError as error:
+        raise ValidationError(f"{name}: {error}") from error
     return Layer(document, block, types, depth)
 
 
