@@ -7,10 +7,7 @@ The operator is a process of its own beside the plane, so that its CPU and memor
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from time import perf_counter
 
 import msgspec
@@ -19,7 +16,7 @@ from benchmarks.bench import Bench, open_bench
 from benchmarks.bench import Scale as Callers
 from benchmarks.load import drive
 from benchmarks.measurement import percentile
-from benchmarks.runtime.sides import Side, operate
+from benchmarks.runtime.sides import run_operator
 from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 from homeostat.client.base import Client
@@ -29,7 +26,6 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.api import KINDS, PACTO
 from homeostat.runtime.installation import install
 
-_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 _WITHIN_S = 600.0
 _LOOK_EVERY_S = 0.2
 _NAMESPACES = 50
@@ -78,18 +74,18 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
     with scratch() as data, serve(data, "--operators", "housekeeping") as served:
         kubeconfig = data / "kubeconfig"
         async with (
-            _client(kubeconfig) as client,
+            open_client(load_endpoint([kubeconfig])) as client,
             open_bench(served.target, Processes([served.pid]), Callers()) as bench,
         ):
             await install(client, KINDS)
             await _create(bench, scale)
             tell(f"{scale.pactos:,} Pactos created")
-            with _operator(kubeconfig) as (pid, port):
+            with run_operator("contracts", kubeconfig) as (pid, port):
                 first_s = await _shown(port, scale.pactos)
                 await _reported(client, scale.pactos)
                 first_cpu_s = cpu_seconds(pid)
             tell(f"first pass: {first_cpu_s:.1f} s of CPU")
-            with _operator(kubeconfig) as (pid, port):
+            with run_operator("contracts", kubeconfig) as (pid, port):
                 again_s = await _shown(port, scale.pactos)
                 again_cpu_s = cpu_seconds(pid)
                 tell(f"another pass: {again_cpu_s:.1f} s of CPU")
@@ -116,23 +112,6 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
                     mib=rss_mib(pid),
                     other=(processes.usage() - usage).other,
                 )
-
-
-@asynccontextmanager
-async def _client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with open_client(load_endpoint([kubeconfig])) as client:
-        yield client
-
-
-@contextmanager
-def _operator(kubeconfig: Path) -> Iterator[tuple[int, int]]:
-    """Its process, and the port of its metrics."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    arguments = ["run", "--operators", "contracts", "--kubeconfig", str(kubeconfig), "--health", f"127.0.0.1:{port}"]
-    with operate(Side("contracts", lambda _: ["-c", _PROGRAM, *arguments]), kubeconfig) as pid:
-        yield pid, port
 
 
 async def _scraped(port: int) -> str:

@@ -6,10 +6,7 @@ The operator is a process of its own beside the plane, so that its CPU and memor
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from time import perf_counter
 
 import msgspec
@@ -19,7 +16,7 @@ from benchmarks.bench import Scale as Callers
 from benchmarks.load import drive
 from benchmarks.measurement import DISTURBED
 from benchmarks.policy.changes import Changes, Rounds, measure_changes, name_of, namespace_of
-from benchmarks.runtime.sides import Side, operate
+from benchmarks.runtime.sides import run_operator
 from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 from homeostat.client.base import Client
@@ -29,7 +26,6 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
 from homeostat.runtime.installation import install
 
-_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 _WITHIN_S = 300.0
 _LOOK_EVERY_S = 0.1
 _SETTLE_S = 3.0
@@ -65,16 +61,16 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
     with scratch() as data, serve(data, "--operators", "housekeeping") as served:
         kubeconfig = data / "kubeconfig"
         async with (
-            _client(kubeconfig) as client,
+            open_client(load_endpoint([kubeconfig])) as client,
             open_bench(served.target, Processes([served.pid]), Callers()) as bench,
         ):
             await install(client, KINDS)
-            with _operator(kubeconfig) as (pid, port):
+            with run_operator("policy", kubeconfig) as (pid, port):
                 await _tracked(port, 0)
                 idle_mib = rss_mib(pid)
             create_s = await _create(bench, scale)
             tell(f"{scale.pods:,} Pods made in {create_s:.0f} s")
-            with _operator(kubeconfig) as (pid, port):
+            with run_operator("policy", kubeconfig) as (pid, port):
                 began = perf_counter()
                 await _tracked(port, scale.pods)
                 sync_s = perf_counter() - began
@@ -94,23 +90,6 @@ async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Cha
         if found[-1].other <= DISTURBED:
             break
     return min(found, key=lambda each: each.other)
-
-
-@asynccontextmanager
-async def _client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with open_client(load_endpoint([kubeconfig])) as client:
-        yield client
-
-
-@contextmanager
-def _operator(kubeconfig: Path) -> Iterator[tuple[int, int]]:
-    """Its process, and the port of its metrics."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    arguments = ["run", "--operators", "policy", "--kubeconfig", str(kubeconfig), "--health", f"127.0.0.1:{port}"]
-    with operate(Side("policy", lambda _: ["-c", _PROGRAM, *arguments]), kubeconfig) as pid:
-        yield pid, port
 
 
 async def _tracked(port: int, pods: int) -> None:

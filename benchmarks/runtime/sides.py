@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from tools.build_cluster import is_built
 _ROOT = Path(__file__).parents[2]
 _BYTECODE = _ROOT / ".cache" / "bytecode"
 _STOP_WITHIN_S = 10.0
+_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 
 
 class Side(NamedTuple):
@@ -58,6 +60,17 @@ def operate(side: Side, kubeconfig: Path) -> Iterator[int]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def run_operator(name: str, kubeconfig: Path) -> Iterator[tuple[int, int]]:
+    """One of our operators: its process, and the port of its metrics."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["run", "--operators", name, "--kubeconfig", str(kubeconfig), "--health", f"127.0.0.1:{port}"]
+    with operate(Side(name, lambda _: ["-c", _PROGRAM, *arguments]), kubeconfig) as pid:
+        yield pid, port
 
 
 @contextmanager
