@@ -118,6 +118,15 @@ async def test_builds_and_statuses_of_forges(data: Path, tmp_path: Path) -> None
                 **{f"{name}_token_secret_name": name},
             )
 
+        await stage.secret(SECRETS, "other", gitlab_token="wrong")
+        stage.repository("man-other", {_PATH: DEPLOYMENT_FILE.format(image=f"{stage.registry}/org/app:{OLD}")})
+        await stage.deploy(
+            "other",
+            app_repository=f"{stage.git_url}/acme/app.git",
+            registry_secret_url=f"http://{stage.registry}",
+            gitlab_token_secret_name="other",
+        )
+
         async def both() -> tuple[tuple[str, str], tuple[str, str]]:
             found = await stage.reconcile()
             return tuple((found[each]["action"], found[each]["message"]) for each in ("gitea", "gitlab"))  # type: ignore[return-value]
@@ -127,6 +136,8 @@ async def test_builds_and_statuses_of_forges(data: Path, tmp_path: Path) -> None
         for action, message in await both():
             assert action == "skipped"
             assert message.startswith("waiting for the build")
+        # Another token does not get the answer that this one got.
+        assert "not found" in (await stage.reconcile())["other"]["message"]
         gitea.builds = [{"context": "ci / build", "status": "failure"}]
         gitlab.builds = [{"id": 1, "status": "failed"}]
         assert all(action == "failed" and "the build of" in message for action, message in await both())

@@ -80,7 +80,10 @@ class Builds:
         if client is None or repository is None:
             return None
         found, forge = repository, client
-        return await memory.once(("github", repository.path, commit), lambda: _github_build(forge, found, commit))
+        # What one token may read, another may not; and two hosts may have repositories of one path.
+        token = (settings.github_token_secret_namespace, settings.github_token_secret_name)
+        key = ("github", settings.app_repository, token, commit)
+        return await memory.once(key, lambda: _github_build(forge, found, commit))
 
     async def _gitlab(
         self, settings: Settings, rules: Rules, commit: str, secrets: Secrets, memory: Memory
@@ -91,7 +94,9 @@ class Builds:
         name = SecretName(rules.gitlab_token_secret_namespace or DEFAULT_NAMESPACE, rules.gitlab_token_secret_name)
         token = await secrets.text(name, "gitlab-token")
         client = gitlab.GitLab(self._client, token, path, api=self._gitlab_api or gitlab.API)
-        return await memory.once(("gitlab", path, commit), lambda: _gitlab_build(client, commit))
+        return await memory.once(
+            ("gitlab", settings.app_repository, name, commit), lambda: _gitlab_build(client, commit)
+        )
 
     async def _gitea(
         self, settings: Settings, rules: Rules, commit: str, secrets: Secrets, memory: Memory
@@ -106,7 +111,7 @@ class Builds:
             return None
         forge = gitea.gitea_forge(self._client, token, api=self._forges.api("gitea", url))
         client = gitea.Gitea(forge, repository)
-        return await memory.once(("gitea", repository.path, commit), lambda: _gitea_build(client, commit))
+        return await memory.once(("gitea", url, name, commit), lambda: _gitea_build(client, commit))
 
 
 async def _github_build(client: github.GitHub, repository: github.Repository, commit: str) -> Build:
