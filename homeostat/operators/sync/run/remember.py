@@ -16,6 +16,7 @@ from homeostat.operators.sync.run.prepare import Prepared
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import Event, Origin, Owned, Record
 from homeostat.operators.sync.run.report import Report, Result
+from homeostat.operators.sync.session.apply import Turns
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
 
@@ -33,10 +34,11 @@ async def remembered(
 ) -> Record:
     objects, events = dict[str, Owned | None](), list[Event]()
     last = {each.path: each for each in record.history}
-    addresses = Addresses(session)
+    addresses, turns = Addresses(session), Turns()
     steps = {each.path: each for each in prepared.plan.steps}
     options = prepared.plan.options
     for result in report.results:
+        await turns.give_way()
         step = steps[result.path]
         if result.became in ("deleted", "gone"):
             objects[result.path] = None
