@@ -3,6 +3,8 @@
 aiohttp's errors become those of `errors.py` here and nowhere else. Addresses are checked where sockets are created,
 which is after DNS resolution. A proxy resolves names itself and applies its own rules; the proxy is chosen by whoever
 runs the process and may have any address.
+
+aiohttp is imported with the first request: it is half of the start-up of a command that sends none.
 """
 
 from __future__ import annotations
@@ -16,11 +18,8 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
-
-import aiohttp
-from aiohttp.abc import AbstractResolver
 
 from homeostat.external.addresses import RefusedAddressError, UrlError, check_url, refusal_of
 from homeostat.external.rest.errors import (
@@ -35,6 +34,10 @@ from homeostat.external.rest.request import Request, Response, StreamedBody, ori
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.rest.tls import TlsContexts
 from homeostat.external.secrets.credentials import BasicAuth
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp.abc import AbstractResolver
 
 _CHUNK: Final = 1 << 16
 _LARGE_BODY: Final = 1 << 20
@@ -139,6 +142,8 @@ class Transport:
         return self._direct
 
     def _opened(self, factory: Callable[[Any], socket.socket] | None) -> aiohttp.ClientSession:
+        import aiohttp
+
         settings = self._settings
         tracing = aiohttp.TraceConfig()
         tracing.on_request_headers_sent.append(_note_sent)
@@ -204,6 +209,8 @@ def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
 
 @contextmanager
 def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
+    import aiohttp
+
     host = request.host
     try:
         yield
@@ -226,6 +233,8 @@ def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
 
 
 def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
+    import aiohttp
+
     match error:
         case aiohttp.ClientConnectorError(os_error=RefusedAddressError()):
             return AddressRefusedError(f"{host}: its address may not be called; link-local ones never may")

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from homeostat.operators.sync.context.bundle import SHIPPED, shipped
-from homeostat.operators.sync.context.catalog import catalog_path, read_catalog
-from homeostat.operators.sync.context.settings import base_directory
 from homeostat.operators.sync.engine.errors import SyncError
 
 if TYPE_CHECKING:
@@ -35,6 +32,10 @@ def complete_path(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 
 def _names(ctx: click.Context, incomplete: str) -> Iterator[str]:
+    from homeostat.operators.sync.context.bundle import SHIPPED, shipped
+    from homeostat.operators.sync.context.catalog import catalog_path, read_catalog
+    from homeostat.operators.sync.context.settings import base_directory
+
     catalog = asyncio.run(read_catalog(catalog_path(os.environ)))
     chosen = ctx.meta.get("homeostat.sync", {}).get("context") or os.environ.get("DECLAREST_CONTEXT", "")
     context = catalog.context(chosen)

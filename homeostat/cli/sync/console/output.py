@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from homeostat.cli.sync.console.run import Run
-from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
-from homeostat.operators.sync.engine.payload import yaml
-from homeostat.operators.sync.engine.payload.codec import Payload, encode, wrapped
-from homeostat.operators.sync.session.apply import Outcome
+
+if TYPE_CHECKING:
+    from homeostat.cli.sync.console.run import Run
+    from homeostat.objects.json import Json
+    from homeostat.operators.sync.engine.payload.codec import Payload
+    from homeostat.operators.sync.session.apply import Outcome
 
 
 def print_value(run: Run, value: Json) -> None:
     """A structured value: JSON, or YAML if it is asked for."""
     if run.settings.output == "yaml":
+        from homeostat.operators.sync.engine.payload import yaml
+
         _write(yaml.dump(value))
     else:
         _write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
 def print_payload(run: Run, payload: Payload) -> None:
+    from homeostat.operators.sync.engine.payload.codec import encode, wrapped
+
     if (isinstance(payload.value, str | bytes) and run.settings.output in ("auto", "text")) or (
         run.settings.output == "text" and payload.form.is_structured and payload.form.type != "json"
     ):

@@ -2,6 +2,8 @@
 
 Data goes to standard output. A command that changes something ends with a status line on standard error; one that
 only reads prints its bare error. No output shows a secret that the run has resolved.
+
+What a session needs is imported when one is opened, so that commands without one start quickly.
 """
 
 from __future__ import annotations
@@ -14,25 +16,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from pathlib import Path
-from typing import IO, Any, Concatenate, ParamSpec
+from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
 from homeostat.cli.console.colour import paint
 from homeostat.cli.sync.console.completion import complete_path
-from homeostat.cli.sync.console.exchange import print_exchange
 from homeostat.cli.sync.console.options import Settings, settings_of
-from homeostat.external.oci.keychain import docker_keychain
-from homeostat.external.rest.auth import OAuth2
 from homeostat.external.secrets.scrub import Scrubber
-from homeostat.objects.json import JsonObject
-from homeostat.operators.sync.context.catalog import Catalog, catalog_path, read_catalog
-from homeostat.operators.sync.context.prompt import Ask
-from homeostat.operators.sync.context.settings import Surroundings
-from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import Target, parse
-from homeostat.operators.sync.session.session import Session, open_session
+
+if TYPE_CHECKING:
+    from homeostat.objects.json import JsonObject
+    from homeostat.operators.sync.context.catalog import Catalog
+    from homeostat.operators.sync.context.prompt import Ask
+    from homeostat.operators.sync.engine.compare.difference import Mode
+    from homeostat.operators.sync.session.session import Session
 
 P = ParamSpec("P")
 
@@ -64,9 +64,13 @@ class Run:
 
     @property
     def catalog_path(self) -> Path:
+        from homeostat.operators.sync.context.catalog import catalog_path
+
         return catalog_path(self.environment)
 
     async def catalog(self) -> Catalog:
+        from homeostat.operators.sync.context.catalog import read_catalog
+
         return await read_catalog(self.catalog_path)
 
     async def context(self) -> JsonObject:
@@ -77,6 +81,11 @@ class Run:
         self, path: str = "", *, is_recursive: bool = False, depth: int = 1, mode: Mode = "declared"
     ) -> AsyncIterator[Session]:
         """The session of the context, with the files that a path needs."""
+        from homeostat.cli.sync.console.exchange import print_exchange
+        from homeostat.external.oci.keychain import docker_keychain
+        from homeostat.operators.sync.context.settings import Surroundings
+        from homeostat.operators.sync.session.session import open_session
+
         catalog = await self.catalog()
         context = catalog.context(self.settings.context)
         around = Surroundings(catalog, self.environment, self.scrubber, docker_keychain(self.environment), _ask())
@@ -90,6 +99,8 @@ class Run:
             yield session
 
     def _warn(self, session: Session) -> None:
+        from homeostat.external.rest.auth import OAuth2
+
         if session.server is not None and session.server.base.startswith("http://"):
             self.warn("managedService.http.url uses plain http; credentials and payloads are readable on the way")
         auth = session.server.settings.auth if session.server is not None else None

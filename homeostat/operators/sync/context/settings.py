@@ -13,7 +13,6 @@ from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.secrets.credentials import BasicAuth, SshKey, TlsCredentials
 from homeostat.external.secrets.scrub import Scrubber
-from homeostat.external.vault.client import Vault
 from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, VaultSettings
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.catalog import Catalog
@@ -24,7 +23,6 @@ from homeostat.operators.sync.server.settings import ServerSettings, Throttle
 from homeostat.operators.sync.stores.envelope import Kdf, Lock, read_key
 from homeostat.operators.sync.stores.file import FileStore
 from homeostat.operators.sync.stores.store import SecretStore
-from homeostat.operators.sync.stores.vault import VaultStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +220,9 @@ def _local(path: str) -> Path:
 
 
 async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
+    from homeostat.external.vault.client import Vault
+    from homeostat.operators.sync.stores.vault import VaultStore
+
     settings = VaultSettings(
         address=block.get("address", "").rstrip("/"),
         login=_login(block.get("auth", {}), around),

@@ -13,7 +13,6 @@ from pathlib import Path
 from homeostat.external.git.access import Remote
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.sync.context.bundle import bundle_cache, download, fetch_bundle
 from homeostat.operators.sync.context.settings import (
     Surroundings,
     base_directory,
@@ -159,6 +158,9 @@ async def _bundle(context: JsonObject, around: Surroundings) -> Bundle | None:
     reference = block.get("bundle") or block.get("bundleFile")
     if not reference:
         return None
+    # Imported here: most contexts have no bundle, and the clients of registries are slow to import.
+    from homeostat.operators.sync.context.bundle import bundle_cache, fetch_bundle
+
     proxies, cache = proxies_of(block.get("proxy"), around), bundle_cache(around.environment)
     return await fetch_bundle(reference, proxies, keychain=around.keychain, cache=cache)
 
@@ -170,6 +172,8 @@ async def _openapi(context: JsonObject, bundle: Bundle | None, around: Surroundi
     if not where:
         return OpenApi(yaml.load(bundle.openapi)) if bundle is not None and bundle.openapi is not None else None
     if where.startswith("https://"):
+        from homeostat.operators.sync.context.bundle import download
+
         data = await download(where, proxies_of(http.get("proxy"), around), largest=MAX_BYTES)
     elif where.startswith("http://"):
         raise ValidationError("managedService.http.openapi is a plain http address; expected a file or https")
