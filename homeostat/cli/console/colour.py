@@ -70,8 +70,13 @@ def colour_option() -> click.Option:
 
 def _set_colour(context: click.Context, _: click.Parameter, value: str | None) -> None:
     if value is not None:
-        context.color = {"auto": None, "always": True, "never": False}[value]
-        _chosen.set(context.color)
+        choose_colour(context, is_coloured={"auto": None, "always": True, "never": False}[value])
+
+
+def choose_colour(context: click.Context, *, is_coloured: bool | None) -> None:
+    """For the rest of this run; None leaves it to the terminal."""
+    context.color = is_coloured
+    _chosen.set(is_coloured)
 
 
 @contextmanager

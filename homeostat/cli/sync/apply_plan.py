@@ -55,8 +55,12 @@ def _read(path: Path) -> bytes:
 async def carried_out(run: Run, session: Session, prepared: Prepared, record: Record) -> Report:
     """The report; the record of the context is saved before the first creation and at the end."""
 
+    base = record
+
     async def save(kept: Record) -> None:
-        await save_record(run, session, kept)
+        nonlocal base
+        await save_record(run, session, kept, base=base)
+        base = kept
 
     due = sum(each.is_due for each in prepared.plan.steps)
     with progress("Applying", len(prepared.plan.steps), worth=200 if due > 20 else 10**9) as advance:

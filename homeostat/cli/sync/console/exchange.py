@@ -19,14 +19,12 @@ from homeostat.operators.sync.engine.metadata.layers import documented, stored_d
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import Selector
 from homeostat.operators.sync.engine.payload import pointer
-from homeostat.operators.sync.engine.secrets.detect import detect
+from homeostat.operators.sync.engine.secrets.detect import detect, is_secret_header
 from homeostat.operators.sync.session.session import Session
 
 LONGEST_BODY: Final = 4096
 LARGEST_PARSED: Final = 1 << 20
 """Bytes of a body that is shown; of a larger one only its size."""
-_SECRET_HEADERS: Final = ("authorization", "cookie", "set-cookie", "proxy-authorization", "www-authenticate")
-_SECRET_WORDS: Final = ("key", "token", "secret", "password", "auth")
 
 
 def print_exchange(settings: Settings, session: Session, request: Request, response: Response) -> None:
@@ -76,13 +74,9 @@ def _masked(value: Json, names: set[str]) -> Json:
 
 def _headers(settings: Settings, mark: str, headers: Mapping[str, str]) -> list[str]:
     return [
-        f"{mark} {name}: {value if settings.is_insecure or not _is_secret(name) else '***'}"
+        f"{mark} {name}: {value if settings.is_insecure or not is_secret_header(name) else '***'}"
         for name, value in headers.items()
     ]
-
-
-def _is_secret(name: str) -> bool:
-    return name.lower() in _SECRET_HEADERS or any(each in name.lower() for each in _SECRET_WORDS)
 
 
 def _cut(body: bytes) -> str:

@@ -4,17 +4,23 @@ the user's state, in the format that the operator keeps, too.
     $XDG_STATE_HOME/homeostat/sync/NAME-DIGEST.record        (by default below ~/.local/state)
 
 Name and digest are those of the context, its server and its repository, so that another server has another record.
+Two commands at once keep the entries of both: a lock is held while the file is read and replaced, and each adds only
+what it changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from homeostat.cli.sync.console.run import Run
-from homeostat.operators.sync.engine.errors import SyncError, ValidationError
+from homeostat.external.git.errors import CacheBusyError
+from homeostat.external.git.lock import file_lock
+from homeostat.operators.sync.engine.errors import ConflictError, SyncError, ValidationError
 from homeostat.operators.sync.repository.files import replace_file
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import LARGEST, Owned, Record, decode_record, encode_record
@@ -23,6 +29,9 @@ from homeostat.operators.sync.session.apply import Outcome
 from homeostat.operators.sync.session.desired import local_payload
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
+
+_LOCKED_S: Final = 10.0
+"""How long to wait while another command writes the record."""
 
 
 def record_path(environment: Mapping[str, str], session: Session) -> Path:
@@ -51,8 +60,21 @@ def _read(path: Path) -> bytes:
         return file.read(LARGEST + 1)
 
 
-async def save_record(run: Run, session: Session, record: Record) -> None:
-    await asyncio.to_thread(_save, record_path(run.environment, session), encode_record(record))
+async def save_record(run: Run, session: Session, record: Record, *, base: Record) -> None:
+    """Save what changed since `base` was read."""
+    path = record_path(run.environment, session)
+    async with _locked(path):
+        merged = record.carried_over(base, await read_record(run, session))
+        await asyncio.to_thread(_save, path, encode_record(merged))
+
+
+@asynccontextmanager
+async def _locked(path: Path) -> AsyncIterator[None]:
+    try:
+        async with file_lock(path.with_suffix(".lock"), timeout_s=_LOCKED_S):
+            yield
+    except CacheBusyError as error:
+        raise ConflictError(f"{path}: another command holds its lock for {_LOCKED_S:g} s; try again") from error
 
 
 def _save(path: Path, data: bytes) -> None:
@@ -68,7 +90,7 @@ async def note_created(run: Run, session: Session, outcomes: Sequence[Outcome]) 
     try:
         addresses = Addresses(session)
         found = {each.path: await _owned(session, addresses, each) for each in created}
-        await save_record(run, session, (await read_record(run, session)).updated(objects=found))
+        await save_record(run, session, Record(objects=found), base=Record())
     except (SyncError, OSError) as error:
         run.warn(f"the record of created objects was not updated, so prune will not delete them: {error}")
 

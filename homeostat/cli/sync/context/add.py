@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.context.ask import asked_context
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.context.catalog import catalog_of, write_catalog
-from homeostat.operators.sync.context.document import read_context
+from homeostat.operators.sync.context.document import check_unmasked, read_context
 from homeostat.operators.sync.engine.errors import ValidationError
 
 
@@ -29,13 +32,17 @@ async def command(
 ) -> None:
     """Add a context. The first one becomes the current context.
 
-    The input is a context, or a catalog with one: then its credentials are added, too.
+    The input is a context, or a catalog with one: then its credentials are added, too. Without input, a terminal is
+    asked for the parts of a context.
 
     \b
     Examples:
       homeostat sync context add -f context.yaml
     """
-    found, credentials = await given_context(payload, content_type, name, context_name)
+    if payload is None and sys.stdin.isatty():
+        found, credentials = read_context(asked_context(name)), list[JsonObject]()
+    else:
+        found, credentials = await given_context(payload, content_type, name, context_name)
     catalog = (await run.catalog()).added(found).with_credentials(credentials)
     await write_catalog(run.catalog_path, catalog.used(found["name"]) if set_current else catalog)
 
@@ -56,4 +63,6 @@ async def given_context(
         value, credentials = inner[0], list(catalog.credentials)
     if isinstance(value, dict) and name is not None:
         value = {**value, "name": name}
-    return read_context(value), credentials
+    found = read_context(value)
+    check_unmasked(found)
+    return found, credentials

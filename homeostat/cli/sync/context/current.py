@@ -6,11 +6,14 @@ import click
 
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.context.secrets import SHOW_SECRETS
+from homeostat.operators.sync.context.document import masked
 
 
 @click.command("current", short_help="Print the current context.")
+@SHOW_SECRETS
 @sync_command()
-async def command(run: Run) -> None:
+async def command(run: Run, show_secrets: bool) -> None:
     """Print the current context.
 
     \b
@@ -21,4 +24,4 @@ async def command(run: Run) -> None:
     if is_text(run):
         click.echo(found["name"])
     else:
-        print_value(run, found)
+        print_value(run, found if show_secrets else masked(found))

@@ -6,11 +6,14 @@ import click
 
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.context.secrets import SHOW_SECRETS
+from homeostat.operators.sync.context.document import masked
 
 
 @click.command("list", short_help="List the contexts.")
+@SHOW_SECRETS
 @sync_command()
-async def command(run: Run) -> None:
+async def command(run: Run, show_secrets: bool) -> None:
     """List the contexts.
 
     \b
@@ -21,4 +24,4 @@ async def command(run: Run) -> None:
     if is_text(run):
         click.echo("".join(f"{each['name']}\n" for each in found), nl=False)
     else:
-        print_value(run, run.scrubber.scrub_json(list(found)))
+        print_value(run, list(found) if show_secrets else masked(list(found)))

@@ -6,15 +6,17 @@ import click
 
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.document import expanded, with_settings
+from homeostat.cli.sync.context.secrets import SHOW_SECRETS
+from homeostat.operators.sync.context.document import expanded, masked, with_settings
 from homeostat.operators.sync.context.settings import base_directory
 
 
 @click.command("resolve", short_help="Print a context with variables replaced.")
 @click.argument("name", required=False)
 @click.option("--set", "settings", multiple=True, help="A field to replace: NAME=VALUE. Repeatable.")
+@SHOW_SECRETS
 @sync_command()
-async def command(run: Run, name: str | None, settings: tuple[str, ...]) -> None:
+async def command(run: Run, name: str | None, settings: tuple[str, ...], show_secrets: bool) -> None:
     """Print a context with variables replaced.
 
     \b
@@ -27,4 +29,4 @@ async def command(run: Run, name: str | None, settings: tuple[str, ...]) -> None
     base = base_directory(found)
     if not found.get("metadata") and base is not None:
         found["metadata"] = {"baseDir": str(base)}
-    print_value(run, found)
+    print_value(run, found if show_secrets else masked(found))

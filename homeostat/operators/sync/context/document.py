@@ -7,12 +7,18 @@ so that the file keeps it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from homeostat.external.secrets.scrub import scrub_urls
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.secrets.detect import is_secret_header
 
+MASK: Final = "***"
+_SHORTEST: Final = 4
+"""Characters of a secret that is masked, here as in every other output."""
+_SECRETS: Final = frozenset({"password", "clientSecret", "passphrase", "token", "secretID", "key"})
 _environment = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}").fullmatch
 _TEXT: Final = "text"
 _REF: Final = {"name": _TEXT}
@@ -225,3 +231,46 @@ def _with(value: Json, names: list[str], text: str) -> JsonObject:
     members = value if isinstance(value, dict) else {}
     inner = _with(members.get(names[0]), names[1:], text) if len(names) > 1 else text
     return {**members, names[0]: inner}
+
+
+def masked(value: Json, name: str = "") -> Json:
+    """Without secrets: the fields that hold one are masked, unless a variable or a prompt stands there.
+
+    So are credentials in addresses, and all headers but those that say nothing secret.
+    """
+    match value:
+        case dict() if name == "defaultHeaders":
+            return {key: _hidden(item) if is_secret_header(key) else item for key, item in value.items()}
+        case dict() if "header" in value and "value" in value:
+            return {**value, "value": _hidden(value["value"])}
+        case dict():
+            return {key: masked(item, key) for key, item in value.items()}
+        case list():
+            return [masked(each, name) for each in value]
+        case str():
+            return _hidden(value) if name in _SECRETS else scrub_urls(value)
+        case _:
+            return value
+
+
+def _hidden(value: Json) -> Json:
+    is_shown = not isinstance(value, str) or len(value) < _SHORTEST or _environment(value)
+    return value if is_shown else MASK
+
+
+def check_unmasked(context: JsonObject) -> None:
+    """`ValidationError` if a context was printed with masks: they would replace its secrets."""
+    if at := next(_masks(context, "context"), None):
+        raise ValidationError(f'{at} is "{MASK}", a mask; print the context with --show-secrets, or set the value')
+
+
+def _masks(value: Json, at: str) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, item in value.items():
+                yield from _masks(item, f"{at}.{key}")
+        case list():
+            for place, item in enumerate(value):
+                yield from _masks(item, f"{at}[{place}]")
+        case str() if value == MASK or f"//{MASK}@" in value or f":{MASK}@" in value:
+            yield at

@@ -20,6 +20,8 @@ VERSION: Final = 1
 MOST_OBJECTS: Final = 200_000
 LARGEST: Final = 64 << 20
 """Bytes of a record, unpacked."""
+HISTORY: Final = 200
+"""Events that a record keeps unless a policy says otherwise."""
 Origin = Literal["created", "adopted"]
 
 T = TypeVar("T")
@@ -81,7 +83,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         creating: Iterable[str] | None = None,
         not_before: Mapping[str, float | None] | None = None,
         events: Iterable[Event] = (),
-        keep: int = 200,
+        keep: int = HISTORY,
     ) -> Record:
         """With these entries; None removes one."""
         history = (*self.history, *events)
@@ -91,6 +93,20 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             not_before=_merged(self.not_before, not_before or {}),
             history=history[-keep:] if keep else (),
         )
+
+    def carried_over(self, base: Record, current: Record) -> Record:
+        """`current` with what changed from `base` to this record: another run may have saved `current` meanwhile."""
+        events = [each for each in self.history if each not in base.history]
+        return Record(
+            objects=_merged(current.objects, _changed(base.objects, self.objects)),
+            creating=(current.creating - (base.creating - self.creating)) | (self.creating - base.creating),
+            not_before=_merged(current.not_before, _changed(base.not_before, self.not_before)),
+            history=(*current.history, *events)[-max(len(self.history), HISTORY) :],
+        )
+
+
+def _changed(before: Mapping[str, T], after: Mapping[str, T]) -> dict[str, T | None]:
+    return {key: after.get(key) for key in {*before, *after} if before.get(key) != after.get(key)}
 
 
 def _merged(before: Mapping[str, T], over: Mapping[str, T | None]) -> dict[str, T]:

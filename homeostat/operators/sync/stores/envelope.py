@@ -15,9 +15,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from homeostat.operators.sync.engine.errors import AuthError, ValidationError
 
@@ -77,6 +74,9 @@ def read_key(text: str) -> bytes:
 
 def open_envelope(data: bytes, lock: Lock) -> dict[str, str]:
     """`AuthError` for a wrong key, `ValidationError` for a file of another form."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     try:
         found = msgspec.json.decode(data, type=_Envelope)
         salt, nonce, ciphertext = (
@@ -99,6 +99,8 @@ def open_envelope(data: bytes, lock: Lock) -> dict[str, str]:
 
 def seal_envelope(secrets: Mapping[str, str], lock: Lock, random: bytes) -> bytes:
     """`random` has 28 bytes: salt and nonce."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     salt, nonce = random[:16], random[16:28]
     content = msgspec.json.encode(_Content(dict(sorted(secrets.items()))))
     kdf = lock.kdf
@@ -112,6 +114,8 @@ def seal_envelope(secrets: Mapping[str, str], lock: Lock, random: bytes) -> byte
 
 
 def _derived(passphrase: str, salt: bytes, kdf: Kdf) -> bytes:
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
     try:
         made = Argon2id(salt=salt, length=32, iterations=kdf.time, lanes=kdf.threads, memory_cost=kdf.memory)
         # OpenSSL hangs for ever if two threads derive keys that use threads of their own.

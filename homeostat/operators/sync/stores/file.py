@@ -1,24 +1,33 @@
-"""The secret store in one encrypted file. It is read and decrypted once, and replaced as a whole."""
+"""The secret store in one encrypted file. It is read and decrypted once, and replaced as a whole.
+
+A change holds a lock and starts from the file as it is then, so that two commands at once lose no secret.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
+from homeostat.external.git.errors import CacheBusyError
+from homeostat.external.git.lock import file_lock
+from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, ValidationError
 from homeostat.operators.sync.repository.files import replace_file
 from homeostat.operators.sync.stores.envelope import Lock, open_envelope, seal_envelope
 
 LARGEST: Final = 64 << 20
+_LOCKED_S: Final = 30.0
+"""How long to wait while another command changes the store; deriving its key takes seconds."""
 
 
 class FileStore:
     def __init__(self, path: Path, lock: Lock) -> None:
         self._path, self._lock = path, lock
         self._secrets: dict[str, str] | None = None
+        self._read_at: tuple[int, int] | None = None
         self._reading = asyncio.Lock()
 
     async def open(self) -> None:
@@ -36,19 +45,41 @@ class FileStore:
         return found
 
     async def put(self, secrets: Mapping[str, str]) -> None:
-        await self._save({**await self._all(), **secrets})
+        async with self._changing() as before:
+            await self._save({**before, **secrets})
 
     async def delete(self, key: str) -> None:
-        secrets = await self._all()
-        if key not in secrets:
-            raise NotFoundError(f'there is no secret "{key}" in the store')
-        await self._save({name: value for name, value in secrets.items() if name != key})
+        async with self._changing() as before:
+            if key not in before:
+                raise NotFoundError(f'there is no secret "{key}" in the store')
+            await self._save({name: value for name, value in before.items() if name != key})
 
     async def keys(self) -> list[str]:
         return sorted(await self._all())
 
     async def close(self) -> None:
         self._secrets = None
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[dict[str, str]]:
+        """The secrets as they are now, until the lock is released."""
+        try:
+            async with file_lock(self._path.with_name(f".{self._path.name}.lock"), timeout_s=_LOCKED_S):
+                if self._read_at != await asyncio.to_thread(self._version):
+                    self._secrets = None
+                yield await self._all()
+        except CacheBusyError as error:
+            raise ConflictError(
+                f"the secret store {self._path} is locked by another command for {_LOCKED_S:g} s; try again"
+            ) from error
+
+    def _version(self) -> tuple[int, int] | None:
+        """Another one after each change: a change replaces the file."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     async def _all(self) -> dict[str, str]:
         async with self._reading:
@@ -58,6 +89,7 @@ class FileStore:
 
     def _load(self) -> dict[str, str]:
         try:
+            self._read_at = self._version()
             if self._path.stat().st_size > LARGEST:
                 raise ValidationError(f"the secret store is larger than {LARGEST} bytes")
             data = self._path.read_bytes()
@@ -77,3 +109,4 @@ class FileStore:
     def _write(self, secrets: dict[str, str]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._path, seal_envelope(secrets, self._lock, os.urandom(28)), mode=0o600)
+        self._read_at = self._version()

@@ -12,7 +12,7 @@ from homeostat.operators.sync.engine.errors import ConflictError, ValidationErro
 from homeostat.operators.sync.engine.plan.changes import FileChange, plan_changes
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import check_same
-from homeostat.operators.sync.run.record import Record, decode_record, encode_record
+from homeostat.operators.sync.run.record import Event, Owned, Record, decode_record, encode_record
 from tests.operators.sync.cases import Rest
 from tests.operators.sync.run.syncing import Files, Policy, actions, became, objects, writes
 
@@ -383,3 +383,15 @@ def test_a_record_that_is_unreadable_says_what_to_do() -> None:
         with pytest.raises(ValidationError, match="record of the sync"):
             decode_record(data)
     assert decode_record(whole) == Record()
+
+
+def test_two_runs_that_save_one_record_keep_the_entries_of_both() -> None:
+    first = Event("0", "/a", "created")
+    base = Record(objects={"/a": Owned("a"), "/b": Owned("b")}, creating=frozenset({"/x"}), history=(first,))
+    ours = base.updated(objects={"/a": None, "/c": Owned("c")}, creating=set(), events=[Event("1", "/c", "created")])
+    theirs = base.updated(objects={"/d": Owned("d")}, creating={"/x", "/y"}, events=[Event("1", "/d", "created")])
+    merged = ours.carried_over(base, theirs)
+    assert merged.objects.keys() == {"/b", "/c", "/d"}
+    assert merged.creating == {"/y"}
+    assert [each.path for each in merged.history] == ["/a", "/d", "/c"]
+    assert ours.carried_over(base, base) == ours

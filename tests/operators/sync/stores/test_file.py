@@ -88,3 +88,12 @@ async def test_stores_that_are_opened_at_the_same_time_do_not_wait_for_each_othe
     fresh = [FileStore(tmp_path / f"{each}.json", lock) for each in range(4)]
     async with asyncio.timeout(20):
         assert await asyncio.gather(*(each.get("k") for each in fresh for _ in range(3))) == ["v"] * 12
+
+
+async def test_stores_that_change_one_file_at_the_same_time_lose_no_secret(tmp_path: Path) -> None:
+    stores = [FileStore(tmp_path / "s.json", Lock(key=bytes(32))) for _ in range(8)]
+    for each in stores:
+        assert await each.keys() == []
+    await asyncio.gather(*(store.put({f"k{number}": "v"}) for number, store in enumerate(stores)))
+    fresh = FileStore(tmp_path / "s.json", Lock(key=bytes(32)))
+    assert await fresh.keys() == [f"k{number}" for number in range(8)]

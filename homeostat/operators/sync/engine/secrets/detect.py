@@ -37,6 +37,8 @@ _ABOUT: Final = (
 _QUALIFIERS: Final = frozenset(_ABOUT.split())
 _SHOWN: Final = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled"})
 _word = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_HEADERS: Final = ("authorization", "cookie", "set-cookie", "proxy-authorization", "www-authenticate")
+_SECRET_WORDS: Final = ("key", "token", "secret", "password", "auth")
 
 
 def words(name: str) -> list[str]:
@@ -72,6 +74,10 @@ def _stands(found: list[str], at: int) -> bool:
     if is_last and at >= 2 and found[at - 2] in _QUALIFIERS:
         return found[at - 1] not in _CORE and found[at - 1] not in _FIRST
     return True
+
+
+def is_secret_header(name: str) -> bool:
+    return name.lower() in _SECRET_HEADERS or any(each in name.lower() for each in _SECRET_WORDS)
 
 
 def is_secret_value(value: Json) -> bool:
