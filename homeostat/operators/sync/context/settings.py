@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from homeostat.edge.proxies import Proxies, read_proxies
 from homeostat.external.git.access import Remote
@@ -98,7 +99,7 @@ async def git_remote(context: JsonObject, around: Surroundings) -> Remote | None
         f"file://{url}" if url.startswith("/") else url,
         access,
         authority=await _file(tls.get("caCertFile")),
-        proxy=(block.get("proxy") or {}).get("https", ""),
+        proxy=_proxy(block.get("proxy") or {}, "https", "", around),
         accepts_any_host=bool(auth.get("ssh", {}).get("insecureIgnoreHostKey")),
     )
 
@@ -187,10 +188,27 @@ def proxies_of(block: JsonObject | None, around: Surroundings) -> Proxies:
     bypassed = tuple(each.strip() for each in block.get("noProxy", "").split(",") if each.strip())
     return replace(
         found,
-        http=block.get("http", found.http),
-        https=block.get("https", found.https),
+        http=_proxy(block, "http", found.http, around),
+        https=_proxy(block, "https", found.https, around),
         bypassed=bypassed or found.bypassed,
     )
+
+
+def _proxy(block: JsonObject, scheme: str, default: str, around: Surroundings) -> str:
+    """The address of a proxy with the credentials of its `auth`."""
+    address, auth = around.text(block.get(scheme, default), f"proxy.{scheme}"), block.get("auth")
+    if scheme not in block or not address or not auth:
+        return address
+    if reference := auth.get("credentialsRef"):
+        login = around.credential(reference)
+    else:
+        login = BasicAuth(
+            around.text(auth.get("username", ""), "proxy.auth.username"),
+            around.secret(auth.get("password", ""), "proxy.auth.password"),
+        )
+    parts = urlsplit(address)
+    user, password = quote(login.username, safe=""), quote(login.password, safe="")
+    return parts._replace(netloc=f"{user}:{password}@{parts.netloc.rpartition('@')[2]}").geturl()
 
 
 async def secret_store(context: JsonObject, around: Surroundings) -> SecretStore | None:
