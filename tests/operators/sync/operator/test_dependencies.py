@@ -79,7 +79,8 @@ async def test_a_failed_health_check_and_another_namespace_are_shown_and_stop_no
             await each.until(lambda status: condition(status, "SharedScope") == ("True", "OverlappingNamespaces"))
             await each.until(lambda status: ready_of(status)[0] == "True")
         await other.client.delete(SYNC_POLICY.kind.path(other.namespace, "customers"))
-        await stage.until(lambda status: condition(status, "SharedScope") == ("False", "NoOverlap"))
+        # A cluster is shared: policies of other tests may sync the same server.
+        await stage.until(lambda status: other.namespace not in str(status["conditions"]))
 
 
 async def test_a_sync_lets_others_run_while_it_compares() -> None:
