@@ -151,6 +151,8 @@ _OK, _WARNING = "[OK] command executed successfully.", "[WARNING]"
         (("repository", "status"), {}, 0, ["type=filesystem sync=not_applicable hasUncommitted=false"], []),
         (("context", "show", "-o", "json"), {}, 2, [], []),
         (("resource", "delete", "/s/a"), {}, 2, ["--yes"], []),
+        (("resource", "copy", "/s/a", "/s/b"), {}, 0, ["declare the same object", _OK], []),
+        (("resource", "copy", "/s/a", "/s/b", "--override-attributes", "/id=b"), {}, 0, [_OK], ["same object"]),
         (("version",), {}, 0, ['"version"', '"commit"', '"build_date"'], []),
     ],
     ids=str,

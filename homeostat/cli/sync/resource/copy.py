@@ -7,11 +7,14 @@ import click
 from homeostat.cli.sync.console.payloads import assigned
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
-from homeostat.operators.sync.engine.paths.logical import parse, segments
+from homeostat.operators.sync.engine.lists.items import identity_of
+from homeostat.operators.sync.engine.paths.logical import parent, parse, segments
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.tree.listing import read_payload
 from homeostat.operators.sync.session.save import SaveOptions, save
+from homeostat.operators.sync.session.session import Session
 
 
 @click.command("copy", short_help="Copy a resource in the repository.")
@@ -49,4 +52,14 @@ async def command(
         value = assigned(payload.value, override_attributes) if override_attributes else payload.value
         options = SaveOptions(force=force, allow_plaintext=True, form=payload.form)
         names = await save(session, [(wanted, Payload(value, payload.form))], options)
+        if _is_same_object(session, source, payload.value, wanted, value):
+            run.warn(f"{source} and {wanted} declare the same object; change its id with --override-attributes")
         await commit_files(session, message or f"declarest: copy resource {source} to {wanted}", names)
+
+
+def _is_same_object(session: Session, source: str, before: Json, target: str, after: Json) -> bool:
+    if parent(source) != parent(target) or not isinstance(before, dict) or not isinstance(after, dict):
+        return False
+    rules = session.metadata.rules(source)
+    identity = identity_of(rules, after)
+    return any(identity) and identity == identity_of(rules, before)
