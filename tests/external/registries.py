@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from homeostat.external.secrets.credentials import BasicAuth
 from tests.external.servers import serving
+from tests.ports import free_port
 from tools.fetch_servers import find_program, library_path
 
 USER, PASSWORD = "ann", "s3cret"
@@ -38,9 +39,7 @@ def running_registry(folder: Path, more: str = "") -> Iterator[str]:
     """Its host and port. `more` is added to its configuration: see `with_passwords`, `notifying`."""
     program = find_program("docker-registry")
     folder.mkdir(parents=True, exist_ok=True)
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port: int = held.getsockname()[1]
+    port = free_port()
     (folder / "config.yml").write_text(_CONFIG.format(folder=folder, port=port, more=more))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(

@@ -41,7 +41,7 @@ def complete(cli: Cli, line: str, *, shell: str = "bash") -> list[str]:
         ("token r", ["revoke"]),
         ("get deploy", ["deployments"]),
         ("get configm", ["configmaps"]),
-        ("get cm,sec", ["cm,secrets"]),
+        ("get cm,sec", ["cm,secrets", "cm,secretstores"]),
         ("get ns sh", ["shop"]),
         ("get -n shop cm ", ["alpha", "beta", "kube-root-ca.crt"]),
         ("delete -n shop cm alpha b", ["beta"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import click
@@ -54,6 +55,12 @@ def test_every_list_takes_the_same_forms() -> None:
 def test_a_list_is_printed_in_every_form(up: Up, words: tuple[str, ...], forms: dict[str, str]) -> None:
     for form in ("table", "wide", "json", "yaml", "name"):
         assert up.cli.here(*words, "-o", form).code == 0
-    assert up.cli.here(*words).out == up.cli.here(*words, "-o", "table").out
+    usual, table = (_without_ages(up.cli.here(*words, *more).out) for more in ((), ("-o", "table")))
+    assert usual == table
     for form, text in forms.items():
         assert up.cli.here(*words, "-o", form).out == text
+
+
+def _without_ages(text: str) -> str:
+    """A second may pass between two commands."""
+    return re.sub(r"\b\d+s\b", "-", text)

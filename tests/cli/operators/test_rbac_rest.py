@@ -17,6 +17,7 @@ from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.types.naming import kind_name, plural_of
+from homeostat.operators.contracts.api import KINDS as CONTRACT_KINDS
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
@@ -100,7 +101,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
 ) -> None:
     used: Used = set()
     refused: list[str] = []
-    await install(api.client, (*actions.KINDS, *FACE_KINDS, *POLICY_KINDS))
+    await install(api.client, (*actions.KINDS, *FACE_KINDS, *POLICY_KINDS, *CONTRACT_KINDS))
     space = api.namespace
     documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
     await apply(api.client, *documents, *face_documents(actions.FACES, served=space, namespace=space, account=ACCOUNT))
@@ -124,7 +125,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
             await declare_and_withdraw(admin, f"Rest{uuid4().hex[:8]}")
             await declare_otherwise(api, admin)
             await done(await admin.get("/cluster/nodes"))
-            await look_at_policies(session, admin, space)
+            await look_at_pages(session, admin, space)
             await check_token_of_the_server(api, nobody)
     assert sorted(set(refused)) == []
     granted = granted_by([*RULES.cluster, *RULES.namespace, *RULES.leases])
@@ -157,9 +158,17 @@ def _has_more(before: int, told: Told) -> bool:
     return len(told.body) > before
 
 
-async def look_at_policies(session: aiohttp.ClientSession, admin: Caller, namespace: str) -> None:
+async def look_at_pages(session: aiohttp.ClientSession, admin: Caller, namespace: str) -> None:
+    """Of other operators."""
     headers = {"Authorization": f"Bearer {admin.token}"}
-    for each in ("policies", f"policies/{namespace}/none", "cluster-policies/none"):
+    pages = (
+        "policies",
+        f"policies/{namespace}/none",
+        "cluster-policies/none",
+        "contracts",
+        f"contracts/{namespace}/none",
+    )
+    for each in pages:
         async with session.get(f"{admin.url}/dashboard/{each}", headers=headers) as found:
             assert found.status in (200, 404), (each, found.status)
 
