@@ -10,8 +10,10 @@ import asyncio
 import base64
 import binascii
 import ssl
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from homeostat.objects.json import JsonObject, decode_stored
@@ -102,6 +104,9 @@ class WebhookClient:
             self._session = None
 
     async def _post(self, address: Address, context: ssl.SSLContext, body: bytes, *, timeout_s: float) -> bytes:
+        if "aiohttp" not in sys.modules:
+            # It takes a tenth of a second, which nobody else on the event loop should wait for.
+            await asyncio.to_thread(import_module, "aiohttp")
         from aiohttp import ClientError, ServerDisconnectedError
 
         where = f'Post "{address.url}?timeout={timeout_s:g}s"'
