@@ -6,6 +6,7 @@ import re
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 from homeostat.operators.contracts.engine import files
 from homeostat.operators.contracts.engine.checks.verdict import RUNTIME_OBSERVED, SEVERITIES
@@ -34,8 +35,10 @@ def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
             if language != "sh":
                 continue
             command = ["bash", "-e", "-c", code.replace(_REGISTRY, host)]
-            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=50)
-            assert done.returncode == 0, (code, done.stderr)
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment, stdout=PIPE, stderr=STDOUT, text=True, timeout=50
+            )
+            assert done.returncode == 0, (code, done.stdout)
             if following == "text":
                 shown += 1
                 assert _plain(done.stdout).endswith(_plain(printed.replace(_REGISTRY, host))), code

@@ -19,10 +19,18 @@ def _is_heard(stage: Stage, name: str) -> bool:
     return any(name in each or "not found" in each for each in stage.said)
 
 
+async def _unseen(stage: Stage, names: set[str]) -> set[str]:
+    """The watch of a cluster delivers some time after the write."""
+    text: str = await stage.get("/status")
+    return names - {line.split()[1] for line in text.splitlines() if line.startswith("images ")}
+
+
 async def test_every_scenario_ends_as_expected(anywhere: Stage) -> None:
     scenarios = json.loads(_FILE.read_text())
     repositories = {name: await anywhere.set_scene(name, each) for name, each in scenarios.items()}
     before = {name: each.log("%H", scenarios[name].get("branch", "master")) for name, each in repositories.items()}
+    tracked = {name for name, each in scenarios.items() if each["expect"]["action"] is not None}
+    await eventually(partial(_unseen, anywhere, tracked), lambda unseen: not unseen)
     entries = await anywhere.get("/reconcile")
     found = {each["deployment"]: each for each in entries}
     for name, scenario in scenarios.items():

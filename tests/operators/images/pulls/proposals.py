@@ -13,6 +13,7 @@ from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
+from homeostat.external.secrets.kubernetes import StoredSecret
 from homeostat.operators.images.batching.group import group_of
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.decide import Due
@@ -81,8 +82,8 @@ class Proposals:
         settings = msgspec.structs.replace(ImageSettings(), **{f"{self._dialect}_api": self._api})
         memory = Memory()
 
-        async def read() -> dict[str, bytes]:
-            return {"token": self._token.encode()}
+        async def read() -> StoredSecret:
+            return StoredSecret({"token": self._token.encode()}, {})
 
         await memory.once(("secret", _SECRET), read)
         secrets = Secrets(cast("Client", None), memory)
