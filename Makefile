@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Half of the time a test waits: for a server to start, for a watch, for a clock.
-WORKERS := $(shell expr 2 \* $(CORES))
+WORKERS := $(shell expr 3 \* $(CORES) / 2)
 .DEFAULT_GOAL := help
 
 .PHONY: help up setup dev check format test test-fast cluster kubectl gitea servers browser bench lock clean
