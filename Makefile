@@ -33,7 +33,7 @@ format: dev ## Format the code, fix what can be fixed, describe the operators an
 # The folders that do without processes, sockets and other programs.
 FAST := tests/architecture tests/objects tests/cel tests/server tests/api
 
-test: dev ## Set up what the tests need, then run all of them: 15 minutes (ARGS="tests/store -k watch" runs some, with what is there)
+test: dev ## Set up what the tests need, then run all of them: 17 minutes (ARGS="tests/store -k watch" runs some, with what is there)
 	$(if $(ARGS),,@$(BIN)/python -m tools.prepare_tests)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
