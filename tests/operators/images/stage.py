@@ -302,9 +302,10 @@ async def furnished(kind: type[S], api: Api, root: Path, url: str) -> AsyncItera
 
 
 async def _clear(api: Api) -> None:
+    """In the background: a Job whose dependents are orphaned, its default, stays until a garbage collector runs."""
     for kind, namespace in itertools.product((*ALL, IMAGE_UPDATE.kind, SECRET), (NAMESPACE, SECRETS)):
         with suppress(ApiError):
-            await api.client.request("DELETE", kind.path(namespace))
+            await api.client.delete(kind.path(namespace), {"propagationPolicy": "Background"})
 
 
 async def _furnish(stage: Stage, stack: AsyncExitStack, *, has_registries: bool) -> None:
