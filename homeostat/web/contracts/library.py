@@ -19,10 +19,10 @@ from typing import Any, Final, Protocol, TypeVar, cast
 import msgspec
 
 from homeostat.external.oci.auth import Keychain
+from homeostat.objects.versions.semver import versions_of
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.reference import has_tag_or_digest, parse_parts, registry_reference
-from homeostat.operators.contracts.engine.semver import versions_of
 from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, SourceError, UnreachableError
 from homeostat.operators.contracts.sources.registry import Pulled, RegistrySource, Resolved

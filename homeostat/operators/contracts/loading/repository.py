@@ -20,9 +20,9 @@ from typing import Final
 
 import msgspec
 
+from homeostat.objects.versions.constraint import best_tag
+from homeostat.objects.versions.semver import versions_of
 from homeostat.operators.contracts.engine.checks.evaluate import Failure
-from homeostat.operators.contracts.engine.constraint import best_tag
-from homeostat.operators.contracts.engine.semver import versions_of
 from homeostat.operators.contracts.loading.content import Content, Version, read_bundle
 from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError, UnreachableError
 from homeostat.operators.contracts.sources.registry import RegistrySource, Resolved

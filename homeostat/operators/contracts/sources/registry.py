@@ -19,9 +19,9 @@ import msgspec
 from homeostat.external.oci.bundle import unpack_bundle
 from homeostat.external.oci.manifest import Descriptor, Index, Manifest, Platform, parse_manifest
 from homeostat.external.oci.registry import Registry, RegistryLimits, parse_reference
+from homeostat.objects.versions.constraint import InvalidConstraintError, best_tag
 from homeostat.objects.views.image import Image
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
-from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, best_tag
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, MAX_TOTAL_BYTES, Files
 from homeostat.operators.contracts.engine.reference import (
     InvalidReferenceError,

@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
+from homeostat.objects.versions.semver import Version, parse_version, versions_of
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Classification, worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
-from homeostat.operators.contracts.engine.semver import Version, parse_version, versions_of
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
