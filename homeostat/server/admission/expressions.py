@@ -161,15 +161,33 @@ async def evaluated(work: Callable[[Budget | None], T], quick: Budget, *, user: 
 class Conditions:
     """The `matchConditions` of a webhook or policy: it applies only if all hold."""
 
-    __slots__ = ("_fails", "expressions", "uses")
+    __slots__ = ("_environment", "_expressions", "_fails", "_texts")
 
     def __init__(self, values: Json, environment: Environment, *, fails: bool) -> None:
-        self.expressions = [compile_expression(environment, each["expression"]) for each in values or ()]
-        self.uses = frozenset[str]().union(*(each.uses for each in self.expressions))
+        self._texts: list[str] = [each["expression"] for each in values or ()]
+        self._environment = environment
+        self._expressions: list[Expression] | None = None
         self._fails = fails
 
     def __bool__(self) -> bool:
-        return bool(self.expressions)
+        return bool(self._texts)
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._expressions is not None or not self._texts
+
+    @property
+    def expressions(self) -> list[Expression]:
+        return self.compile() if self._expressions is None else self._expressions
+
+    def compile(self) -> list[Expression]:
+        """Takes up to 10 ms for each KiB, so webhooks do it in a thread, when a write first matches them."""
+        self._expressions = [compile_expression(self._environment, each) for each in self._texts]
+        return self._expressions
+
+    @property
+    def uses(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.uses for each in self.expressions))
 
     def hold(self, bindings: Bindings, budget: Budget | None = None) -> bool:
         """Whether all conditions hold: False if one is false; `ExpressionError` if none is false and one failed.

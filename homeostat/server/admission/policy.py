@@ -59,6 +59,7 @@ def _made(name: str, encoded: bytes) -> Policy:
     types: dict[str, Type] = {}
     environment = policy_environment(types, has_params=param_kind is not None)
     conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
+    conditions.compile()  # while no variable is declared: conditions cannot use them
     variables = _variables(spec.get("variables"), environment, types)
     validations = tuple(_validation(each, environment) for each in spec.get("validations") or ())
     return Policy(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from homeostat.cel import Budget
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.meta import clean_metadata
@@ -168,6 +169,8 @@ async def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed)
     kind = narrowed.kind_for(attempt)
     if kind is None or not webhook.conditions:
         return kind
+    if not webhook.conditions.is_compiled:
+        await in_thread(webhook.conditions.compile, user=attempt.call.user.name)
     try:
         check = partial(webhook.conditions.hold, bindings_of(attempt, kind, webhook.conditions.uses))
         holds = await evaluated(check, Budget(QUICK_COST), user=attempt.call.user.name)

@@ -13,6 +13,7 @@ from homeostat.server.view.encode import draft_of, object_of
 from homeostat.store.base import Put, Scope
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, configmap, definition, widget
+from tests.holds import measured_turns
 from tests.server.admission.hooks import (
     CONFIGMAP_RULE,
     MUTATING,
@@ -302,6 +303,24 @@ async def test_a_condition_that_does_not_compile_is_refused_when_it_is_written(p
     (cause,) = refused.json["details"]["causes"]
     assert cause["field"] == "webhooks[0].matchConditions[1].expression"
     assert "does not support authorizer" in cause["message"]
+
+
+async def test_conditions_are_compiled_beside_the_event_loop(plane: Plane, hooks: Hooks) -> None:
+    api = Api(plane)
+    ones = ",".join("1" for _ in range(4_000))
+    long = [{"name": "long", "expression": f"[{ones}].all(x, x == 1) && object.metadata.name == 'a'"}]
+    async with measured_turns() as turns:
+        await configure(api, VALIDATING, *(hooks.webhook(f"/v{n}", matchConditions=long) for n in range(8)))
+        assert (await create(api)).status == 201
+    assert turns.longest_s < 0.2, "on the loop it would take half a second"
+
+
+async def test_conditions_that_take_seconds_to_compile_are_refused(plane: Plane, hooks: Hooks) -> None:
+    long = [{"name": "long", "expression": "'" + "x" * 20_000 + "' != ''"}]
+    many = configuration(*(hooks.webhook(f"/v{n}", matchConditions=long) for n in range(8)))
+    refused = await Api(plane)("POST", VALIDATING, many, type=JSON)
+    assert refused.status == 422
+    assert "the match conditions have 160064 characters in total; limit 131072" in refused.json["message"]
 
 
 async def test_a_request_from_a_socket_waits_for_webhooks(plane: Plane, hooks: Hooks) -> None:

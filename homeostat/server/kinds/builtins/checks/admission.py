@@ -20,6 +20,8 @@ _MAX_CONDITIONS = 64
 MAX_EXPRESSIONS = 128
 MAX_EXPRESSION_CHARACTERS = 32 * 1024
 """Of all expressions of a policy together: they are compiled on the event loop when a policy changes."""
+MAX_CONDITION_CHARACTERS = 128 * 1024
+"""Of the conditions of all webhooks of a configuration: compiling that many takes about a second of a thread."""
 _EXPRESSIONS = {
     "validations": ("expression", "messageExpression"),
     "variables": ("expression",),
@@ -39,7 +41,19 @@ def _check_webhooks(obj: JsonObject) -> list[Cause]:
         if name and name in names:
             causes.append(duplicate(f"{at}.name", name))
         names.add(name)
-    return causes
+    return causes + _check_condition_length(obj)
+
+
+def _check_condition_length(obj: JsonObject) -> list[Cause]:
+    total = sum(
+        len(text(condition, "expression"))
+        for at, webhook in numbered(obj, "webhooks", "")
+        for _, condition in numbered(webhook, "matchConditions", at)
+    )
+    if total <= MAX_CONDITION_CHARACTERS:
+        return []
+    message = f"Too long: the match conditions have {total} characters in total; limit {MAX_CONDITION_CHARACTERS}"
+    return [Cause("FieldValueTooLong", f"{message}; use several configurations", "webhooks")]
 
 
 def _check_webhook(webhook: JsonObject, path: str) -> list[Cause]:
