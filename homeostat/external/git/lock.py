@@ -21,14 +21,20 @@ _LONGEST_PAUSE_S: Final = 0.2
 
 
 @asynccontextmanager
-async def file_lock(path: Path, *, timeout_s: float, is_shared: bool = False) -> AsyncIterator[int]:
-    """The open file, which programs can inherit."""
+async def file_lock(
+    path: Path, *, timeout_s: float, is_shared: bool = False, is_removed: bool = False
+) -> AsyncIterator[int]:
+    """The open file, which programs can inherit. With `is_removed` its name is gone after use."""
     while True:
         with _opened(path) as file:
             await _acquire(file, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX, timeout_s)
-            # If the directory was removed while we waited, nobody else sees this lock.
+            # If the file or its directory was removed while we waited, nobody else sees this lock.
             if _is_current(file, path):
-                yield file.fileno()
+                try:
+                    yield file.fileno()
+                finally:
+                    if is_removed:
+                        path.unlink(missing_ok=True)
                 return
 
 

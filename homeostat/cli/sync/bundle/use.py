@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.bundle.show import checked_bundle
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
+from homeostat.operators.sync.context.catalog import Catalog
 from homeostat.operators.sync.context.document import read_context
 
 
@@ -21,8 +21,10 @@ async def command(run: Run, reference: str) -> None:
       homeostat sync bundle use keycloak
     """
     await checked_bundle(run, reference)
-    catalog = await run.catalog()
-    context = catalog.context(run.settings.context)
+    await run.change_catalog(lambda catalog: _with_bundle(catalog, run.settings.context, reference))
+
+
+def _with_bundle(catalog: Catalog, name: str, reference: str) -> Catalog:
+    context = catalog.context(name)
     proxy = {"proxy": context["metadata"]["proxy"]} if "proxy" in context.get("metadata", {}) else {}
-    changed = read_context({**context, "metadata": {"bundle": reference, **proxy}})
-    await write_catalog(run.catalog_path, catalog.updated(changed))
+    return catalog.updated(read_context({**context, "metadata": {"bundle": reference, **proxy}}))

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from homeostat.cli.sync.console.run import Run
-from homeostat.external.git.errors import CacheBusyError
-from homeostat.external.git.lock import file_lock
-from homeostat.operators.sync.engine.errors import ConflictError, SyncError, ValidationError
-from homeostat.operators.sync.repository.files import replace_file
+from homeostat.operators.sync.engine.errors import SyncError, ValidationError
+from homeostat.operators.sync.repository.files import exclusive_file, replace_file
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import LARGEST, Owned, Record, decode_record, encode_record
 from homeostat.operators.sync.run.shape import content_digest, digest, shape_of
@@ -63,18 +60,9 @@ def _read(path: Path) -> bytes:
 async def save_record(run: Run, session: Session, record: Record, *, base: Record) -> None:
     """Save what changed since `base` was read."""
     path = record_path(run.environment, session)
-    async with _locked(path):
+    async with exclusive_file(path, timeout_s=_LOCKED_S):
         merged = record.carried_over(base, await read_record(run, session))
         await asyncio.to_thread(_save, path, encode_record(merged))
-
-
-@asynccontextmanager
-async def _locked(path: Path) -> AsyncIterator[None]:
-    try:
-        async with file_lock(path.with_suffix(".lock"), timeout_s=_LOCKED_S):
-            yield
-    except CacheBusyError as error:
-        raise ConflictError(f"{path}: another command holds its lock for {_LOCKED_S:g} s; try again") from error
 
 
 def _save(path: Path, data: bytes) -> None:

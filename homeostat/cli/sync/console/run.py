@@ -73,6 +73,11 @@ class Run:
 
         return await read_catalog(self.catalog_path)
 
+    async def change_catalog(self, change: Callable[[Catalog], Catalog]) -> None:
+        from homeostat.operators.sync.context.catalog import change_catalog
+
+        await change_catalog(self.catalog_path, change)
+
     async def context(self) -> JsonObject:
         return (await self.catalog()).context(self.settings.context)
 

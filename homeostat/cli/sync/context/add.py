@@ -10,7 +10,7 @@ from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.context.ask import asked_context
 from homeostat.objects.json import JsonObject
-from homeostat.operators.sync.context.catalog import catalog_of, write_catalog
+from homeostat.operators.sync.context.catalog import Catalog, catalog_of
 from homeostat.operators.sync.context.document import check_unmasked, read_context
 from homeostat.operators.sync.engine.errors import ValidationError
 
@@ -43,8 +43,12 @@ async def command(
         found, credentials = read_context(asked_context(name)), list[JsonObject]()
     else:
         found, credentials = await given_context(payload, content_type, name, context_name)
-    catalog = (await run.catalog()).added(found).with_credentials(credentials)
-    await write_catalog(run.catalog_path, catalog.used(found["name"]) if set_current else catalog)
+
+    def added(catalog: Catalog) -> Catalog:
+        more = catalog.added(found).with_credentials(credentials)
+        return more.used(found["name"]) if set_current else more
+
+    await run.change_catalog(added)
 
 
 async def given_context(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
 
 
 @click.command("delete", short_help="Delete a context.")
@@ -18,4 +17,4 @@ async def command(run: Run, name: str) -> None:
     Examples:
       homeostat sync context delete old
     """
-    await write_catalog(run.catalog_path, (await run.catalog()).without(name))
+    await run.change_catalog(lambda catalog: catalog.without(name))

@@ -6,7 +6,6 @@ import click
 
 from homeostat.cli.sync.console.editor import EDITOR, edited_text
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
 from homeostat.operators.sync.context.document import read_context
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import yaml
@@ -32,4 +31,4 @@ async def command(run: Run, name: str | None, editor: str | None) -> None:
         changed = read_context(yaml.load(edited.encode()))
         if changed["name"] != context["name"]:
             raise ValidationError("edit keeps the name of a context; use `context rename` instead")
-        await write_catalog(run.catalog_path, catalog.updated(changed))
+        await run.change_catalog(lambda now: now.updated(changed))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
 from homeostat.operators.sync.engine.errors import NotFoundError
 
 
@@ -20,4 +19,4 @@ async def command(run: Run) -> None:
     """
     if not run.catalog_path.exists():
         raise NotFoundError(f"there is no catalog {run.catalog_path}")
-    await write_catalog(run.catalog_path, await run.catalog())
+    await run.change_catalog(lambda catalog: catalog)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
 
 
 @click.command("rename", short_help="Rename a context.")
@@ -19,4 +18,4 @@ async def command(run: Run, name: str, new: str) -> None:
     Examples:
       homeostat sync context rename old new
     """
-    await write_catalog(run.catalog_path, (await run.catalog()).renamed(name, new))
+    await run.change_catalog(lambda catalog: catalog.renamed(name, new))

@@ -6,7 +6,6 @@ import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.context.add import given_context
-from homeostat.operators.sync.context.catalog import write_catalog
 
 
 @click.command("update", short_help="Replace a context.")
@@ -20,4 +19,4 @@ async def command(run: Run, payload: str | None) -> None:
       homeostat sync context update -f context.yaml
     """
     found, _ = await given_context(payload)
-    await write_catalog(run.catalog_path, (await run.catalog()).updated(found))
+    await run.change_catalog(lambda catalog: catalog.updated(found))

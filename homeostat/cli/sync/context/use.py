@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.operators.sync.context.catalog import write_catalog
 
 
 @click.command("use", short_help="Choose the current context.")
@@ -18,4 +17,4 @@ async def command(run: Run, name: str) -> None:
     Examples:
       homeostat sync context use production
     """
-    await write_catalog(run.catalog_path, (await run.catalog()).used(name))
+    await run.change_catalog(lambda catalog: catalog.used(name))

@@ -1,9 +1,12 @@
-"""The catalog of contexts: one YAML file, with the name of the current context."""
+"""The catalog of contexts: one YAML file, with the name of the current context.
+
+A change holds a lock and starts from the file as it is then, so that two commands at once lose no context.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,9 +15,11 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.document import read_context, read_credentials
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.payload import yaml
-from homeostat.operators.sync.repository.files import replace_file
+from homeostat.operators.sync.repository.files import exclusive_file, replace_file
 
 LARGEST: Final = 4 << 20
+_LOCKED_S: Final = 10.0
+"""How long to wait while another command changes the catalog."""
 _KEYS: Final = ("currentContext", "defaultEditor", "credentials", "contexts")
 
 
@@ -105,14 +110,19 @@ def catalog_of(value: Json, where: str) -> Catalog:
     )
 
 
-async def write_catalog(path: Path, catalog: Catalog) -> None:
+async def change_catalog(path: Path, change: Callable[[Catalog], Catalog]) -> None:
+    async with exclusive_file(path, timeout_s=_LOCKED_S):
+        await asyncio.to_thread(_write, path, _encoded(change(await read_catalog(path))))
+
+
+def _encoded(catalog: Catalog) -> bytes:
     value: JsonObject = {"currentContext": catalog.current}
     if catalog.editor:
         value["defaultEditor"] = catalog.editor
     if catalog.credentials:
         value["credentials"] = list(catalog.credentials)
     value["contexts"] = [{key: item for key, item in each.items() if item != {}} for each in catalog.contexts]
-    await asyncio.to_thread(_write, path, yaml.dump(value, is_sorted=False))
+    return yaml.dump(value, is_sorted=False)
 
 
 def _read(path: Path) -> bytes:

@@ -1,5 +1,7 @@
 """A repository in a directory: the part that a command needs is read once, and files are replaced atomically.
 
+A file that several commands change has a lock, `.NAME.lock` beside it, that is removed after each change.
+
 Links are not followed when reading, and a write that would leave the directory through a link is refused.
 """
 
@@ -8,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.external.git.errors import CacheBusyError
+from homeostat.external.git.lock import file_lock
+from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import is_wild, selects
 from homeostat.operators.sync.engine.tree.directory import TOO_LARGE, Directory
@@ -74,6 +79,16 @@ def replace_file(target: Path, data: bytes, *, mode: int = 0o644) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@asynccontextmanager
+async def exclusive_file(target: Path, *, timeout_s: float) -> AsyncIterator[None]:
+    """No other command changes the file until the end, so that none is lost that changes it at the same time."""
+    try:
+        async with file_lock(target.with_name(f".{target.name}.lock"), timeout_s=timeout_s, is_removed=True):
+            yield
+    except CacheBusyError as error:
+        raise ConflictError(f"another command has locked {target} for {timeout_s:g} s; try again") from error
 
 
 class _Reader:

@@ -12,10 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.errors import CacheBusyError
-from homeostat.external.git.lock import file_lock
-from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, ValidationError
-from homeostat.operators.sync.repository.files import replace_file
+from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
+from homeostat.operators.sync.repository.files import exclusive_file, replace_file
 from homeostat.operators.sync.stores.envelope import Lock, open_envelope, seal_envelope
 
 LARGEST: Final = 64 << 20
@@ -63,15 +61,10 @@ class FileStore:
     @asynccontextmanager
     async def _changing(self) -> AsyncIterator[dict[str, str]]:
         """The secrets as they are now, until the lock is released."""
-        try:
-            async with file_lock(self._path.with_name(f".{self._path.name}.lock"), timeout_s=_LOCKED_S):
-                if self._read_at != await asyncio.to_thread(self._version):
-                    self._secrets = None
-                yield await self._all()
-        except CacheBusyError as error:
-            raise ConflictError(
-                f"the secret store {self._path} is locked by another command for {_LOCKED_S:g} s; try again"
-            ) from error
+        async with exclusive_file(self._path, timeout_s=_LOCKED_S):
+            if self._read_at != await asyncio.to_thread(self._version):
+                self._secrets = None
+            yield await self._all()
 
     def _version(self) -> tuple[int, int] | None:
         """Another one after each change: a change replaces the file."""
