@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,8 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def unknown(self, ctx: click.Context, name: str) -> str:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, self.list_commands(ctx), n=1)
         return f'there is no command "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
 

@@ -34,7 +34,7 @@ async def file_lock(
                     yield file.fileno()
                 finally:
                     if is_removed:
-                        path.unlink(missing_ok=True)
+                        _remove(path)
                 return
 
 
@@ -57,6 +57,10 @@ def _open(path: Path) -> IO[bytes]:
         # Another process may remove the directory in between.
         with suppress(FileNotFoundError):
             return path.open("ab")
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 def _is_current(file: IO[bytes], path: Path) -> bool:

@@ -83,33 +83,39 @@ class Run:
 
     @asynccontextmanager
     async def session(
-        self, path: str = "", *, is_recursive: bool = False, depth: int = 1, mode: Mode = "declared"
+        self,
+        path: str = "",
+        *,
+        is_recursive: bool = False,
+        depth: int = 1,
+        mode: Mode = "declared",
+        connects: bool = True,
     ) -> AsyncIterator[Session]:
-        """The session of the context, with the files that a path needs."""
-        from homeostat.cli.sync.console.exchange import print_exchange
-        from homeostat.external.oci.keychain import docker_keychain
+        """The session of the context, with the files that a path needs; without the server unless it `connects`."""
         from homeostat.operators.sync.context.settings import Surroundings
         from homeostat.operators.sync.session.session import open_session
 
         catalog = await self.catalog()
         context = catalog.context(self.settings.context)
-        around = Surroundings(catalog, self.environment, self.scrubber, docker_keychain(self.environment), _ask())
-        async with await open_session(context, around) as session:
+        around = Surroundings(catalog, self.environment, self.scrubber, _ask())
+        async with await open_session(context, around, connects=connects) as session:
             session.mode = mode
-            self._warn(session)
+            self._warn(context)
             if session.server is not None and self.settings.verbosity > 1:
+                from homeostat.cli.sync.console.exchange import print_exchange
+
                 session.server.trace = partial(print_exchange, self.settings, session)
             if path:
                 await session.load(path, is_recursive=is_recursive, depth=depth)
             yield session
 
-    def _warn(self, session: Session) -> None:
-        from homeostat.external.rest.auth import OAuth2
+    def _warn(self, context: JsonObject) -> None:
+        from homeostat.operators.sync.context.document import expanded
 
-        if session.server is not None and session.server.base.startswith("http://"):
+        http = expanded(context.get("managedService", {}).get("http", {}), self.environment)
+        if str(http.get("url", "")).startswith("http://"):
             self.warn("managedService.http.url uses plain http; credentials and payloads are readable on the way")
-        auth = session.server.settings.auth if session.server is not None else None
-        if isinstance(auth, OAuth2) and auth.token_url.startswith("http://"):
+        if str(http.get("auth", {}).get("oauth2", {}).get("tokenURL", "")).startswith("http://"):
             self.warn("managedService.http.auth.oauth2.tokenURL uses plain http; the client's secret is readable")
 
     def warn(self, text: str) -> None:

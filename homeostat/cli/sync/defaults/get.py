@@ -19,6 +19,6 @@ async def command(run: Run, path: str | None, path_option: str | None) -> None:
       homeostat sync resource defaults get /customers/acme
     """
     target = chosen_target(path, path_option)
-    async with run.session(target.path) as session:
+    async with run.session(target.path, connects=False) as session:
         rules = session.metadata.rules(target.path, is_collection=target.is_collection)
         print_value(run, rules.defaults or {})

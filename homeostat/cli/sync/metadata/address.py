@@ -1,8 +1,10 @@
-"""The address of a document on the command line, and its effective metadata."""
+"""The address of a document on the command line, its session, and its effective metadata."""
 
 from __future__ import annotations
 
-from homeostat.cli.sync.console.run import chosen_text
+from contextlib import AbstractAsyncContextManager
+
+from homeostat.cli.sync.console.run import Run, chosen_text
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.metadata.layers import stored_document
 from homeostat.operators.sync.engine.paths.selector import Selector, parse_selector
@@ -13,9 +15,10 @@ def chosen_selector(argument: str | None, option: str | None) -> Selector:
     return parse_selector(chosen_text(argument, option))
 
 
-def load_path(selector: Selector) -> str:
-    """What has to be loaded: everything for a pattern."""
-    return "/" if selector.is_pattern else selector.text
+def document_session(run: Run, selector: Selector) -> AbstractAsyncContextManager[Session]:
+    """With what the address needs, which is everything for a pattern; without the server."""
+    path = "/" if selector.is_pattern else selector.text
+    return run.session(path, is_recursive=selector.is_pattern, connects=False)
 
 
 def overrides(session: Session, selector: Selector) -> JsonObject:

@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.editor import EDITOR, edited_text
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.operators.sync.engine.metadata.document import read_document
 from homeostat.operators.sync.engine.metadata.layers import stored_document
@@ -26,7 +26,7 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
       homeostat sync resource metadata edit /customers/
     """
     selector = chosen_selector(path, path_option)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         text = yaml.dump(stored_document(session.root, selector) or {}, is_sorted=False).decode()
         edited = await edited_text(run, text, editor, extension=".yaml", instead="resource metadata set -f")
         if edited is None:

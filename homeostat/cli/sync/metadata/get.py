@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path, overrides
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session, overrides
 from homeostat.operators.sync.engine.metadata.merge import merged
 from homeostat.operators.sync.engine.metadata.rules import ENGINE
 
@@ -23,6 +23,6 @@ async def command(run: Run, path: str | None, path_option: str | None, overrides
       homeostat sync resource metadata get /customers/acme --overrides-only
     """
     selector = chosen_selector(path, path_option)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         found = overrides(session, selector)
         print_value(run, found if overrides_only else merged(ENGINE, found))

@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.openapi.infer import infer
@@ -28,7 +28,7 @@ async def command(run: Run, path: str | None, path_option: str | None, applies: 
     selector = chosen_selector(path, path_option)
     if recursive:
         raise ValidationError("infer works on one collection; -r is not supported")
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         if session.openapi is None:
             raise ValidationError("infer needs an OpenAPI document; set managedService.http.openapi in the context")
         found = infer(session.openapi, selector)

@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path, overrides
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session, overrides
 
 
 @click.command("resolve", short_help="Print what all documents together say.")
@@ -20,5 +20,5 @@ async def command(run: Run, path: str | None, path_option: str | None) -> None:
       homeostat sync resource metadata resolve /customers/acme
     """
     selector = chosen_selector(path, path_option)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         print_value(run, overrides(session, selector))

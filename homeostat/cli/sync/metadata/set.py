@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.payloads import structured_input
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.operators.sync.engine.metadata.document import read_document
 from homeostat.operators.sync.session.save import document_files
@@ -25,7 +25,7 @@ async def command(run: Run, path: str | None, path_option: str | None, payload: 
     """
     selector = chosen_selector(path, path_option)
     document = read_document(await structured_input(payload), is_collection=selector.is_collection)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         files = document_files(session, selector, document)
         await session.files.write(files)
         await commit_files(session, f"declarest: set metadata {selector.text}", list(files))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.operators.sync.engine.errors import NotFoundError
 from homeostat.operators.sync.session.save import document_files
@@ -22,7 +22,7 @@ async def command(run: Run, path: str | None, path_option: str | None) -> None:
       homeostat sync resource metadata unset /customers/
     """
     selector = chosen_selector(path, path_option)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         files = document_files(session, selector, None)
         if not files:
             raise NotFoundError(f"{selector.text} has no document of its own")

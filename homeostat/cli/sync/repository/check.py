@@ -18,7 +18,7 @@ async def command(run: Run) -> None:
     Examples:
       homeostat sync repository check
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         if session.is_git:
             await working_tree(session).check()
         elif not session.files.base.is_dir():

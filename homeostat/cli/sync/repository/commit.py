@@ -21,5 +21,5 @@ async def command(run: Run, message: str) -> None:
     """
     if not message.strip():
         raise ValidationError("commit needs a message; pass -m")
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await working_tree(session).commit(message)

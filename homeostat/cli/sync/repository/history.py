@@ -40,7 +40,7 @@ async def command(
     options += ["--fixed-strings"] if grep is not None else []
     options += [f"--{name}" for name, is_set in (("reverse", reverse), ("oneline", oneline)) if is_set]
     options += ["--", *(f":(literal){each.strip('/')}" for each in paths)] if paths else []
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         if not session.is_git:
             click.echo("history is not supported for filesystem repositories")
             return

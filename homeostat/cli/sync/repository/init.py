@@ -17,5 +17,5 @@ async def command(run: Run) -> None:
     Examples:
       homeostat sync repository init
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await create_repository(session)

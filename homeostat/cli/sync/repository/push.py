@@ -18,5 +18,5 @@ async def command(run: Run, force_push: bool) -> None:
     Examples:
       homeostat sync repository push
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await working_tree(session).push(is_forced=force_push)

@@ -18,5 +18,5 @@ async def command(run: Run, hard: bool) -> None:
     Examples:
       homeostat sync repository reset --hard
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await working_tree(session).reset(is_hard=hard)

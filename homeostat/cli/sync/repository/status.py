@@ -18,7 +18,7 @@ async def command(run: Run) -> None:
     Examples:
       homeostat sync repository status
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         is_structured = run.settings.output in ("json", "yaml")
         if not session.is_git:
             if is_structured:

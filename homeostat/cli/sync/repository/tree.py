@@ -19,5 +19,5 @@ async def command(run: Run) -> None:
       homeostat sync repository tree
     """
     print_text(run, "")
-    async with run.session("/", is_recursive=True) as session:
+    async with run.session("/", is_recursive=True, connects=False) as session:
         print_text(run, "".join(f"{each}\n" for each in outline(session.root)))

@@ -44,7 +44,7 @@ async def command(
     if chosen is None or (target is not None and target_path is not None and target != target_path):
         raise ValidationError("copy needs one target: an argument or --target-path")
     source, wanted = parse(path).path, parse(chosen).path
-    async with run.session("/", is_recursive=True) as session:
+    async with run.session("/", is_recursive=True, connects=False) as session:
         directory = session.root.at(segments(source))
         payload = read_payload(directory, source) if directory is not None else None
         if payload is None:

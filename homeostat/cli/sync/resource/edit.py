@@ -27,7 +27,7 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
     """
     target = chosen_target(path, path_option)
     check_terminal("resource save -f")
-    async with run.session(target.path) as session:
+    async with run.session(target.path, connects=False) as session:
         directory = session.root.at(segments(target.path))
         payload = read_payload(directory, target.path) if directory is not None else None
         if payload is None:

@@ -50,7 +50,7 @@ async def command(
       homeostat sync resource get /customers/ --source repository -o yaml
     """
     target = chosen_target(path, path_option)
-    async with run.session(target.path) as session:
+    async with run.session(target.path, connects=source != "repository") as session:
         view = _View(session, prune_defaults, show_secrets, excluded(exclude))
         if source == "repository":
             found = view.local(target)

@@ -41,8 +41,9 @@ async def command(
       homeostat sync resource list / -r --source repository
     """
     target = chosen_target(path, path_option)
-    async with run.session(target.path, is_recursive=recursive) as session:
-        if source == "repository":
+    is_local = source == "repository"
+    async with run.session(target.path, is_recursive=recursive, connects=not is_local) as session:
+        if is_local:
             found = _local(session, target, is_recursive=recursive)
         else:
             found = [

@@ -26,7 +26,7 @@ async def command(run: Run, path: str | None, path_option: str | None, payload: 
     """
     target = chosen_target(path, path_option)
     given = await read_input(payload, content_type) if payload is not None else None
-    async with run.session(target.path) as session:
+    async with run.session(target.path, connects=False) as session:
         print_value(run, described((await desired(session, target.path, given)).payload))
 
 

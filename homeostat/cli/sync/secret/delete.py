@@ -19,5 +19,5 @@ async def command(run: Run, words: tuple[str, ...], path_option: str | None, key
       homeostat sync secret delete /customers/acme:/apiToken
     """
     key = chosen_key(words, path_option, key_option)
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await session.secrets.delete(key)

@@ -41,7 +41,7 @@ async def command(
         print_value(run, _chosen(detect(await structured_input(payload or "-")), secret_attribute))
         return
     target = parse(given)
-    async with run.session(target.path, is_recursive=True) as session:
+    async with run.session(target.path, is_recursive=True, connects=False) as session:
         found = dict[str, list[str]]()
         for each in listed(session, target, is_recursive=True):
             value = local_payload(session, each)

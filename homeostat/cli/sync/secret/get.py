@@ -20,7 +20,7 @@ async def command(run: Run, words: tuple[str, ...], path_option: str | None, key
       homeostat sync secret get /customers/acme:/apiToken
     """
     key = chosen_key(words, path_option, key_option)
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         found = await session.secrets.get(key)
         if run.settings.output in ("json", "yaml"):
             print_value(run, found)

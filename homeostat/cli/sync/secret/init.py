@@ -16,5 +16,5 @@ async def command(run: Run) -> None:
     Examples:
       homeostat sync secret init
     """
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await session.secrets.open()

@@ -22,7 +22,7 @@ async def command(run: Run, path: str | None, path_option: str | None, recursive
       homeostat sync secret list /customers -r
     """
     given = path if path is not None else path_option
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         keys = await session.secrets.keys()
     found = sorted(map(shown_key, keys)) if given is None else below(keys, parse(given).path, is_recursive=recursive)
     if is_text(run):

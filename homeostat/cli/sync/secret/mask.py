@@ -25,7 +25,7 @@ async def command(run: Run, payload: str) -> None:
     """
     value = await structured_input(payload)
     found = named(value)
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         secrets = {normal_key(name): str(pointer.get(value, at)) for name, at in found.items()}
         for each in secrets.values():
             run.scrubber.hide(each)

@@ -23,7 +23,7 @@ async def command(run: Run, payload: str) -> None:
       homeostat sync secret resolve -f masked.json
     """
     value = await structured_input(payload)
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         for at, placeholder in needed(value).items():
             name = placeholder.name or pointer.parse(at)[-1]
             value = pointer.put(value, at, await session.secrets.get(normal_key(name)))

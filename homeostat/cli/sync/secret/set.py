@@ -24,5 +24,5 @@ async def command(run: Run, words: tuple[str, ...], path_option: str | None, key
         raise ValidationError("a value is required: secret set KEY VALUE")
     key = chosen_key(words[:-1], path_option, key_option)
     run.scrubber.hide(words[-1])
-    async with run.session() as session:
+    async with run.session(connects=False) as session:
         await session.secrets.put({key: words[-1]})

@@ -6,15 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from homeostat.edge.proxies import Proxies, read_proxies
-from homeostat.external.git.access import Remote
-from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.secrets.credentials import BasicAuth, SshKey, TlsCredentials
 from homeostat.external.secrets.scrub import Scrubber
-from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, VaultSettings
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.catalog import Catalog
 from homeostat.operators.sync.context.document import expanded
@@ -25,18 +23,18 @@ from homeostat.operators.sync.stores.envelope import Kdf, Lock, read_key
 from homeostat.operators.sync.stores.file import FileStore
 from homeostat.operators.sync.stores.store import SecretStore
 
+if TYPE_CHECKING:
+    from homeostat.external.git.access import Remote
+    from homeostat.external.vault.settings import Login
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a context refers to: the catalog's credentials, the environment, and the secrets to hide.
-
-    `keychain` has the credentials of registries that bundles are pulled from.
-    """
+    """What a context refers to: the catalog's credentials, the environment, and the secrets to hide."""
 
     catalog: Catalog
     environment: Mapping[str, str]
     scrubber: Scrubber
-    keychain: Keychain = ANONYMOUS
     ask: Ask | None = None
     """Asks a person for credentials; None where there is no terminal."""
 
@@ -86,6 +84,8 @@ async def git_remote(context: JsonObject, around: Surroundings) -> Remote | None
     block = expanded(context.get("repository", {}).get("git", {}).get("remote"), around.environment)
     if not block or not block.get("url"):
         return None
+    from homeostat.external.git.access import Remote
+
     url, auth, tls = str(block["url"]), block.get("auth", {}), block.get("tls", {})
     access: BasicAuth | SshKey | None = None
     if basic := auth.get("basic"):
@@ -239,6 +239,7 @@ def _local(path: str) -> Path:
 
 async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
     from homeostat.external.vault.client import Vault
+    from homeostat.external.vault.settings import VaultSettings
     from homeostat.operators.sync.stores.vault import VaultStore
 
     settings = VaultSettings(
@@ -254,6 +255,8 @@ async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
 
 
 def _login(auth: JsonObject, around: Surroundings) -> Login:
+    from homeostat.external.vault.settings import AppRole, Token, UserPass
+
     if "token" in auth:
         return Token(around.secret(auth["token"], "vault.auth.token"))
     if password := auth.get("password"):

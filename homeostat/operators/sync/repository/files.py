@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.errors import CacheBusyError
-from homeostat.external.git.lock import file_lock
 from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import is_wild, selects
@@ -70,6 +67,8 @@ class FileRepository:
 
 
 def replace_file(target: Path, data: bytes, *, mode: int = 0o644) -> None:
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".homeostat-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -84,6 +83,10 @@ def replace_file(target: Path, data: bytes, *, mode: int = 0o644) -> None:
 @asynccontextmanager
 async def exclusive_file(target: Path, *, timeout_s: float) -> AsyncIterator[None]:
     """No other command changes the file until the end, so that none is lost that changes it at the same time."""
+    # Imported here, as most commands only read.
+    from homeostat.external.git.errors import CacheBusyError
+    from homeostat.external.git.lock import file_lock
+
     try:
         async with file_lock(target.with_name(f".{target.name}.lock"), timeout_s=timeout_s, is_removed=True):
             yield

@@ -2,6 +2,8 @@
 
 Nothing is read twice: the tree is loaded once, metadata is compiled once a collection, a remote collection is listed
 once. Every secret that is resolved becomes known to the scrubber, so that nothing printed afterwards shows it.
+
+The clients of servers, registries and remotes are imported when a session has one: they are half of a short command.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from homeostat.external.git.access import Remote
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.settings import (
@@ -34,8 +36,12 @@ from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.jq.programs import JqPrograms
 from homeostat.operators.sync.repository.files import FileRepository
-from homeostat.operators.sync.server.client import ManagedServer
 from homeostat.operators.sync.stores.store import SecretStore
+
+if TYPE_CHECKING:
+    from homeostat.external.git.access import Remote
+    from homeostat.operators.sync.server.client import ManagedServer
+    from homeostat.operators.sync.server.settings import ServerSettings
 
 
 @dataclass(slots=True)
@@ -127,9 +133,10 @@ class Session:
         return self.store
 
 
-async def open_session(context: JsonObject, around: Surroundings) -> Session:
+async def open_session(context: JsonObject, around: Surroundings, *, connects: bool = True) -> Session:
+    """A session that does not connect asks nobody for the server's credentials."""
     base = base_directory(context)
-    settings = await server_settings(context, around)
+    settings = await server_settings(context, around) if connects else None
     bundle = await _bundle(context, around)
     metadata = bundle.metadata if bundle is not None else await _metadata_directory(context, base)
     return Session(
@@ -138,11 +145,17 @@ async def open_session(context: JsonObject, around: Surroundings) -> Session:
         repository=FileRepository(base) if base is not None else None,
         is_git=is_git(context),
         git_remote=await git_remote(context, around),
-        server=ManagedServer(settings, around.scrubber) if settings is not None else None,
+        server=_server(settings, around) if settings is not None else None,
         store=await secret_store(context, around),
         openapi=await _openapi(context, bundle, around),
         shared=metadata,
     )
+
+
+def _server(settings: ServerSettings, around: Surroundings) -> ManagedServer:
+    from homeostat.operators.sync.server.client import ManagedServer
+
+    return ManagedServer(settings, around.scrubber)
 
 
 async def _metadata_directory(context: JsonObject, base: Path | None) -> Directory | None:
@@ -158,11 +171,11 @@ async def _bundle(context: JsonObject, around: Surroundings) -> Bundle | None:
     reference = block.get("bundle") or block.get("bundleFile")
     if not reference:
         return None
-    # Imported here: most contexts have no bundle, and the clients of registries are slow to import.
+    from homeostat.external.oci.keychain import docker_keychain
     from homeostat.operators.sync.context.bundle import bundle_cache, fetch_bundle
 
     proxies, cache = proxies_of(block.get("proxy"), around), bundle_cache(around.environment)
-    return await fetch_bundle(reference, proxies, keychain=around.keychain, cache=cache)
+    return await fetch_bundle(reference, proxies, keychain=docker_keychain(around.environment), cache=cache)
 
 
 async def _openapi(context: JsonObject, bundle: Bundle | None, around: Surroundings) -> OpenApi | None:

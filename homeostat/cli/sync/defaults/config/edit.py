@@ -7,7 +7,7 @@ import click
 from homeostat.cli.sync.console.editor import EDITOR
 from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
 from homeostat.cli.sync.defaults.block import Block, edit_object
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 
 
 @click.command("edit", short_help="Edit the defaults block of the metadata.")
@@ -22,7 +22,7 @@ async def command(run: Run, path: str | None, path_option: str | None, editor: s
       homeostat sync resource defaults config edit /customers/
     """
     selector = chosen_selector(path, path_option)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         block = Block(session, selector)
         changed = await edit_object(run, block.defaults, editor)
         if changed is not None:

@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.defaults.block import Block
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.metadata.document import included
 
@@ -23,7 +23,7 @@ async def command(run: Run, path: str, name: str) -> None:
       homeostat sync resource defaults profile delete /customers/ big
     """
     selector = chosen_selector(path, None)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         block = Block(session, selector)
         item, defaults = block.profile(name), block.defaults
         if name in defaults.get("useProfiles", []):

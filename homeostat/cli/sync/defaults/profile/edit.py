@@ -7,7 +7,7 @@ import click
 from homeostat.cli.sync.console.editor import EDITOR
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.defaults.block import Block, edit_object
-from homeostat.cli.sync.metadata.address import chosen_selector, load_path
+from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 
 
 @click.command("edit", short_help="Edit a profile.")
@@ -23,7 +23,7 @@ async def command(run: Run, path: str, name: str, editor: str | None) -> None:
       homeostat sync resource defaults profile edit /customers/ big
     """
     selector = chosen_selector(path, None)
-    async with run.session(load_path(selector), is_recursive=selector.is_pattern) as session:
+    async with document_session(run, selector) as session:
         block = Block(session, selector)
         profiles = block.defaults.get("profiles", {})
         item = profiles.get(name)

@@ -21,7 +21,7 @@ async def command(run: Run, path: str, name: str) -> None:
       homeostat sync resource defaults profile get /customers/ big
     """
     target = chosen_target(path, None)
-    async with run.session(target.path) as session:
+    async with run.session(target.path, connects=False) as session:
         blocks = [each.defaults for each in session.metadata.layers(target.path, is_collection=target.is_collection)]
         found = [each["profiles"][name] for each in blocks if each is not None and name in each.get("profiles", {})]
         if not found:
