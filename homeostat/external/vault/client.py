@@ -1,7 +1,8 @@
 """Secrets in the key-value engine (version 2 or 1) of HashiCorp Vault or OpenBao.
 
 A key is a path, `team/database`, for the field `value`, or names another field: `team/database#password`. `KeyError` if
-there is none. The text of a `VaultError` never holds a secret. Secrets are cached for half a minute.
+there is none; a mount that does not exist, or is of the other version, is a `VaultError`. Its text never holds a secret.
+Secrets are cached for half a minute.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _RETRY_S: Final = 15.0
 _LOOK_AGAIN_S: Final = 3600.0
 _LONGEST_SHOWN: Final = 200
 _MOST_LISTED: Final = 10_000
-_REFUSALS: Final = (400, 401, 403)
+_REFUSALS: Final = (401, 403)
+_CHECKED: Final = "check-and-set parameter required"
 
 
 class VaultError(RestError):
@@ -78,6 +80,7 @@ class Vault:
         self._confirmed: tuple[_Lease | None, float] = None, 0.0
         self._kept: dict[str, tuple[float, JsonObject]] = {}
         self._keeping: asyncio.Task[None] | None = None
+        self._login: asyncio.Event | None = None
 
     async def __aenter__(self) -> Vault:
         self._keeping = asyncio.create_task(self._keep(), name="vault")
@@ -91,7 +94,7 @@ class Vault:
         await self._http.close()
 
     async def get_secret(self, key: str) -> str:
-        path, _, name = key.partition("#")
+        path, _, name = key.rpartition("#") if "#" in key else (key, "", "")
         fields = await self._fields(path.strip("/"), key)
         value = fields.get(name or "value")
         if value is None or value == "":
@@ -104,9 +107,23 @@ class Vault:
 
     async def write_secret(self, path: str, fields: JsonObject) -> None:
         """Replaces all fields of the secret; engine version 2 keeps the old ones as a version."""
+        inner = self._path(path, "data")
         body = {"data": fields} if self._settings.version == 2 else fields
-        await self._authorized("POST", self._path(path, "data"), body)
+        try:
+            await self._authorized("POST", inner, body)
+        except VaultError as error:
+            if _CHECKED not in str(error):
+                raise
+            # Its engine or the secret has `cas_required`.
+            version = await self._current_version(inner)
+            await self._authorized("POST", inner, {**body, "options": {"cas": version}})
         self._kept.pop(path.strip("/"), None)
+
+    async def _current_version(self, inner: str) -> int:
+        """The number of the newest version, a deleted one included; 0 if there is none."""
+        response = await self._authorized("GET", inner)
+        data = _decoded(response).get("data") or {}
+        return int(data.get("metadata", {}).get("version", 0))
 
     async def delete_secret(self, path: str) -> None:
         """With engine version 2, deletes the newest version. A secret that does not exist is not an error."""
@@ -200,10 +217,23 @@ class Vault:
         return True
 
     async def _token(self) -> _Lease:
-        lease = self._lease
-        if lease is None or (lease.ttl_s and lease.until_s <= self._seconds()):
+        """Concurrent requests share one login: a secret ID may be valid for a single one."""
+        while True:
+            lease = self._lease
+            if lease is not None and not (lease.ttl_s and lease.until_s <= self._seconds()):
+                return lease
+            if self._login is None:
+                return await self._log_in_once()
+            await self._login.wait()
+
+    async def _log_in_once(self) -> _Lease:
+        done = self._login = asyncio.Event()
+        try:
             lease = self._lease = await self._log_in()
-        return lease
+            return lease
+        finally:
+            self._login = None
+            done.set()
 
     async def _log_in(self) -> _Lease:
         match self._settings.login:
@@ -286,31 +316,35 @@ class Vault:
                 idempotent=True if method == "LIST" else None,
             )
         )
-        if response.is_success or (response.status == 404 and method != "POST"):
+        if response.is_success or (response.status == 404 and method != "POST" and not _complaint(response)):
             return response
-        text = f"the Vault answered with HTTP {response.status}: {_errors(response)}"
-        kind = VaultRefusedError if response.status in _REFUSALS else VaultError
+        text = f"the Vault answered with HTTP {response.status}: {_complaint(response) or 'it gives no reason'}"
+        if response.status == 404:
+            text += "; check the address, the namespace, the mount and the version of its engine"
+        # Logins with wrong credentials are answered with 400.
+        is_login = response.status == 400 and path.startswith("auth/")
+        kind = VaultRefusedError if is_login or response.status in _REFUSALS else VaultError
         raise kind(text, response.status)
 
 
-class _Refusal(msgspec.Struct, frozen=True):
-    errors: tuple[str, ...] = ()
+def _complaint(response: Response) -> str:
+    """The errors of an answer, or its warnings: a path of the other engine version is answered with one."""
+    found = _decoded(response)
+    texts = found.get("errors") or found.get("warnings")
+    known = [each for each in texts if isinstance(each, str)] if isinstance(texts, list) else []
+    return " ".join("; ".join(known).split())[:_LONGEST_SHOWN]
 
 
-def _errors(response: Response) -> str:
-    try:
-        text = "; ".join(msgspec.json.decode(response.body, type=_Refusal).errors)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = ""
-    return " ".join(text.split())[:_LONGEST_SHOWN] or "it gives no reason"
-
-
-def _member(response: Response, name: str) -> JsonObject:
+def _decoded(response: Response) -> JsonObject:
     try:
         found: Any = msgspec.json.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = None
-    member = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _member(response: Response, name: str) -> JsonObject:
+    member = _decoded(response).get(name)
     if not isinstance(member, dict):
         raise VaultError(f'the Vault\'s answer has no "{name}"')
     return member

@@ -21,6 +21,10 @@ class FakeVault:
         self.version = 2
         self.logins = 0
         self.knows_list = True
+        self.checks = False
+        """Whether the engine has `cas_required`."""
+        self.single_use = False
+        """Whether the secret ID of the role is valid for one login."""
         self.denied: set[str] = set()
         """Paths that no policy allows."""
 
@@ -58,7 +62,7 @@ class FakeVault:
             "/v1/auth/userpass/login/jo": {"password": "its-password"},
             "/v1/auth/people/login/jo": {"password": "its-password"},
         }
-        if known.get(path) != body:
+        if known.get(path) != body or (self.single_use and self.logins):
             return _refusal(400, "invalid role or secret ID")
         self.logins += 1
         token = f"token-{self.logins}"
@@ -76,7 +80,12 @@ class FakeVault:
         return path.removeprefix(f"/v1/secret/{area}/" if self.version == 2 else "/v1/secret/")
 
     def _write(self, path: str, body: dict[str, Any]) -> web.Response:
-        self.secrets[self._name(path)] = body["data"] if self.version == 2 else body
+        name = self._name(path)
+        if self.checks and "cas" not in body.get("options", {}):
+            return _refusal(400, "check-and-set parameter required for this call")
+        if self.checks and body["options"]["cas"] != int(name in self.secrets):
+            return _refusal(400, "check-and-set parameter did not match the current version")
+        self.secrets[name] = body["data"] if self.version == 2 else body
         return web.json_response({"data": {"version": 1}}) if self.version == 2 else web.Response(status=204)
 
     def _delete(self, path: str) -> web.Response:
@@ -95,7 +104,12 @@ class FakeVault:
 
     def _read(self, path: str) -> web.Response:
         name = self._name(path)
-        if name == path or name not in self.secrets:
+        if self.version == 2 and path.startswith("/v1/secret/") and name == path:
+            told = "Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate endpoints."
+            return web.json_response({"data": None, "warnings": [told]}, status=404)
+        if not path.startswith("/v1/secret/"):
+            return _refusal(404, f'no handler for route "{path.removeprefix("/v1/")}". route entry not found.')
+        if name not in self.secrets:
             return web.json_response({"errors": []}, status=404)
         fields = self.secrets[name]
         if self.version == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -199,6 +200,42 @@ async def test_a_token_that_cannot_be_renewed_any_more_is_replaced(served: Serve
     served.fake.ttl, served.fake.renewable = 1, False
     async with served.vault(ROLE):
         await eventually(lambda: served.fake.logins >= 2)
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({"VAULT_MOUNT": "kv"}, "no handler for route .*; check the address, the namespace, the mount"),
+        ({"VAULT_KV_VERSION": "1"}, "Invalid path for a versioned K/V secrets engine"),
+    ],
+    ids=["mount", "version"],
+)
+async def test_a_wrong_mount_is_no_missing_secret(served: Served, environment: dict[str, str], told: str) -> None:
+    async with served.vault({**TOKEN, **environment}) as vault:
+        with pytest.raises(VaultError, match=told):
+            await vault.get_secret("db")
+
+
+async def test_requests_at_once_share_one_login(served: Served) -> None:
+    served.fake.single_use = True
+    async with served.vault(ROLE) as vault:
+        found = await asyncio.gather(*(vault.get_secret(key) for key in ("db", "team/a b", "db#user")))
+    assert (found, served.fake.logins) == (["open-sesame", "x", "me"], 1)
+
+
+async def test_an_engine_that_requires_check_and_set_gets_the_version(served: Served) -> None:
+    served.fake.checks = True
+    served.fake.secrets["gone"] = None
+    async with served.vault(TOKEN) as vault:
+        for path in ("new", "db", "gone"):
+            await vault.write_secret(path, {"value": "changed"})
+            assert await vault.get_secret(path) == "changed"
+
+
+async def test_a_path_may_hold_a_number_sign(served: Served) -> None:
+    async with served.vault(TOKEN) as vault:
+        await vault.write_secret("a#b:/c", {"value": "x"})
+        assert await vault.get_secret("a#b:/c#value") == "x"
 
 
 FAULTS = {

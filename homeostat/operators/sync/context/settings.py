@@ -245,6 +245,7 @@ async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
     settings = VaultSettings(
         address=block.get("address", "").rstrip("/"),
         login=_login(block.get("auth", {}), around),
+        namespace=around.environment.get("VAULT_NAMESPACE", ""),
         mount=(block.get("mount") or "secret").strip("/"),
         prefix=block.get("pathPrefix", ""),
         version=int(block.get("kvVersion", 2)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from homeostat.external.rest.errors import RestError
 from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
-from homeostat.operators.sync.engine.errors import AuthError, NotFoundError, SyncError, TransportError
+from homeostat.operators.sync.engine.errors import AuthError, NotFoundError, SyncError, TransportError, ValidationError
 
 
 class VaultStore:
@@ -58,6 +58,6 @@ class VaultStore:
 def _mapped(error: RestError) -> SyncError:
     if isinstance(error, VaultRefusedError):
         return AuthError(str(error))
-    if isinstance(error, VaultError) and error.status == 404:
-        return NotFoundError(str(error))
+    if isinstance(error, VaultError) and error.status in (400, 404):
+        return ValidationError(str(error)) if error.status == 400 else NotFoundError(str(error))
     return TransportError(str(error))
