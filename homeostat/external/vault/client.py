@@ -1,7 +1,7 @@
 """Secrets in the key-value engine (version 2 or 1) of HashiCorp Vault or OpenBao.
 
 A key is a path, `team/database`, for the field `value`, or names another field: `team/database#password`. `KeyError` if
-there is none; a mount that does not exist, or is of the other version, is a `VaultError`. Its text never holds a secret.
+there is none; a mount that does not exist, or is of the other version, is a `VaultError`; its text holds no secret.
 Secrets are cached for half a minute.
 """
 

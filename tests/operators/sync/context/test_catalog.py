@@ -15,6 +15,10 @@ def _context(name: str) -> dict[str, object]:
     return {"name": name, "repository": {"filesystem": {"baseDir": "/srv"}}}
 
 
+def _names(directory: Path) -> list[str]:
+    return [each.name for each in directory.iterdir()]
+
+
 async def test_changes_at_once_keep_all_contexts_and_leave_no_lock(tmp_path: Path) -> None:
     path, names = tmp_path / "inner" / "contexts.yaml", [f"c{each}" for each in range(20)]
 
@@ -23,7 +27,7 @@ async def test_changes_at_once_keep_all_contexts_and_leave_no_lock(tmp_path: Pat
 
     await asyncio.gather(*map(add, names))
     assert {each["name"] for each in (await read_catalog(path)).contexts} == set(names)
-    assert [each.name for each in path.parent.iterdir()] == ["contexts.yaml"]
+    assert _names(path.parent) == ["contexts.yaml"]
 
 
 async def test_a_change_that_fails_keeps_the_file_and_leaves_no_lock(tmp_path: Path) -> None:
@@ -33,7 +37,7 @@ async def test_a_change_that_fails_keeps_the_file_and_leaves_no_lock(tmp_path: P
     with pytest.raises(ValidationError, match='context "a" already'):
         await change_catalog(path, lambda catalog: catalog.added(_context("a")))
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["contexts.yaml"]
+    assert _names(tmp_path) == ["contexts.yaml"]
 
 
 async def test_a_catalog_that_stays_locked_is_a_conflict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
