@@ -29,6 +29,7 @@ class Request:
     body: str
     state: str = "open"
     labels: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
 
 class FakePulls:
@@ -104,6 +105,9 @@ class FakePulls:
             case "POST", ["issues", number, "labels"]:
                 self.requests[path][int(number) - 1].labels += body["labels"]
                 return web.json_response([])
+            case "POST", ["issues", number, "comments"] | ["merge_requests", number, "notes"]:
+                self.requests[path][int(number) - 1].comments.append(body["body"])
+                return web.json_response({}, status=201)
             case "POST", ["statuses", commit]:
                 self.statuses.append({"commit": commit, **body})
                 return web.json_response({}, status=201)

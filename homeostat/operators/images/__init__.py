@@ -132,6 +132,8 @@ def register(setup: Setup) -> None:
         notifier=notifier,
         recorder=setup.recorder,
         series=series,
+        current=tracked.of_record,
+        keep_s=settings.keep_s,
     )
     outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record, guard)
     records.has_notices = outbox.put
@@ -143,7 +145,8 @@ def register(setup: Setup) -> None:
             scheduler.trigger(found)
 
     tracking = Tracking(setup, tracked, note)
-    retirement = Retirement(tracking, tracked, updates.cache, records, keep_s=settings.keep_s)
+    retirement = Retirement(tracking, tracked, updates.cache, records, scheduler.trigger_group, keep_s=settings.keep_s)
+    updates.add_handler(retirement.note)
 
     async def run() -> None:
         try:

@@ -21,6 +21,9 @@ REQUESTED: Final = "gitops.operator.reconcile_requested_at"
 """An annotation of a Deployment: each new value triggers a pass over it."""
 MOST_HISTORY: Final = 10
 MOST_NOTICES: Final = 10
+MOST_PROPOSALS: Final = 10
+FINALIZER: Final = f"{GROUP}/pull-requests"
+"""On an ImageUpdate with proposals, so that they are cleared before it is gone."""
 PINNED: Final = "Pinned"
 """The type of the condition that says whether updates are stopped."""
 
@@ -66,6 +69,17 @@ class PullRequest(_Part, frozen=True, kw_only=True):
     ] = ()
 
 
+class Proposal(_Part, frozen=True, kw_only=True):
+    """A branch with a change of the workload, until the operator has cleared it."""
+
+    branch: _Text
+    workload: Annotated[_Text, Meta(description="The workload: NAME of a Deployment, KIND/NAME of others.")]
+    settings: Annotated[
+        dict[str, Annotated[str, Meta(max_length=4096)]],
+        Meta(description="The annotations that say where the branch is, without gitops.operator."),
+    ] = {}
+
+
 class Result(_Part, frozen=True, kw_only=True):
     """The result of the last pass that differed from the one before."""
 
@@ -94,6 +108,10 @@ class ImageUpdateStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     attempt: Annotated[_Text | None, Meta(description="A tag that is being written.")] = None
     commit: Annotated[_Text | None, Meta(description="The last commit that the operator pushed.")] = None
     pull_request: PullRequest | None = None
+    proposals: Annotated[
+        tuple[Proposal, ...],
+        Meta(max_length=MOST_PROPOSALS, description="Branches that the operator clears once nobody needs them."),
+    ] = ()
     result: Result | None = None
     history: Annotated[tuple[Written, ...], Meta(max_length=MOST_HISTORY)] = ()
     notified: Annotated[_Text | None, Meta(description="Identifies the last notification.")] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -13,28 +13,32 @@ import msgspec
 from homeostat.client.base import UnreachableError
 from homeostat.external.git.errors import GitError
 from homeostat.objects.errors import ApiError
+from homeostat.objects.time.age import epoch_of
 from homeostat.operators.images.act import Actor, retry_after_s
 from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.decide import Due, Settled, decide
-from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.entry import Entry, failed, patched
+from homeostat.operators.images.engine.rules import rules_of
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
-from homeostat.operators.images.pulls.batch import batches_of, is_proposed
+from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed
+from homeostat.operators.images.pulls.proposal import Standing
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Outcome, Records, was_proposed
 from homeostat.operators.images.sources.guard import REFUSED
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
-from homeostat.operators.images.sources.secrets import SecretName
+from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, UnreadableSecretError
 from homeostat.operators.images.sources.statuses import CommitState, wants_status
 from homeostat.operators.images.world import Problem
 from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 32
+_CLEAR_AGAIN_S: Final = 60.0
 _QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing", REFUSED})
 """Failures that the original does not notify of: nothing was tried yet."""
 
@@ -55,6 +59,16 @@ class _Found(msgspec.Struct, frozen=True):
     """The application's."""
 
 
+class _Scope(msgspec.Struct, frozen=True):
+    """What one pass is about."""
+
+    group: Group
+    members: Sequence[Tracked]
+    standing: Sequence[Standing]
+    refused: frozenset[str]
+    """Members that may not use what they name, by `NAMESPACE/NAME`."""
+
+
 class Passes:
     def __init__(
         self,
@@ -67,25 +81,38 @@ class Passes:
         notifier: Notifier,
         recorder: Recorder,
         series: Series,
+        current: Callable[[str, str], Tracked | None],
+        keep_s: float,
     ) -> None:
         self._repositories, self._observer = repositories, observer
         self._actor, self._proposer = actor, proposer
         self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
+        self._current, self._keep_s = current, keep_s
         self._waits: dict[str, tuple[str, int]] = {}
+
+    def groups(self) -> set[Group]:
+        """Those with proposals, also where no workload is left."""
+        return {each.group for each in self._records.standing(self._current)}
 
     async def run(self, group: Group, members: Sequence[Tracked], memory: Memory) -> Outcomes:
         began = time.monotonic()
+        standing = [each for each in self._records.standing(self._current) if each.group == group]
         admitted, refused = await self._observer.admit(members, memory)
         found = [each for one, problem in refused for each in _all_failed([one], problem)]
-        if admitted:
-            found += await self._found(group, admitted, memory)
+        cleared = list[Standing]()
+        if admitted or standing:
+            unknown = frozenset(one.key for one, _ in refused)
+            found += await self._found(_Scope(group, admitted, standing, unknown), memory, cleared)
+        waiting_s = await self._release(standing, cleared, memory)
         await _each(self._report(each) for each in found)
         is_success = all(each.outcome.entry.action != "failed" for each in found)
         self._series.passed(time.monotonic() - began, time.time(), is_success=is_success)
         retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
-        return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries)
+        return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
 
-    async def _found(self, group: Group, members: Sequence[Tracked], memory: Memory) -> list[_Found]:
+    async def _found(self, scope: _Scope, memory: Memory, cleared: list[Standing]) -> list[_Found]:
+        """Adds the proposals to `cleared` that are no longer on their branches."""
+        group, members = scope.group, scope.members
         remote = await self._observer.remote(group, memory)
         if isinstance(remote, Problem):
             return _all_failed(members, remote)
@@ -98,21 +125,77 @@ class Passes:
                 states = await self._observer.states(verdicts, memory)
                 plan = decide(verdicts, states, self._waited(members))
                 settled = [self._settled(each) for each in plan.settled]
-                records = {each.key: self._records.of(each) for each in members}
-                batches = batches_of(group, members, plan, records)
+                batches = await self._admitted(batches_of(group, plan, scope.standing, scope.refused), memory)
                 if not plan.updates and not batches:
                     return settled
-                await _each(self._attempt(each) for each in plan.updates)
+                branches = {each.tracked.key: batch.branch for batch in batches for each in batch.updates}
+                await _each(self._attempt(each, branches.get(each.tracked.key, "")) for each in plan.updates)
                 secrets = self._observer.secrets(memory)
                 signing = await secrets.signing(SecretName(group.secret_namespace, group.secret_name))
                 pushed = dict[str, Outcome]()
                 if direct := [each for each in plan.updates if not is_proposed(each)]:
                     pushed = await self._actor.push(repository, group.branch, direct, signing)
+                records = {each.key: self._records.of(each) for each in members}
                 for batch in batches:
-                    pushed |= await self._proposer.propose(repository, batch, records, secrets, signing)
+                    delivered = await self._proposer.propose(repository, batch, records, secrets, signing)
+                    pushed |= delivered.outcomes
+                    if delivered.is_clear:
+                        cleared += batch.left
         except GitError as error:
             return _all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
         return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
+
+    async def _admitted(self, batches: Sequence[Batch], memory: Memory) -> list[Batch]:
+        """Without those that only clear a branch whose workload may not use what it named."""
+        found = list[Batch]()
+        for batch in batches:
+            if not batch.updates:
+                _, refused = await self._observer.admit([each.tracked for each in batch.left[:1]], memory)
+                if refused:
+                    reason = refused[0][1].text
+                    log.warning("failed to clear pull request", extra={"branch": batch.branch, "reason": reason})
+                    continue
+            found.append(batch)
+        return found
+
+    async def _release(
+        self, standing: Sequence[Standing], cleared: Sequence[Standing], memory: Memory
+    ) -> dict[str, float]:
+        """Forgets proposals that were cleared, and those of a deleted ImageUpdate that cannot be. Returns when to try
+        again.
+        """
+        waiting_s = dict[str, float]()
+        for each in standing:
+            if each in cleared:
+                await self._records.release(each)
+            elif each.deleted is None:
+                continue
+            elif self._current(*each.record) is not None:
+                # Somebody deleted only the ImageUpdate, or the workload is there again: the next pass creates it.
+                await self._records.release(each)
+            elif await self._is_hopeless(each, memory):
+                log.warning("gave up clearing pull request", extra={"deployment": each.key, "branch": each.branch})
+                await self._records.release(each)
+            else:
+                waiting_s["/".join(each.record)] = _CLEAR_AGAIN_S
+        return waiting_s
+
+    async def _is_hopeless(self, proposal: Standing, memory: Memory) -> bool:
+        """Whether a Secret that is needed is gone, as in a namespace that is deleted, or it has taken too long."""
+        deleted_s = epoch_of(proposal.deleted or "")
+        if deleted_s is None or self._observer.now().timestamp() - deleted_s >= self._keep_s:
+            return True
+        secrets, tokens = self._observer.secrets(memory), rules_of(proposal.tracked.annotations).pull_rules.secrets
+        names = [SecretName(proposal.group.secret_namespace, proposal.group.secret_name)]
+        names += [SecretName(each.namespace or DEFAULT_NAMESPACE, each.name) for each in tokens]
+        for name in names:
+            try:
+                await secrets.find(name)
+            except UnreadableSecretError:
+                continue
+            except MissingSecretError:
+                return True
+        return False
 
     def _waited(self, members: Sequence[Tracked]) -> dict[str, int]:
         return {each.key: self._waits[each.key][1] for each in members if each.key in self._waits}
@@ -147,9 +230,9 @@ class Passes:
         note = outcome.entry.message if is_patched else _failure_note(outcome)
         return _Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
 
-    async def _attempt(self, due: Due) -> None:
+    async def _attempt(self, due: Due, branch: str) -> None:
         try:
-            await self._records.attempt(due.tracked, due.target.tag, old=due.old)
+            await self._records.attempt(due.tracked, due.target.tag, old=due.old, branch=branch)
         except (ApiError, UnreachableError) as error:
             log.warning("failed to record attempt", extra={"deployment": due.tracked.key, "reason": str(error)})
 

@@ -2,6 +2,8 @@
 
 The cache may lag behind our own writes, and a tag that we wrote must never look like one that a person has set. So the
 last status that was written goes before the one in the cache, until the object is deleted.
+
+An object with proposals has a finalizer, so that a pass can clear them before the object is gone.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.conditions import READY, Condition, set_condition
 from homeostat.objects.conditions import Status as ConditionStatus
-from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.images.api import (
+    FINALIZER,
     IMAGE_UPDATE,
     MOST_HISTORY,
     MOST_NOTICES,
@@ -36,11 +39,19 @@ from homeostat.operators.images.api import (
 )
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import Action, Entry
+from homeostat.operators.images.pulls.proposal import (
+    Standing,
+    proposal_of,
+    standing_of,
+    with_proposal,
+    without_proposal,
+)
 from homeostat.operators.images.world import Record
 from homeostat.runtime.cache.cache import Cache, Change
 
 log = logging.getLogger(__name__)
 _LONGEST: Final = 1000
+_ATTEMPTS: Final = 5
 _KIND: Final = IMAGE_UPDATE.kind
 _PINNED_BY_US: Final = "another tag was set in the manifests repository, and not by this operator"
 _NO_PIN: Final = "Updates are not stopped"
@@ -84,7 +95,6 @@ def record_of(status: ImageUpdateStatus, pin: Pin | None) -> Record:
         since=status.since or "",
         pin=None if pin is None else pin.tag,
         pin_reason=None if pin is None or pin.reason == _PINNED_BY_US else pin.reason,
-        branch=pull.branch,
         proposed=pull.proposed,
         refused=pull.proposed[0] if pull.state == "refused" and pull.proposed else "",
     )
@@ -136,9 +146,23 @@ class Records:
         found = self._cache.get(*key)
         return None if found is None else found.spec.pin
 
-    async def attempt(self, tracked: Tracked, tag: str, *, old: str) -> None:
-        """Before a tag is pushed, so that after a crash it is known to be ours, and `old` to be what was there."""
+    def standing(self, current: Callable[[str, str], Tracked | None]) -> list[Standing]:
+        """All proposals; `current` finds the workload of an ImageUpdate, if it is tracked."""
+        found = list[Standing]()
+        for update in self._cache:
+            key = (update.metadata.namespace, update.metadata.name)
+            if FINALIZER in update.metadata.finalizers or key in self._written:
+                found += standing_of(update, self._written.get(key) or self._stored(key), current(*key))
+        return found
+
+    async def attempt(self, tracked: Tracked, tag: str, *, old: str, branch: str = "") -> None:
+        """Before a tag is pushed, so that after a crash it is known to be ours, and `old` to be what was there.
+        `branch` is that of the request, where the tag is proposed.
+        """
         before = self.status(tracked)
+        if branch:
+            proposals = with_proposal(before.proposals, proposal_of(tracked, branch))
+            before = msgspec.structs.replace(before, proposals=proposals)
         status = msgspec.structs.replace(
             before,
             attempt=tag[:_LONGEST],
@@ -164,6 +188,17 @@ class Records:
             return
         await self._replace(key, msgspec.structs.replace(status, outbox=kept))
 
+    async def release(self, proposal: Standing) -> None:
+        """Forgets a proposal that was cleared, or that nobody can clear."""
+        status = self._written.get(proposal.record) or self._stored(proposal.record)
+        kept = without_proposal(status.proposals, proposal)
+        await self._replace(proposal.record, msgspec.structs.replace(status, proposals=kept))
+
+    async def settle(self, key: Key) -> None:
+        """Removes the finalizer of an object without proposals that can be read."""
+        status = self._written.get(key) or self._stored(key)
+        await self._replace(key, msgspec.structs.replace(status, proposals=()))
+
     async def reported(self, tracked: Tracked, identity: str) -> None:
         """Keeps that the status of a commit was set. Until then a pass sets it again, also after a crash."""
         key = (tracked.namespace, tracked.record)
@@ -188,7 +223,7 @@ class Records:
 
     async def _write(self, tracked: Tracked, status: ImageUpdateStatus) -> None:
         key = (tracked.namespace, tracked.record)
-        if self._stored(key) == status and self._cache.get(*key) is not None:
+        if self._stored(key) == status and self._is_settled(key, status):
             self._written[key] = status
             return
         self._written[key] = status
@@ -212,6 +247,7 @@ class Records:
                     "attempt",
                     "commit",
                     "pullRequest",
+                    "proposals",
                     "result",
                     "history",
                     "notified",
@@ -219,7 +255,29 @@ class Records:
                     "outbox",
                 )
             )
-            await self._client.merge(_KIND.path(*key, "status"), {"status": {**body, **msgspec.to_builtins(status)}})
+            patch: JsonObject = {"status": {**body, **msgspec.to_builtins(status)}}
+            for _ in range(_ATTEMPTS):
+                written = await self._client.merge(_KIND.path(*key, "status"), patch)
+                if await self._set_finalizer(key, written["metadata"], is_wanted=bool(status.proposals)):
+                    return
+
+    async def _set_finalizer(self, key: Key, metadata: JsonObject, *, is_wanted: bool) -> bool:
+        """False if the object was changed meanwhile: finalizers of others must not get lost."""
+        found = metadata.get("finalizers", [])
+        if (FINALIZER in found) == is_wanted or (is_wanted and "deletionTimestamp" in metadata):
+            return True
+        kept = [*found, FINALIZER] if is_wanted else [each for each in found if each != FINALIZER]
+        patch: JsonObject = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": kept}}
+        try:
+            await self._client.merge(_KIND.path(*key), patch)
+        except ConflictError:
+            return False
+        return True
+
+    def _is_settled(self, key: Key, status: ImageUpdateStatus) -> bool:
+        """Whether the stored object has the finalizer that its status needs."""
+        found = self._cache.get(*key)
+        return found is not None and (FINALIZER in found.metadata.finalizers) == bool(status.proposals)
 
     async def _create(self, tracked: Tracked) -> None:
         if self._cache.get(tracked.namespace, tracked.record) is not None:
@@ -283,6 +341,7 @@ def new_status(
         attempt=None if is_known else before.attempt,
         commit=outcome.commit or before.commit,
         pull_request=_pull_request(before, outcome, is_merged=is_merged),
+        proposals=before.proposals,
         result=result,
         history=history,
         reported=before.reported,

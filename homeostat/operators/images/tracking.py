@@ -18,7 +18,8 @@ from typing import Final
 from homeostat.objects.declared import OwnerReference
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.views.workload import Workload
-from homeostat.operators.images.api import ImageUpdate
+from homeostat.operators.images.api import FINALIZER, ImageUpdate
+from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.scheduler import TrackedDeployments
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import (
@@ -46,7 +47,7 @@ class Tracking:
     def __init__(self, setup: Setup, tracked: TrackedDeployments, note: Callable[[Tracked], None]) -> None:
         self._setup, self._tracked, self._noted = setup, tracked, note
         self._caches: dict[Kind, Callable[[str, str], str | None]] = {}
-        """By kind: the uid of a workload that exists."""
+        """By kind: the uid of a workload that exists and is not being deleted."""
         self._rollouts: Informer[Workload] | None = None
         self.changed = asyncio.Event()
         for kind in KINDS:
@@ -59,7 +60,9 @@ class Tracking:
             definitions.add_handler(self._note_definition)
 
     def exists(self, owner: OwnerReference, namespace: str) -> bool | None:
-        """Whether the owner of an ImageUpdate exists; None if that is unknown, or it is of another kind."""
+        """Whether the owner of an ImageUpdate exists and is not being deleted; None if that is unknown, or it is of
+        another kind.
+        """
         kind = _BY_NAME.get((owner.api_version.rpartition("/")[0], owner.kind))
         if kind is None or kind not in self._caches:
             return None
@@ -101,7 +104,9 @@ class Tracking:
 
 
 class Retirement:
-    """Deletes ImageUpdates that no workload needs any more."""
+    """Deletes ImageUpdates that no workload needs any more. `clear` triggers a pass over the proposals of a group,
+    which a deleted ImageUpdate waits for.
+    """
 
     def __init__(
         self,
@@ -109,11 +114,12 @@ class Retirement:
         tracked: TrackedDeployments,
         updates: Cache[ImageUpdate],
         records: Records,
+        clear: Callable[[Group], None],
         *,
         keep_s: float,
     ) -> None:
         self._tracking, self._tracked, self._updates, self._records = tracking, tracked, updates, records
-        self._keep_s = keep_s
+        self._clear, self._keep_s = clear, keep_s
         self._since: dict[str, float] = {}
         """Since when the workload of an ImageUpdate, by uid, has no annotations."""
 
@@ -122,6 +128,7 @@ class Retirement:
         while True:
             self._tracking.changed.clear()
             await self._records.forget(self._retired(asyncio.get_running_loop().time()))
+            await self._release()
             try:
                 async with asyncio.timeout(min(max(self._keep_s, 1.0), _LOOK_EVERY_S)):
                     await self._tracking.changed.wait()
@@ -129,6 +136,21 @@ class Retirement:
                 continue
             # A namespace that is deleted loses many workloads at once.
             await asyncio.sleep(_SETTLE_S)
+
+    def note(self, change: Change[ImageUpdate]) -> None:
+        """A handler of the changes of ImageUpdates."""
+        if change.new is not None and change.new.is_terminating:
+            self._tracking.changed.set()
+
+    async def _release(self) -> None:
+        standing = self._records.standing(self._tracked.of_record)
+        waiting = {each.record for each in standing}
+        for group in {each.group for each in standing if each.deleted is not None}:
+            self._clear(group)
+        for update in list(self._updates):
+            key = (update.metadata.namespace, update.metadata.name)
+            if update.is_terminating and FINALIZER in update.metadata.finalizers and key not in waiting:
+                await self._records.settle(key)
 
     def _retired(self, now: float) -> list[tuple[str, str]]:
         found, known = list[tuple[str, str]](), set[str]()
@@ -151,4 +173,5 @@ class Retirement:
 
 
 def _uid(found: Workload | CronJob | None) -> str | None:
-    return None if found is None else found.metadata.uid
+    """None for one that is gone or being deleted."""
+    return None if found is None or found.metadata.deletion_timestamp is not None else found.metadata.uid

@@ -45,8 +45,6 @@ class Record(msgspec.Struct, frozen=True):
     """The tag that is pinned; None if there is no pin."""
     pin_reason: str | None = None
     """Why a person pinned it; None if we did, because of a tag that is not ours."""
-    branch: str = ""
-    """Of a pull request that we made or saw last; empty if there is none."""
     proposed: tuple[str, ...] = ()
     """Tags that we proposed, which a person may have merged."""
     refused: str = ""

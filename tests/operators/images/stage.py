@@ -184,6 +184,10 @@ class Stage:
     async def update(self, name: str) -> JsonObject:
         return await self.client.get(IMAGE_UPDATE.kind.path(NAMESPACE, name))
 
+    async def updates(self) -> list[JsonObject]:
+        found, _ = await self.client.list(IMAGE_UPDATE.kind.path(NAMESPACE))
+        return found
+
     async def events(self, reason: str) -> list[JsonObject]:
         found, _ = await self.client.list(EVENT.path(NAMESPACE))
         return [each for each in found if each["reason"] == reason]

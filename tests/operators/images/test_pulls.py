@@ -10,6 +10,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEPLOYMENT, SECRET
+from homeostat.operators.images.api import FINALIZER, IMAGE_UPDATE
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
 from tests.external.fake_pulls import TOKEN, Dialect, FakePulls, Request
@@ -171,6 +173,8 @@ async def test_a_person_decides(data: Path, tmp_path: Path) -> None:
         scene.manifests.git("update-ref", "refs/heads/release", ours)
         await scene.stage.annotate("web", pull_request_branch="release")
         assert "the branch release has the commit" in (await scene.entry())["message"]
+        # The request from the branch that is no longer named is closed.
+        assert [each.state for each in scene.requests] == ["closed", "closed"]
         await scene.stage.annotate("web", pull_request_branch=None)
         assert (await scene.entry())["action"] == "patched"
 
@@ -178,8 +182,74 @@ async def test_a_person_decides(data: Path, tmp_path: Path) -> None:
         await scene.stage.annotate("web", delivery=None)
         assert (await scene.entry())["action"] == "patched"
         assert (await scene.entry())["action"] == "up_to_date"
-        assert [each.state for each in scene.requests] == ["closed", "closed"]
+        assert [each.state for each in scene.requests] == ["closed", "closed", "closed"]
         assert scene.branches() == ["release"]
+
+
+async def test_a_request_that_no_workload_needs_is_closed_once(data: Path, tmp_path: Path) -> None:
+    async with _scene(data, tmp_path, "gitlab") as scene:
+        stage = scene.stage
+
+        async def check_closed(number: int) -> None:
+            request = scene.requests[number - 1]
+            await eventually(lambda: request.state == "closed" and not scene.branches())
+            await eventually(lambda: len(request.comments) == 1)
+            assert "images/web: already at another tag, pinned, disabled, deleted" in request.comments[0]
+            assert request.body.rstrip().endswith(request.comments[0])
+            assert (len(scene.requests), scene.forge.open_ones(_REPO)) == (number, [])
+            calls = len(scene.forge.calls)
+            await scene.stage.reconcile()
+            assert len(scene.forge.calls) == calls
+
+        await scene.deploy("web")
+        await scene.entry()
+        await stage.client.delete(DEPLOYMENT.path(NAMESPACE, "web"))
+        await check_closed(1)
+        await eventually(stage.updates, lambda found: found == [])
+
+        # Its annotations are gone, or it is disabled: the next pass closes the request.
+        await scene.deploy("web")
+        for number, (name, value) in enumerate((("image_name", "org/app"), ("enabled", "true")), start=2):
+            assert (await scene.entry())["action"] == "patched"
+            assert (await stage.update("web"))["metadata"]["finalizers"] == [FINALIZER]
+            await stage.annotate("web", **{name: None if name == "image_name" else "false"})
+            await stage.reconcile()
+            await check_closed(number)
+            assert "finalizers" not in (await stage.update("web"))["metadata"]
+            await stage.annotate("web", **{name: value})
+
+        # It names another repository and no token: the old ones are remembered.
+        assert (await scene.entry())["action"] == "patched"
+        stage.repository("other", _FILES)
+        moved = {"manifest_repository": f"{stage.git_url}/other.git"}
+        await stage.annotate("web", **moved, delivery=None, pull_request_secret_name=None)
+        assert (await scene.entry())["action"] == "patched"
+        await check_closed(4)
+
+        # Somebody deletes the ImageUpdate only: the request stays, and is known again.
+        await stage.annotate(
+            "web",
+            manifest_repository=f"{stage.git_url}/{_REPO}.git",
+            delivery="pull-request",
+            pull_request_secret_name="forge",
+        )
+        assert "is pinned at" in (await scene.entry())["message"]
+        await stage.client.merge(IMAGE_UPDATE.kind.path(NAMESPACE, "web"), {"spec": {"pin": None}})
+        await eventually(scene.entry, lambda found: found["action"] == "patched")
+        await stage.client.delete(IMAGE_UPDATE.kind.path(NAMESPACE, "web"))
+        await eventually(stage.updates, lambda found: found == [])
+        assert (await scene.entry())["message"].startswith("waiting for pull request")
+        assert (await stage.update("web"))["metadata"]["finalizers"] == [FINALIZER]
+
+        # The forge fails, and then the Secret is gone: the ImageUpdate does not stay for ever.
+        scene.forge.ends_at = (0, False)
+        await stage.client.delete(DEPLOYMENT.path(NAMESPACE, "web"))
+        await eventually(lambda: stage.update("web"), lambda each: "deletionTimestamp" in each["metadata"])
+        await stage.reconcile()
+        assert len(await stage.updates()) == 1
+        await stage.client.delete(SECRET.path(NAMESPACE, "forge"))
+        await stage.reconcile()
+        assert await stage.updates() == []
 
 
 async def test_what_is_unknown_changes_nothing_of_a_request(data: Path, tmp_path: Path) -> None:

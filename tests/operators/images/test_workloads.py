@@ -133,6 +133,14 @@ async def _check_forgetting(stage: Managed) -> None:
     await stage.client.delete(STATEFUL_SET.path(NAMESPACE, "web"))
     await eventually(lambda: _is_gone(stage, "web.statefulset"))
     assert not await _is_gone(stage, "web.cronjob")
+    # One that waits for a finalizer may stay for ever.
+    job = CRON_JOB.path(NAMESPACE, "web")
+    await stage.client.merge(job, {"metadata": {"finalizers": ["example.org/hold"]}})
+    await stage.client.delete(job, {"propagationPolicy": "Background"})
+    await eventually(lambda: "cronjob/web" not in {each.label for each in stage.service.tracked()})
+    assert "cronjob/web" not in await stage.reconcile()
+    await eventually(lambda: _is_gone(stage, "web.cronjob"))
+    await stage.client.merge(job, {"metadata": {"finalizers": None}})
     await stage.client.get(SECRET.path(NAMESPACE, "ssh-key"))
 
 

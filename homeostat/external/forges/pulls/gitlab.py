@@ -65,6 +65,9 @@ class GitLabPulls:
     async def close(self, pull: Pull, *, body: str) -> None:
         await self._forge.ask("PUT", f"{self._path}/{pull.number}", {"state_event": "close", "description": body})
 
+    async def comment(self, pull: Pull, text: str) -> None:
+        await self._forge.ask("POST", f"{self._path}/{pull.number}/notes", {"body": text})
+
     async def add_labels(self, pull: Pull, labels: Sequence[str]) -> None:
         await self._forge.ask("PUT", f"{self._path}/{pull.number}", {"add_labels": ",".join(labels)})
 

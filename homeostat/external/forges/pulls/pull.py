@@ -47,6 +47,8 @@ class Pulls(Protocol):
     async def close(self, pull: Pull, *, body: str) -> None:
         """Closes it without a merge and replaces its body, in one step."""
 
+    async def comment(self, pull: Pull, text: str) -> None: ...
+
     async def add_labels(self, pull: Pull, labels: Sequence[str]) -> None: ...
 
 

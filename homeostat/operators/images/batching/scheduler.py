@@ -63,7 +63,8 @@ class Scheduler:
         self._check_running()
         tracked = [each for each in self._tracked() if keys is None or each.key in keys]
         memory = Memory()
-        asked = [self._ask(group, memory) for group in grouped(tracked)]
+        groups = grouped(tracked).keys() | (self._passes.groups() if keys is None else set())
+        asked = [self._ask(group, memory) for group in groups]
         entries: dict[str, Entry] = {}
         for found in await asyncio.gather(*map(asyncio.shield, asked)):
             entries |= found.entries
@@ -73,6 +74,10 @@ class Scheduler:
         """Soon, together with others."""
         if tracked.settings.enabled:
             self._poke(group_of(tracked.settings), self._window_s)
+
+    def trigger_group(self, group: Group) -> None:
+        """Soon, also if it has no workload any more."""
+        self._poke(group, self._window_s)
 
     def trigger_matching(self, matches: Callable[[Tracked], bool]) -> int:
         """Triggers all that match, such as those of a repository that was pushed to; returns how many."""
@@ -103,7 +108,7 @@ class Scheduler:
         due = {group for group, at in self._due.items() if at <= now}
         if self._next_pass is not None and self._next_pass <= now:
             self._next_pass = self._after(now)
-            due |= grouped(self._tracked()).keys()
+            due |= grouped(self._tracked()).keys() | self._passes.groups()
         memory = Memory()
         for group in due:
             self._due.pop(group, None)
@@ -140,7 +145,7 @@ class Scheduler:
 
     async def _pass(self, group: Group, memory: Memory) -> Outcomes:
         members = grouped(self._tracked()).get(group, [])
-        if not members:
+        if not members and group not in self._passes.groups():
             self._lanes.pop(group, None)
             return Outcomes({}, {})
         async with self._places:

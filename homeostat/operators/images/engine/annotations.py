@@ -1,6 +1,7 @@
 """The settings of a tracked workload, from its `gitops.operator.*` annotations. Pure.
 
-A workload that lacks a required annotation, a namespace or a container with an image is not tracked at all. Optional
+A workload that lacks a required annotation, a namespace or a container with an image, or that is being deleted, is not
+tracked at all. Optional
 settings stay None here, so that `/debug` shows what was written; their defaults apply where they are used.
 """
 
@@ -20,7 +21,7 @@ PREFIX: Final = "gitops.operator."
 DEFAULT_NAMESPACE: Final = "gitops-operator"
 """Where Secrets of registries, notifications and GitHub are, unless an annotation says otherwise."""
 DEFAULT_REGISTRY_SECRET: Final = "regcred"  # noqa: S105
-_DEFAULT_BRANCH: Final = "master"
+DEFAULT_BRANCH: Final = "master"
 _REQUIRED: Final = (
     "enabled",
     "app_repository",
@@ -44,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     manifest_repository: str
     image_name: str
     deployment_path: str
-    observe_branch: str = _DEFAULT_BRANCH
+    observe_branch: str = DEFAULT_BRANCH
     tag_type: TagType = "long"
     ssh_key_name: str
     ssh_key_namespace: str
@@ -112,6 +113,9 @@ def tracked_of(deployment: Workload, kind: Kind = DEPLOYMENT) -> Tracked | None:
     images = _images(deployment)
     if not namespace or not images or any(name not in given for name in _REQUIRED):
         return None
+    if deployment.metadata.deletion_timestamp is not None:
+        # A Job that waits for its finalizers may stay for ever.
+        return None
     image = next((each for each in images if given["image_name"] in each), images[0])
     if not image:
         return None
@@ -125,6 +129,14 @@ def tracked_of(deployment: Workload, kind: Kind = DEPLOYMENT) -> Tracked | None:
         uid=deployment.metadata.uid,
         kind=kind,
     )
+
+
+def remembered(label: str, namespace: str, given: Mapping[str, str]) -> Tracked | None:
+    """A workload as its annotations, without their prefix, once declared it; None if a required one is missing."""
+    if not namespace or any(name not in given for name in _REQUIRED):
+        return None
+    annotations = {f"{PREFIX}{name}": value for name, value in given.items()}
+    return Tracked(label, _settings(given, namespace), "", "", annotations)
 
 
 def _images(deployment: Workload) -> Sequence[str]:
@@ -145,7 +157,7 @@ def _settings(given: Mapping[str, str], namespace: str) -> Settings:
         manifest_repository=given["manifest_repository"],
         image_name=given["image_name"],
         deployment_path=given["deployment_path"],
-        observe_branch=given.get("observe_branch", _DEFAULT_BRANCH),
+        observe_branch=given.get("observe_branch", DEFAULT_BRANCH),
         tag_type="short" if given.get("tag_type") == "short" else "long",
         ssh_key_name=given["ssh_key_name"],
         ssh_key_namespace=given["ssh_key_namespace"],

@@ -1,23 +1,25 @@
-"""Which changes share a pull request: those of one repository, branch, forge and credentials. Pure."""
+"""Which changes share a pull request: those of one branch of a manifests repository. Pure.
+
+The branch has the credentials in its name, unless an annotation names it: then the first Deployment's are used.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.decide import Due, Plan
-from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.engine.rules import PullRules, RulesError, rules_of
-from homeostat.operators.images.world import Record
+from homeostat.operators.images.engine.rules import PullRules, rules_of
+from homeostat.operators.images.pulls.proposal import Standing, left_of
 
 _KNOWN = frozenset({"UpToDate", "Pinned"})
 """Reasons that say for sure that nothing is to be proposed. Any other one changes nothing of an open request."""
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
     repository: str
     base: str
     branch: str
@@ -25,6 +27,10 @@ class Batch(msgspec.Struct, frozen=True):
     updates: tuple[Due, ...]
     unknown: frozenset[str]
     """Deployments of which it is not known now what they need, by `NAMESPACE/NAME`."""
+    is_awaited: bool = False
+    """Whether one of them has proposed a change on this branch."""
+    left: tuple[Standing, ...] = ()
+    """Proposals on this branch that nobody needs any more."""
     labels: tuple[str, ...] = ()
 
 
@@ -40,39 +46,37 @@ def branch_of(group: Group, rules: PullRules) -> str:
     return f"homeostat-images/{group.branch}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:8]}"
 
 
-def batches_of(group: Group, members: Sequence[Tracked], plan: Plan, records: Mapping[str, Record]) -> list[Batch]:
-    """All that may have a request or need one. A Deployment that no longer asks for requests may have left one."""
-    unknown = frozenset(each.tracked.key for each in plan.settled if each.reason not in _KNOWN)
-    due = {each.tracked.key: each for each in plan.updates if is_proposed(each)}
-    found: dict[tuple[str, PullRules], list[Tracked]] = {}
-    for tracked in members:
-        record = records[tracked.key]
-        rules = _pull_rules(tracked)
-        if rules is None:
-            continue
-        if not rules.is_on and record.branch:
-            found.setdefault((record.branch, rules.shared), [])
-        elif rules.is_on and (tracked.key in due or record.branch or record.attempt):
-            found.setdefault((branch_of(group, rules), rules.shared), []).append(tracked)
+def batches_of(group: Group, plan: Plan, standing: Sequence[Standing], refused: Iterable[str] = ()) -> list[Batch]:
+    """One for each branch that has a request or needs one. `standing` is what the group has proposed, and `refused` has
+    the Deployments that may not use what they name.
+    """
+    unknown = frozenset((*refused, *(each.tracked.key for each in plan.settled if each.reason not in _KNOWN)))
+    due = [(each, each.rules.pull) for each in plan.updates]
+    branches = {each.tracked.key: branch_of(group, pull) for each, pull in due if pull is not None}
+    found: dict[str, list[Due]] = {}
+    rules: dict[str, PullRules] = {}
+    for each, pull in due:
+        if pull is not None:
+            found.setdefault(branches[each.tracked.key], []).append(each)
+            rules.setdefault(branches[each.tracked.key], pull)
+    left = dict[str, list[Standing]]()
+    for proposal in left_of(standing, branches, unknown):
+        left.setdefault(proposal.branch, []).append(proposal)
+        rules.setdefault(proposal.branch, rules_of(proposal.tracked.annotations).pull_rules)
     return [
         Batch(
-            group.repository,
-            group.branch,
-            branch,
-            rules,
-            tuple(due[each.key] for each in some if each.key in due),
-            unknown,
-            _labels(due[each.key] for each in some if each.key in due),
+            repository=group.repository,
+            base=group.branch,
+            branch=branch,
+            rules=rules[branch],
+            updates=tuple(found.get(branch, ())),
+            unknown=unknown,
+            is_awaited=any(each.branch == branch and each.key in unknown for each in standing),
+            left=tuple(left.get(branch, ())),
+            labels=_labels(found.get(branch, ())),
         )
-        for (branch, rules), some in found.items()
+        for branch in rules
     ]
-
-
-def _pull_rules(tracked: Tracked) -> PullRules | None:
-    try:
-        return rules_of(tracked.annotations).pull_rules
-    except RulesError:
-        return None
 
 
 def _labels(updates: Iterable[Due]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from homeostat.operators.images.pulls.text import (
     body_of,
     branch_message,
     closed_body,
+    closing_of,
     is_marked,
     is_replaceable,
     marked_keys,
@@ -50,6 +51,13 @@ from homeostat.operators.images.world import Record
 log = logging.getLogger(__name__)
 _RETRY_S: Final = 60.0
 Outcomes = dict[str, Outcome]
+
+
+class Delivered(msgspec.Struct, frozen=True):
+    outcomes: Outcomes
+    """By `NAMESPACE/NAME`, for the updates of the batch."""
+    is_clear: bool = False
+    """Whether the branch has only changes that are wanted, or belongs to somebody else by now."""
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -84,26 +92,26 @@ class Proposer:
         records: Mapping[str, Record],
         secrets: Secrets,
         signing: Signing = None,
-    ) -> Outcomes:
-        """By `NAMESPACE/NAME`, for the updates of the batch."""
+    ) -> Delivered:
         by = Signature(author=self._author, signing=signing)
         try:
             pulls = await self._forges.pulls(batch.repository, batch.rules, secrets)
             return await self._deliver(repository, pulls, batch, records, by)
         except MissingSecretError as error:
-            return _all_failed(batch, str(error), "SecretMissing")
+            return Delivered(_all_failed(batch, str(error), "SecretMissing"))
         except UnknownForgeError as error:
-            return _all_failed(batch, str(error), "InvalidAnnotation")
+            return Delivered(_all_failed(batch, str(error), "InvalidAnnotation"))
         except ForgeError as error:
             retry_s = error.after_s if isinstance(error, RateLimitedError) else _RETRY_S
-            return _all_failed(batch, f"pull requests of {batch.repository}: {error}", error.reason, retry_s)
+            text = f"pull requests of {batch.repository}: {error}"
+            return Delivered(_all_failed(batch, text, error.reason, retry_s))
         except GitError as error:
             text = f"cannot push the branch {batch.branch} to manifest_repository {batch.repository}: {error}"
-            return _all_failed(batch, text, error.reason)
+            return Delivered(_all_failed(batch, text, error.reason))
 
     async def _deliver(
         self, repository: Repository, pulls: Pulls, batch: Batch, records: Mapping[str, Record], by: Signature
-    ) -> Outcomes:
+    ) -> Delivered:
         seen = await self._see(repository, pulls, batch)
         found: Outcomes = {}
         wanted = list[Due]()
@@ -119,10 +127,9 @@ class Proposer:
                 text = f"waiting: a pull request has at most {MOST_CHANGES} changes, and {batch.branch} has them"
                 found[due.tracked.key] = _left(due, text, "PullRequestFull")
         if wanted:
-            found |= await self._update(repository, pulls, batch, seen, wanted, by)
-        elif not seen.is_foreign:
-            await self._clear(repository, pulls, batch, seen)
-        return found
+            updated = await self._update(repository, pulls, batch, seen, wanted, by)
+            return Delivered(found | updated.outcomes, updated.is_clear)
+        return Delivered(found, seen.is_foreign or await self._clear(repository, pulls, batch, seen))
 
     async def _see(self, repository: Repository, pulls: Pulls, batch: Batch) -> _Seen:
         # The requests first: one that is merged or closed after this is found by the next pass.
@@ -140,7 +147,7 @@ class Proposer:
         seen: _Seen,
         wanted: Sequence[Due],
         by: Signature,
-    ) -> Outcomes:
+    ) -> Delivered:
         base = repository.at(await repository.fetch(f"refs/heads/{batch.base}"))
         files = await read_files(base, {each.path for each in wanted})
         applied = await asyncio.to_thread(apply, files, wanted)
@@ -148,20 +155,20 @@ class Proposer:
         ready = [each for each in wanted if each.tracked.key not in found]
         change = change_of(applied, ready)
         if change is None:
-            return found
+            return Delivered(found)
         change = FileChange(change.files, branch_message(change.message, batch.branch))
         tags = marks({each.tracked.key: each.target.tag for each in ready})
         is_kept = _is_kept(seen, tags, batch)
         if not is_kept and not await _is_current(repository, seen.head, change):
             made = await make_commit(repository.git, base, change, by, self._now())
             if made is None:
-                return found
+                return Delivered(found)
             await self._push(repository, batch, made, seen)
         pull, is_new = await self._request(pulls, batch, seen, ready, applied, tags, is_kept=is_kept)
         for each in ready:
             is_known = not is_new and is_marked(seen.marks, each.tracked.key, each.target.tag)
             found[each.tracked.key] = _waiting(each, pull, batch) if is_known else _proposed(each, pull, batch, is_new)
-        return found
+        return Delivered(found, is_clear=True)
 
     async def _push(self, repository: Repository, batch: Batch, commit: str, seen: _Seen) -> None:
         try:
@@ -202,15 +209,27 @@ class Proposer:
             # A request without its labels is still the request.
             log.warning("failed to label pull request", extra={"url": pull.url, "reason": str(error)})
 
-    async def _clear(self, repository: Repository, pulls: Pulls, batch: Batch, seen: _Seen) -> None:
-        """Closes a request whose changes are all on the base branch or no longer due, and deletes its branch."""
-        if marked_keys(seen.marks, batch.unknown) or (seen.open is None and batch.unknown):
-            return
+    async def _clear(self, repository: Repository, pulls: Pulls, batch: Batch, seen: _Seen) -> bool:
+        """Closes a request whose changes are all on the base branch or no longer due, and deletes its branch. False if
+        something of it may still be needed.
+        """
+        if marked_keys(seen.marks, batch.unknown) or (seen.open is None and seen.head is not None and batch.is_awaited):
+            return False
         if seen.open is not None:
-            await pulls.close(seen.open, body=closed_body(seen.open.body))
+            why = closing_of(sorted({each.key for each in batch.left}))
+            await pulls.close(seen.open, body=closed_body(seen.open.body, why))
             log.info("closed pull request: nothing of it is due", extra={"url": seen.open.url})
+            await self._comment(pulls, seen.open, why)
         if seen.head is not None:
             await delete_branch(repository, batch.branch, expected=seen.head.commit)
+        return True
+
+    async def _comment(self, pulls: Pulls, pull: Pull, text: str) -> None:
+        """After closing, so that there is at most one; the body says the same."""
+        try:
+            await pulls.comment(pull, text)
+        except ForgeError as error:
+            log.warning("failed to comment on pull request", extra={"url": pull.url, "reason": str(error)})
 
 
 def _is_kept(seen: _Seen, tags: Marks, batch: Batch) -> bool:

@@ -19,6 +19,7 @@ from homeostat.operators.images.engine.message import SUBJECT
 MOST_CHANGES: Final = 1000
 """In one request; the others wait for the next."""
 _MOST_LISTED: Final = 200
+_MOST_NAMED: Final = 10
 _LONGEST_TITLE: Final = 200
 _HOW: Final = (
     "This request is kept up to date until somebody else pushes to its branch. Close it to refuse these tags; newer "
@@ -80,11 +81,23 @@ def body_of(lines: list[Line], wanted: Marks) -> str:
     return "\n".join([*shown, "", _HOW, "", _marked(wanted)])
 
 
-def closed_body(body: str) -> str:
+def closing_of(keys: list[str]) -> str:
+    """Why the operator closes a request, of which these Deployments need nothing any more."""
+    named = ", ".join(_plain(each) for each in keys[:_MOST_NAMED])
+    more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
+    because = (
+        f" ({named}{more}: already at another tag, pinned, disabled, deleted, or without these annotations)"
+        if keys
+        else ""
+    )
+    return f"Closed by the operator: none of these changes is needed any more{because}."
+
+
+def closed_body(body: str, why: str) -> str:
     """Without marks: the operator itself closed it."""
     kept = _mark(body[:_LARGEST_BODY])
     text = body.replace(kept[0], "") if kept else body
-    return f"{text.rstrip()}\n\nClosed by the operator: none of these changes is needed any more.\n"
+    return f"{text.rstrip()}\n\n{why}\n"
 
 
 def branch_message(message: str, branch: str) -> str:

@@ -6,8 +6,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from homeostat.external.forges import gitea, github, gitlab
-from homeostat.external.forges.pulls.gitea import GiteaPulls
-from homeostat.external.forges.pulls.github import GitHubPulls
+from homeostat.external.forges.pulls.gitea import gitea_pulls
+from homeostat.external.forges.pulls.github import github_pulls
 from homeostat.external.forges.pulls.gitlab import GitLabPulls
 from homeostat.external.forges.pulls.pull import Pulls
 from homeostat.external.rest.client import RestClient
@@ -73,8 +73,8 @@ class Forges:
             return GitLabPulls(gitlab.gitlab_forge(self._client, token, api=api), path)
         repository = repository_of(url)
         if forge == "gitea":
-            return GiteaPulls(gitea.gitea_forge(self._client, token, api=api), repository)
-        return GitHubPulls(github.github_forge(self._client, token, api=api), repository)
+            return gitea_pulls(gitea.gitea_forge(self._client, token, api=api), repository)
+        return github_pulls(github.github_forge(self._client, token, api=api), repository)
 
     async def token(self, forge: ForgeName, rules: PullRules, secrets: Secrets) -> str:
         found = next((each for each in rules.secrets if each.forge in ("", forge)), None)

@@ -41,6 +41,10 @@ class MissingSecretError(Exception):
     """There is no such Secret, or it does not have what is needed; the text names it."""
 
 
+class UnreadableSecretError(MissingSecretError):
+    """It is not known whether there is such a Secret."""
+
+
 class Secrets:
     """Of one pass."""
 
@@ -85,7 +89,7 @@ class Secrets:
         except KeyError:
             raise MissingSecretError(f"there is no Secret {name}; create it or correct the annotation") from None
         except (SecretError, ApiError, UnreachableError) as error:
-            raise MissingSecretError(f"cannot read the Secret {name}: {error}") from error
+            raise UnreadableSecretError(f"cannot read the Secret {name}: {error}") from error
 
 
 def _http_access(data: SecretData) -> BasicAuth | None:

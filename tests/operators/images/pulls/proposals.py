@@ -88,11 +88,20 @@ class Proposals:
         await memory.once(("secret", _SECRET), read)
         secrets = Secrets(cast("Client", None), memory)
         rules = rules_of(_ANNOTATIONS).pull_rules
-        batch = Batch(self._remote.url, "master", self.branch, rules, updates, unknown, self._labels)
+        batch = Batch(
+            repository=self._remote.url,
+            base="master",
+            branch=self.branch,
+            rules=rules,
+            updates=updates,
+            unknown=unknown,
+            is_awaited=bool(unknown),
+            labels=self._labels,
+        )
         async with (
             RestClient(RestSettings(breaker=None)) as rest,
             GitCache(self._folder).open(self._remote) as repository,
         ):
             proposer = Proposer(Forges(rest, settings), settings, lambda *_: None)
             records = {each.tracked.key: Record() for each in updates}
-            return await proposer.propose(repository, batch, records, secrets)
+            return (await proposer.propose(repository, batch, records, secrets)).outcomes
