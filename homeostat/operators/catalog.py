@@ -27,6 +27,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.description import Description, OperatorOption, describe
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.faces.section import DeclaredSection
@@ -59,6 +60,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: str = ""
     opened_by: tuple[str, ...]
     switch: str = ""
+    admission: FaceAdmission | None = None
 
 
 class _KeptSection(msgspec.Struct, frozen=True, kw_only=True):

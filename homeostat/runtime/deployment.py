@@ -52,3 +52,18 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of `homeostat` that make a certificate, followed by `--service-name` and `--namespace`."""
     renewal_option: str = ""
     """The option that names the Secret of the certificate, `NAMESPACE/NAME`, if the webhook renews it there."""
+
+
+class FaceConfiguration(Protocol):
+    """A webhook configuration that calls a face at a port of a service, for one namespace if `within` names it."""
+
+    def __call__(self, ca_bundle: bytes, /, *, service: str, namespace: str, port: int, within: str) -> JsonObject: ...
+
+
+class FaceAdmission(msgspec.Struct, frozen=True, kw_only=True):
+    """Says that a face answers admission reviews, and how an API server is told to ask it."""
+
+    setting: str
+    """The environment variable that turns the face on with `true`."""
+    configuration: str
+    """A reference (`package.module:name`) to a `FaceConfiguration`."""

@@ -72,7 +72,7 @@ from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.operator import Operator
 from homeostat.runtime.control.reconcile import PAUSE, Options
 from homeostat.runtime.control.recorder import About, Recorder
-from homeostat.runtime.deployment import Alert, Panel, Webhook
+from homeostat.runtime.deployment import Alert, FaceAdmission, Panel, Webhook
 from homeostat.runtime.faces.face import Face, FaceRules, Figures, Surroundings
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
@@ -125,6 +125,7 @@ __all__ = [
     "Discovery",
     "ExpiredError",
     "Face",
+    "FaceAdmission",
     "FaceRules",
     "Figures",
     "ForbiddenError",

@@ -6,21 +6,14 @@ changes, by cron, and on its interval: a change that somebody made on the server
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from homeostat.operators.sync.operator import (
-        ALERTS,
-        FACES,
-        KINDS,
-        OPTIONS,
-        PANELS,
-        RULES,
-        SETTINGS,
-        WAKES,
-        check_environment,
-        register,
-    )
+    from homeostat.operators.sync.access import RULES
+    from homeostat.operators.sync.api.kinds import KINDS
+    from homeostat.operators.sync.deployment import ALERTS, PANELS
+    from homeostat.operators.sync.operator import FACES, OPTIONS, SETTINGS, WAKES, check_environment, register
 
 __all__ = [
     "ALERTS",
@@ -34,12 +27,11 @@ __all__ = [
     "check_environment",
     "register",
 ]
+_PLACES: Final = {"ALERTS": "deployment", "KINDS": "api.kinds", "PANELS": "deployment", "RULES": "access"}
 
 
 def __getattr__(name: str) -> Any:
     """Imports the operator when it is registered: a command that applies a file needs the engine alone."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from homeostat.operators.sync import operator
-
-    return getattr(operator, name)
+    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from homeostat.operators.sync.access import RULES
 from homeostat.operators.sync.admission.check import Admission
-from homeostat.operators.sync.api.kinds import KINDS
+from homeostat.operators.sync.admission.configuration import ENABLED as ADMISSION
+from homeostat.operators.sync.admission.configuration import GUARDED, path_of
 from homeostat.operators.sync.api.parts import COMPONENT, FINALIZER
 from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, ResourceRepository
@@ -25,7 +25,6 @@ from homeostat.operators.sync.dependencies.operators import (
     StoreOperator,
     WebhookOperator,
 )
-from homeostat.operators.sync.deployment import ALERTS, PANELS
 from homeostat.operators.sync.metrics import Series
 from homeostat.operators.sync.policies.act import Actor
 from homeostat.operators.sync.policies.observe import Observer
@@ -37,27 +36,13 @@ from homeostat.operators.sync.watches import BY_REF, BY_SECRET, Watches, key_of
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.predicates import generation_changed
 from homeostat.runtime.watch.routes import to_indexed, to_mapped
 
-__all__ = [
-    "ALERTS",
-    "FACES",
-    "KINDS",
-    "OPTIONS",
-    "PANELS",
-    "RULES",
-    "SETTINGS",
-    "WAKES",
-    "check_environment",
-    "register",
-]
-
-ADMISSION: Final = "SYNC_ADMISSION"
-GUARDED: Final = (RESOURCE_REPOSITORY, MANAGED_SERVER, SECRET_STORE, SYNC_POLICY, REPOSITORY_WEBHOOK)
 FACES = (
     Face(
         name="sync-hooks",
@@ -70,11 +55,14 @@ FACES = (
     Face(
         name="sync-admission",
         title="admission of sync (with --sync-enable-admission)",
-        prefixes=tuple(f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}" for each in GUARDED),
+        prefixes=tuple(path_of(each) for each in GUARDED),
         open="homeostat.web.sync.admission:open_app",
         rules="homeostat.web.sync.admission:RULES",
         settings=(ADMISSION,),
         check="homeostat.web.sync.admission:is_enabled",
+        admission=FaceAdmission(
+            setting=ADMISSION, configuration="homeostat.operators.sync.admission.configuration:webhook_configuration"
+        ),
     ),
 )
 WAKES = GUARDED

@@ -26,6 +26,7 @@ from homeostat.edge.metrics.exposition import Collector
 from homeostat.edge.server import Handler
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
+from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.faces.private import PrivateSecrets
 
 PORT: Final = 8000
@@ -118,6 +119,8 @@ class Face:
     """Another name in `--no-NAME`."""
     opened_by: tuple[str, ...] = ()
     """Environment variables of which each opens the face at the start, because it then works without requests."""
+    admission: FaceAdmission | None = None
+    """For a face that an API server calls at admission."""
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:

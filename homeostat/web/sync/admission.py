@@ -22,26 +22,20 @@ from homeostat.objects.errors import ApiError, BadRequestError, status_of
 from homeostat.objects.json import JsonObject, decode_object, encode
 from homeostat.objects.roles import READ, rule
 from homeostat.operators.sync.admission.check import Admission
+from homeostat.operators.sync.admission.configuration import ENABLED, GUARDED, path_of
 from homeostat.operators.sync.api.parts import GROUP
-from homeostat.operators.sync.api.policy import SYNC_POLICY
-from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
-from homeostat.operators.sync.api.server import MANAGED_SERVER
-from homeostat.operators.sync.api.store import SECRET_STORE
-from homeostat.operators.sync.api.webhook import REPOSITORY_WEBHOOK
 from homeostat.operators.sync.validation.environment import readable
 from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
 
-KINDS: Final = (RESOURCE_REPOSITORY, MANAGED_SERVER, SECRET_STORE, SYNC_POLICY, REPOSITORY_WEBHOOK)
 RULES: Final = FaceRules(
     cluster=(
         rule(GROUP, ["syncpolicies", "resourcerepositories"], READ),
         rule("", ["secrets"], ["get"]),
     )
 )
-ENABLED: Final = "SYNC_ADMISSION"
 _LONGEST_WARNING: Final = 256
 
 
@@ -86,8 +80,8 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     answering = Answering(surroundings.figures.once(AdmissionFigures))
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
     is_served = is_enabled(surroundings.environment)
-    for each in KINDS if is_served else ():
-        path = f"/validate-declarest-io-v1alpha1-{each.kind.kind.lower()}"
+    for each in GUARDED if is_served else ():
+        path = path_of(each)
         routes.add("POST", path, answering.page(path, Reviews(admission, each).review))
     yield partial(answering.handle, routes)
 

@@ -258,6 +258,12 @@ def test_faces_are_served_with_the_certificate_given_and_by_the_service(cli: Cli
     assert one(found, "ClusterRole", "homeostat-faces")["rules"]
 
 
+def test_a_face_that_api_servers_call_requires_a_certificate_for_its_service(cli: Cli, certificates: Path) -> None:
+    printed = cli.here("deploy", "--operators", "sync", "--faces-tls", certificates, "-n", "ops")
+    assert "the API server asks for homeostat.ops.svc; to add it: put a certificate" in printed.err
+    assert not {"ValidatingWebhookConfiguration", "SYNC_ADMISSION"} & {*re.findall(r"\w+", printed.out)}
+
+
 def test_faces_without_a_certificate_are_left_out_and_said_so(cli: Cli) -> None:
     printed = cli.here("deploy", "--operators", "actions")
     assert "left out REST API" in printed.err

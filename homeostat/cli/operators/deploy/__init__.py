@@ -40,7 +40,8 @@ _MOST_BYTES = 1 << 20
     "--faces-tls",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Directory with tls.crt and tls.key: serve the HTTP apps of the operators (REST API, dashboard) with them.",
+    help="Directory with tls.crt and tls.key: serve the HTTP apps of the operators (REST API, dashboard) with them; "
+    "also ca.crt, for those that API servers call.",
 )
 @click.option(
     "--monitoring",
@@ -80,7 +81,8 @@ def command(
     chosen = _chosen(operators)
     webhooks = webhooks_of(site, chosen)
     files = None if tls is None else read_tls(tls, [service_name(each, namespace) for each in webhooks])
-    faces = None if faces_tls is None else read_faces_tls(faces_tls)
+    own_name = service_name(site.name, namespace)
+    faces = None if faces_tls is None else read_faces_tls(faces_tls, own_name)
     documents = deployment_documents(
         site, chosen, within=within or "", tls=files, faces_tls=faces, is_monitored=is_monitored
     )
@@ -90,6 +92,12 @@ def command(
             f"left out the admission webhook {name}: a certificate is required; to add it: homeostat "
             f"{webhook.certificate} --service-name {name} --namespace {namespace} --output-dir tls, "
             "then homeostat deploy with --tls tls",
+            err=True,
+        )
+    if faces is not None and not faces.authority and (asked := [e.title for e in faces_of(chosen) if e.admission]):
+        click.echo(
+            f"left out the configuration of {', '.join(asked)}: the API server asks for {own_name}; to add it: put a "
+            f"certificate for that name and its ca.crt into {faces_tls}",
             err=True,
         )
     if faces is None and (titles := [each.title for each in faces_of(chosen)]):

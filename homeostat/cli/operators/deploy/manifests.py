@@ -29,8 +29,8 @@ from homeostat.cli.operators.deploy.workloads import (
     workload_documents,
 )
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.deployment import Alert, Panel, Webhook
-from homeostat.runtime.faces.face import PORT, Face
+from homeostat.runtime.deployment import Alert, FaceConfiguration, Panel, Webhook
+from homeostat.runtime.faces.face import PORT, Face, load_reference
 from homeostat.runtime.setup import OperatorModule
 
 _FILES: Final = "/operators"
@@ -76,6 +76,13 @@ def faces_of(operators: Operators) -> list[Face]:
     return [face for each in operators.values() for face in each.faces]
 
 
+def asked_faces(faces: Sequence[Face], tls: TlsFiles | None) -> dict[str, Face]:
+    """Faces that API servers call, by the setting that turns them on; none without an authority to trust."""
+    if tls is None or not tls.authority:
+        return {}
+    return {each.admission.setting: each for each in faces if each.admission is not None}
+
+
 def webhooks_of(site: Site, operators: Operators) -> dict[str, Webhook]:
     """Webhooks by the name of their Service."""
     declared = {name: each.webhook for name, each in operators.items()}
@@ -92,12 +99,13 @@ def deployment_documents(
     is_monitored: bool = False,
 ) -> list[JsonObject]:
     """`within` is the only namespace that the operators work in; empty for all. Webhooks are deployed if there is
-    `tls`, and faces are served if there is `faces_tls`.
+    `tls`, faces are served if there is `faces_tls`, and API servers call them if it has an authority.
     """
     faces = faces_of(operators) if faces_tls is not None else []
+    asked = asked_faces(faces, faces_tls)
     webhooks = webhooks_of(site, operators) if tls is not None else {}
     components = [
-        _operator(site, operators, within, faces),
+        _operator(site, operators, within, faces, settings=dict.fromkeys(asked, "true")),
         *(webhook_component(site, each, name=name, label=name) for name, each in webhooks.items()),
     ]
     documents = [definition for each in operators.values() for definition in each.definitions]
@@ -113,10 +121,14 @@ def deployment_documents(
         documents += [
             each.configuration(tls.authority, service=name, namespace=site.namespace) for name, each in webhooks.items()
         ]
+    if faces_tls is not None:
+        documents += [_configuration(site, each, within, faces_tls) for each in asked.values()]
     return documents + (_monitoring(site, operators, components) if is_monitored else [])
 
 
-def _operator(site: Site, operators: Operators, within: str, faces: Sequence[Face]) -> Component:
+def _operator(
+    site: Site, operators: Operators, within: str, faces: Sequence[Face], *, settings: Mapping[str, str]
+) -> Component:
     mounts = [Mount("work", _WORK, {"emptyDir": {}}, is_read_only=False)]
     if any(each.source is not None for each in operators.values()):
         mounts.append(Mount("operators", _FILES, {"configMap": {"name": _sources_name(site)}}))
@@ -130,7 +142,7 @@ def _operator(site: Site, operators: Operators, within: str, faces: Sequence[Fac
         ports=_face_ports(faces),
         mounts=mounts,
         # The root of the file system is read-only; caches and temporary files go here.
-        environment={"HOME": _WORK, "XDG_CACHE_HOME": f"{_WORK}/cache"},
+        environment={"HOME": _WORK, "XDG_CACHE_HOME": f"{_WORK}/cache", **settings},
         annotations=_digest(operators),
     )
 
@@ -150,6 +162,12 @@ def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
 def _face_documents(site: Site, faces: Sequence[Face], within: str, tls: TlsFiles) -> list[JsonObject]:
     granted = face_documents(faces, served=within or _SERVED, namespace=site.namespace, account=site.name, name="faces")
     return [*granted, _secret(site, _faces_name(site), "operator", tls)]
+
+
+def _configuration(site: Site, face: Face, within: str, tls: TlsFiles) -> JsonObject:
+    assert face.admission is not None
+    make: FaceConfiguration = load_reference(face.admission.configuration)
+    return make(tls.authority, service=site.name, namespace=site.namespace, port=face.port, within=within)
 
 
 def _faces_name(site: Site) -> str:

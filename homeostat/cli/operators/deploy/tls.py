@@ -45,11 +45,15 @@ def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
     return msgspec.structs.replace(files, authority_key=_read(signing)) if signing.exists() else files
 
 
-def read_faces_tls(directory: Path) -> TlsFiles:
-    """Clients choose the names by which they connect, so no name is checked here."""
+def read_faces_tls(directory: Path, service: str) -> TlsFiles:
+    """With the authority if an API server can call the service with it: `ca.crt` is there, and the certificate is for
+    the service. Other clients choose the names by which they connect.
+    """
     files = TlsFiles(b"", *(_read(directory / name, option="--faces-tls") for name in ("tls.crt", "tls.key")))
-    _names(directory / "tls.crt", files.certificate)
-    return files
+    authority, covered = directory / "ca.crt", _names(directory / "tls.crt", files.certificate)
+    if service not in covered or not authority.exists():
+        return files
+    return msgspec.structs.replace(files, authority=_read(authority, option="--faces-tls"))
 
 
 def _read(path: Path, *, option: str = "--tls") -> bytes:
