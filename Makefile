@@ -6,6 +6,8 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Half of the time a test waits: for a server to start, for a watch, for a clock.
 WORKERS := $(shell expr 3 \* $(CORES) / 2)
 .DEFAULT_GOAL := help
+# Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help up setup dev check format test test-fast cluster kubectl gitea servers browser bench lock clean
 
@@ -76,7 +78,7 @@ $(VENV)/.core: $(VENV)/.uv requirements/core.txt pyproject.toml
 	@echo "Installing into $(VENV) what the plane needs ..." >&2
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --compile-bytecode --require-hashes -r requirements/core.txt
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps -e .
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q homeostat
+	@$(BIN)/python -m compileall -q homeostat
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core requirements/dev.txt

@@ -7,6 +7,7 @@ each reason names the command that brings what is missing.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
+from tests.compiled import compile_share
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.order import longest_first
 from tools.build_cluster import is_built
@@ -46,6 +48,18 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])
     if os.environ.get("CI"):
         config.option.reportchars += "s"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """The collector pauses while thousands of tests are collected, and never visits them again while they run."""
+    gc.disable()
+    try:
+        compile_share(session.config)
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

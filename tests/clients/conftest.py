@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -13,10 +12,9 @@ from tests.served import ServedPlane, serve_plane
 GROUP = "clients.example.com"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.clients)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Called for the tests of this folder alone."""
+    item.add_marker(pytest.mark.clients)
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,9 @@ def _kubectls() -> dict[str, Path]:
     return find_kubectls()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.kubectl)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Called for the tests of this folder alone."""
+    item.add_marker(pytest.mark.kubectl)
 
 
 @pytest.fixture(scope="session")

@@ -265,28 +265,28 @@ def _entries(count: int) -> bytes:
     return pack_bundle({**FILES, **{f"f{number}": b"" for number in range(count)}})
 
 
-HOSTILE = {
-    "slip": (_tar(_nothing, name="../../evil"),),
-    "absolute": (_tar(_nothing, name="/tmp/evil"),),
-    "inner dots": (_tar(_nothing, name="a/../../evil"),),
-    "symbolic link": (_tar(_link(tarfile.SYMTYPE, "/etc/passwd")),),
-    "hard link": (_tar(_link(tarfile.LNKTYPE, "/etc/passwd")),),
-    "device": (_tar(_link(tarfile.CHRTYPE, "")),),
-    "large file": (_tar(_nothing, bytes((10 << 20) + 1)),),
-    "bomb": (gzip.compress(bytes(200 << 20)),),
-    "not gzip": (b"PK\x03\x04",),
-    "broken off": (pack_bundle({**FILES, "z": bytes(range(256)) * 8})[:-1500],),
-    "no contract": (pack_bundle({"chart.yaml": b""}),),
-    "contract below": (pack_bundle({"x/pacto.yaml": FILES["pacto.yaml"]}),),
-    "two layers": (pack_bundle(FILES), pack_bundle({"a": b""})),
-    "no layer": (),
-    "entries": (_entries(10_001),),
+HOSTILE: dict[str, Callable[[], tuple[bytes, ...]]] = {
+    "slip": lambda: (_tar(_nothing, name="../../evil"),),
+    "absolute": lambda: (_tar(_nothing, name="/tmp/evil"),),
+    "inner dots": lambda: (_tar(_nothing, name="a/../../evil"),),
+    "symbolic link": lambda: (_tar(_link(tarfile.SYMTYPE, "/etc/passwd")),),
+    "hard link": lambda: (_tar(_link(tarfile.LNKTYPE, "/etc/passwd")),),
+    "device": lambda: (_tar(_link(tarfile.CHRTYPE, "")),),
+    "large file": lambda: (_tar(_nothing, bytes((10 << 20) + 1)),),
+    "bomb": lambda: (gzip.compress(bytes(200 << 20)),),
+    "not gzip": lambda: (b"PK\x03\x04",),
+    "broken off": lambda: (pack_bundle({**FILES, "z": bytes(range(256)) * 8})[:-1500],),
+    "no contract": lambda: (pack_bundle({"chart.yaml": b""}),),
+    "contract below": lambda: (pack_bundle({"x/pacto.yaml": FILES["pacto.yaml"]}),),
+    "two layers": lambda: (pack_bundle(FILES), pack_bundle({"a": b""})),
+    "no layer": lambda: (),
+    "entries": lambda: (_entries(10_001),),
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 async def test_what_is_not_a_bundle_is_refused(registry: Registry, name: str, tmp_path: Path, case: str) -> None:
-    await _push(registry, f"{name}:1", *HOSTILE[case])
+    await _push(registry, f"{name}:1", *HOSTILE[case]())
     cache = tmp_path / "a/cache"
     with pytest.raises(InvalidBundleError, match=name):
         await RegistrySource(registry, BlobCache(cache)).fetch(f"oci://{name}:1")
