@@ -70,11 +70,12 @@ async def hanging_up() -> AsyncIterator[str]:
 
 
 class Proxy:
-    """`targets` are the hosts and ports that tunnels led to."""
+    """`targets` are the hosts and ports that tunnels led to; `names` are those that it alone resolves."""
 
     def __init__(self, username: str, password: str) -> None:
         self._credentials = base64.b64encode(f"{username}:{password}".encode())
         self.targets: list[str] = []
+        self.names: dict[str, str] = {}
         self.port = 0
 
     def url(self, username: str, password: str) -> str:
@@ -94,7 +95,7 @@ class Proxy:
     async def _join(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.targets.append(target)
         host, _, port = target.rpartition(":")
-        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        far_reader, far_writer = await asyncio.open_connection(self.names.get(host, host), int(port))
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
 

@@ -42,7 +42,7 @@ class HostKeyError(GitError):
     """The server's host key is not among the known hosts."""
 
     reason = "HostKeyUnknown"
-    advice = "check the known hosts"
+    advice = "check the known hosts: they must have the key of this server for its host and port"
 
 
 class MissingRepositoryError(GitError):
@@ -146,7 +146,10 @@ def failure(word: str, done: Finished, secrets: Collection[str] = ()) -> GitErro
     if found is HostKeyError or (found is AuthenticationError and "could not read from remote" in stated.lower()):
         # ssh gives the reason, and git only that something failed.
         stated = next(each for each in lines if any(sign.search(each) for kind, sign in _SIGNS if kind is found))
-    text = f"git {word}: {readable(stated, secrets) or f'exit code {done.code}'}"
+    if found is AuthenticationError and "terminal prompts disabled" in stated:
+        # Git asks a person for a password, if the one that it was given is refused.
+        stated = "the server refused the credentials, or requires some"
+    text = f"git {word}: {readable(stated, secrets).rstrip('.') or f'exit code {done.code}'}"
     return found(f"{text}; {found.advice}" if found.advice else text)
 
 

@@ -25,7 +25,7 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(digital_signature=True, key_cert_sign=signs, crl_sign=signs, **unused)
 
 
-def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
+def issue(directory: Path, name: str, issuer: Issued | None = None, *, host: str = "localhost") -> Issued:
     key = ec.generate_private_key(ec.SECP256R1())
     signer = issuer.key if issuer else key
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
@@ -39,7 +39,7 @@ def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         # Python 3.13 verifies strictly: every certificate says whose key it has and whose key signed it.
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)

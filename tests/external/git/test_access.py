@@ -33,10 +33,10 @@ async def test_a_token_is_sent_and_shows_up_nowhere(cache: Path, open_git: Open,
         assert await (await open_git(remote)).fetch("main") == commit
         assert "s3cret" not in repr(remote)
         wrong = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "wr0ng-token")))
-        with pytest.raises(AuthenticationError, match="git ls-remote: fatal: ") as error:
+        with pytest.raises(AuthenticationError, match="the server refused the credentials") as error:
             await wrong.fetch("main")
         none = await open_git(Remote(f"{url}/shop.git"))
-        with pytest.raises(AuthenticationError, match="could not read Username"):
+        with pytest.raises(AuthenticationError, match="or requires some"):
             await none.fetch("main")
     assert "wr0ng" not in str(error.value)
     assert not [each for each in files(cache) if b"s3cret" in each.read_bytes()]

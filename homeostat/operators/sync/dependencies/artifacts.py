@@ -6,6 +6,7 @@ The name of a file is the hash of its address. A document is downloaded again on
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -14,11 +15,13 @@ from urllib.parse import urlsplit
 from homeostat.edge.proxies import Proxies
 from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
 from homeostat.external.oci.errors import OciError
+from homeostat.external.rest.auth import Auth
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request, Response
 from homeostat.external.rest.retry import RetryPolicy
 from homeostat.external.rest.settings import RestSettings
+from homeostat.external.secrets.credentials import TlsCredentials
 from homeostat.external.secrets.scrub import scrub_urls
 from homeostat.operators.sync.context.bundle import LARGEST_ARCHIVE, fetch_bundle
 from homeostat.operators.sync.engine.errors import TransportError, ValidationError, from_status
@@ -29,9 +32,22 @@ from homeostat.operators.sync.engine.tree.directory import directory_of
 from homeostat.operators.sync.repository.files import replace_file
 
 _TIMEOUT_S: Final = 60.0
+_RETRY: Final = RetryPolicy(attempts=3)
 _ARCHIVES: Final = (".tar.gz", ".tgz")
 _NOT_MODIFIED: Final = 304
 _LIMITS: Final = BundleLimits(file_bytes=64 << 20, total_bytes=256 << 20, entries=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a document is downloaded. One that the managed server itself serves is asked for with its credentials, and
+    kept for its `owner` alone.
+    """
+
+    proxies: Proxies
+    tls: TlsCredentials | None = field(default=None, repr=False)
+    auth: Auth | None = field(default=None, repr=False)
+    owner: str = ""
 
 
 class Artifacts:
@@ -41,34 +57,34 @@ class Artifacts:
         self._named = dict[str, Bundle]()
         self._documents = dict[Path, tuple[int, OpenApi]]()
 
-    async def fetch_openapi(self, url: str, proxies: Proxies) -> Path:
-        return await self._fetch(url, proxies, largest=MAX_BYTES)
+    async def fetch_openapi(self, url: str, access: Access) -> Path:
+        return await self._fetch(url, access, largest=MAX_BYTES)
 
-    async def fetch_bundle(self, reference: str, proxies: Proxies) -> Path:
+    async def fetch_bundle(self, reference: str, access: Access) -> Path:
         """A bundle by its address is a file of the directory; one by its name is kept in memory."""
         if not reference.startswith(("http://", "https://")):
-            self._named[reference] = await fetch_bundle(reference, proxies)
+            self._named[reference] = await fetch_bundle(reference, access.proxies)
             return self._directory
         if not urlsplit(reference).path.endswith(_ARCHIVES):
             raise ValidationError(f"metadata {scrub_urls(reference)} is not a bundle; expected a .tar.gz or .tgz")
-        return await self._fetch(reference, proxies, largest=LARGEST_ARCHIVE)
+        return await self._fetch(reference, access, largest=LARGEST_ARCHIVE)
 
-    async def openapi(self, url: str, proxies: Proxies) -> OpenApi:
+    async def openapi(self, url: str, access: Access) -> OpenApi:
         """Downloaded unless it is there."""
-        path = self._path(url)
+        path = self._path(url, access)
         if not path.exists():
-            await self.fetch_openapi(url, proxies)
+            await self.fetch_openapi(url, access)
         changed = path.stat().st_mtime_ns
         kept = self._documents.get(path)
         if kept is None or kept[0] != changed:
-            kept = self._documents[path] = (changed, await asyncio.to_thread(_read_openapi, path))
+            kept = self._documents[path] = (changed, await asyncio.to_thread(read_openapi, path.read_bytes()))
         return kept[1]
 
-    async def bundle(self, reference: str, proxies: Proxies) -> Bundle:
+    async def bundle(self, reference: str, access: Access) -> Bundle:
         """Downloaded unless it is there."""
-        path = self._path(reference)
+        path = self._path(reference, access)
         if reference not in self._named and not path.exists():
-            await self.fetch_bundle(reference, proxies)
+            await self.fetch_bundle(reference, access)
         if reference in self._named:
             return self._named[reference]
         changed = path.stat().st_mtime_ns
@@ -77,25 +93,28 @@ class Artifacts:
             kept = self._bundles[path] = (changed, await asyncio.to_thread(_read_bundle, path))
         return kept[1]
 
-    def _path(self, url: str) -> Path:
-        return self._directory / f"{sha256(url.encode()).hexdigest()}{_extension(url)}"
+    def _path(self, url: str, access: Access) -> Path:
+        key = f"{access.owner} {url}" if access.owner else url
+        return self._directory / f"{sha256(key.encode()).hexdigest()}{_extension(url)}"
 
-    async def _fetch(self, url: str, proxies: Proxies, *, largest: int) -> Path:
+    async def _fetch(self, url: str, access: Access, *, largest: int) -> Path:
         """`SyncError` if it cannot be downloaded; one that was downloaded before is no substitute."""
-        path = self._path(url)
+        path = self._path(url, access)
         stamp = path.with_name(f"{path.name}.modified")
         headers = {"If-Modified-Since": stamp.read_text()} if path.exists() and stamp.exists() else {}
-        response = await _download(url, proxies, headers, largest)
+        response = await _download(url, access, headers, largest)
         if response.status != _NOT_MODIFIED:
             await asyncio.to_thread(_keep, path, stamp, response)
         return path
 
 
-async def _download(url: str, proxies: Proxies, headers: dict[str, str], largest: int) -> Response:
-    shown = scrub_urls(url)
-    async with RestClient(RestSettings(proxies=proxies, retry=RetryPolicy(attempts=3))) as client:
+async def _download(url: str, access: Access, headers: dict[str, str], largest: int) -> Response:
+    shown, settings = scrub_urls(url), RestSettings(proxies=access.proxies, tls=access.tls, retry=_RETRY)
+    async with RestClient(settings) as client:
         try:
-            request = Request("GET", url, headers=headers, timeout_s=_TIMEOUT_S, largest=largest, redirects=5)
+            request = Request(
+                "GET", url, headers=headers, auth=access.auth, timeout_s=_TIMEOUT_S, largest=largest, redirects=5
+            )
             response = await client.send(request)
         except RestError as error:
             raise TransportError(f"download of {shown} failed: {error}") from error
@@ -118,8 +137,8 @@ def _extension(url: str) -> str:
     return next((each for each in (*_ARCHIVES, ".json", ".yaml", ".yml") if name.endswith(each)), "")
 
 
-def _read_openapi(path: Path) -> OpenApi:
-    return OpenApi(yaml.load(path.read_bytes()))
+def read_openapi(data: bytes) -> OpenApi:
+    return OpenApi(yaml.load(data))
 
 
 def _read_bundle(path: Path) -> Bundle:

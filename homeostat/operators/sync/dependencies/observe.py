@@ -12,6 +12,7 @@ import msgspec
 
 from homeostat.client.base import Client
 from homeostat.external.git.errors import GitError
+from homeostat.external.rest.request import origin_of
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.errors import Cause, forbidden
 from homeostat.operators.sync.api.repository import RepositorySpec, ResourceRepository
@@ -20,7 +21,7 @@ from homeostat.operators.sync.api.store import SecretStore, StoreSpec
 from homeostat.operators.sync.api.webhook import RepositoryWebhook
 from homeostat.operators.sync.credentials.connections import Connections
 from homeostat.operators.sync.credentials.secrets import SecretValueError, SecretValues
-from homeostat.operators.sync.dependencies.artifacts import Artifacts
+from homeostat.operators.sync.dependencies.artifacts import Access, Artifacts
 from homeostat.operators.sync.dependencies.git import Repositories
 from homeostat.operators.sync.dependencies.world import RepositoryWorld, ServerWorld, StoreWorld, WebhookWorld
 from homeostat.operators.sync.engine.errors import SyncError, TransportError
@@ -98,7 +99,7 @@ async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
         error = "" if is_new else await probe_server(server.metadata.namespace, spec, means)
         found = replace(found, health="pending" if is_new else "failed" if error else "passed", health_error=error)
     try:
-        openapi, metadata = await _documents(server.metadata.namespace, spec, means, scrubber)
+        openapi, metadata = await _documents(server, spec, means, scrubber)
     except SecretValueError as error:
         return replace(found, error=str(error), event="ProxyConfigFailed")
     except SyncError as error:
@@ -106,14 +107,24 @@ async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
     return replace(found, openapi_path=openapi, metadata_path=metadata)
 
 
-async def _documents(namespace: str, spec: ServerSpec, means: Means, scrubber: Scrubber) -> tuple[str, str]:
-    proxies = await means.connections(namespace, scrubber).proxies(spec.http.proxy)
+async def _documents(server: ManagedServer, spec: ServerSpec, means: Means, scrubber: Scrubber) -> tuple[str, str]:
+    connections = means.connections(server.metadata.namespace, scrubber)
     openapi = metadata = ""
     if spec.openapi is not None:
-        openapi = str(await means.artifacts.fetch_openapi(spec.openapi.url, proxies))
+        access = await document_access(server, spec, spec.openapi.url, connections)
+        openapi = str(await means.artifacts.fetch_openapi(spec.openapi.url, access))
     if reference := bundle_of(spec):
-        metadata = str(await means.artifacts.fetch_bundle(reference, proxies))
+        access = await document_access(server, spec, reference, connections)
+        metadata = str(await means.artifacts.fetch_bundle(reference, access))
     return openapi, metadata
+
+
+async def document_access(server: ManagedServer, spec: ServerSpec, where: str, connections: Connections) -> Access:
+    """Credentials and certificates are for what the managed server serves, and for nobody else."""
+    if not where.startswith(("http://", "https://")) or origin_of(where) != origin_of(spec.http.base_url):
+        return Access(await connections.proxies(spec.http.proxy))
+    settings = await connections.server(spec.http)
+    return Access(settings.proxies, settings.tls, settings.auth, f"{server.metadata.namespace}/{server.metadata.name}")
 
 
 def bundle_of(spec: ServerSpec) -> str:

@@ -20,9 +20,12 @@ from homeostat.operators.sync.api.server import ManagedServer
 from homeostat.operators.sync.api.store import SecretStore
 from homeostat.operators.sync.credentials.connections import Connections
 from homeostat.operators.sync.credentials.secrets import SecretValueError
-from homeostat.operators.sync.dependencies.observe import Means, bundle_of, read_spec
+from homeostat.operators.sync.dependencies.artifacts import read_openapi
+from homeostat.operators.sync.dependencies.observe import Means, bundle_of, document_access, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.engine.metadata.bundle import Bundle
 from homeostat.operators.sync.engine.metadata.layers import Metadata
+from homeostat.operators.sync.engine.openapi.document import OpenApi
 from homeostat.operators.sync.engine.plan.changes import Plan, full_plan, plan_changes
 from homeostat.operators.sync.jq.programs import JqPrograms
 from homeostat.operators.sync.policies.servers import Servers
@@ -95,15 +98,28 @@ async def _read(
         entries = await _entries(repository, action.revision)
         scope = await _scope(repository, entries, spec, action)
         root = await read_tree(repository.at(action.revision), entries, scope)
-    server = read_spec(refs.server.spec, means.environment)[0]
-    proxies = await connections.proxies(server.http.proxy)
-    reference = bundle_of(server)
-    bundle = await means.artifacts.bundle(reference, proxies) if reference else None
-    openapi = await means.artifacts.openapi(server.openapi.url, proxies) if server.openapi is not None else None
+    bundle, openapi = await _documents(refs.server, means, connections)
     shared = bundle.metadata if bundle is not None else None
     session = Session({}, connections.secrets.scrubber, openapi=openapi, shared=shared, root=root)
     session.metadata = Metadata(shared, root) if shared is not None else Metadata(root)
     return scope, session
+
+
+async def _documents(
+    server: ManagedServer, means: Means, connections: Connections
+) -> tuple[Bundle | None, OpenApi | None]:
+    """The server's own OpenAPI document, else that of the bundle."""
+    spec = read_spec(server.spec, means.environment)[0]
+    bundle, reference = None, bundle_of(spec)
+    if reference:
+        access = await document_access(server, spec, reference, connections)
+        bundle = await means.artifacts.bundle(reference, access)
+    if spec.openapi is not None:
+        access = await document_access(server, spec, spec.openapi.url, connections)
+        return bundle, await means.artifacts.openapi(spec.openapi.url, access)
+    if bundle is None or bundle.openapi is None:
+        return bundle, None
+    return bundle, await asyncio.to_thread(read_openapi, bundle.openapi)
 
 
 async def _entries(repository: Repository, revision: str) -> list[TreeEntry]:
