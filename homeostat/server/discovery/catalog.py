@@ -16,6 +16,7 @@ class Catalog:
         self._kinds: list[Kind] = []
         self._documents: dict[tuple[str, bool], Document] = {}
         self._openapi = OpenApi()
+        self._has_openapi = False
 
     def discovery(self, path: str, *, is_aggregated: bool) -> Document:
         """The document at `/api`, `/apis` or below; `NotFoundError` where nothing is served."""
@@ -32,6 +33,9 @@ class Catalog:
     async def openapi(self, path: str) -> Document:
         """The document at `/openapi/v3` or below."""
         self._refresh()
+        if not self._has_openapi:
+            self._openapi.update(self._kinds)
+            self._has_openapi = True
         found = await (self._openapi.document(path) if path else self._openapi.index())
         if found is None:
             raise NotFoundError("the server could not find the requested resource")
@@ -66,4 +70,4 @@ class Catalog:
         self._generation = self._registry.generation
         self._kinds = self._registry.all()
         self._documents.clear()
-        self._openapi.update(self._kinds)
+        self._has_openapi = False

@@ -9,8 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
-from homeostat.objects.json import JsonObject
+from msgspec import Raw
+
+from homeostat.objects.json import JsonObject, encode
 from homeostat.server.discovery.document import Document, content_hash, document_of
 from homeostat.server.kinds.registry import Kind
 
@@ -38,6 +42,7 @@ _GROUP_ORDER = (
 )
 _GROUP_RANK = {group: rank for rank, group in enumerate(_GROUP_ORDER)}
 _VERSION = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
+_resources: WeakKeyDictionary[Kind, Raw] = WeakKeyDictionary()
 _STABILITY = {None: 2, "beta": 1, "alpha": 0}
 
 
@@ -67,11 +72,13 @@ def subresources(kind: Kind) -> list[Subresource]:
     return sorted(found, key=lambda each: each.name)
 
 
+@lru_cache(4096)
 def group_order(group: str) -> tuple[int, str]:
     """Sort key: the core group, the built-in ones as Kubernetes has them, then the others by name."""
     return (-1, "") if not group else (_GROUP_RANK.get(group, len(_GROUP_RANK)), group)
 
 
+@lru_cache(4096)
 def version_order(version: str) -> tuple[int, int, int, int, str]:
     """Sort key, preferred first: v2, v1, v1beta2, v1beta1, v1alpha1, then names that are no Kubernetes versions."""
     match = _VERSION.fullmatch(version)
@@ -197,7 +204,15 @@ def _aggregated(kinds: Sequence[Kind]) -> Document:
     )
 
 
-def _aggregated_resource(kind: Kind) -> JsonObject:
+def _aggregated_resource(kind: Kind) -> Raw:
+    """Encoded once: of thousands of kinds few change."""
+    found = _resources.get(kind)
+    if found is None:
+        found = _resources[kind] = Raw(encode(_described(kind)))
+    return found
+
+
+def _described(kind: Kind) -> JsonObject:
     found: JsonObject = {
         "resource": kind.plural,
         "responseKind": _response_kind(kind),

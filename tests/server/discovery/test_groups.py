@@ -163,3 +163,18 @@ def test_a_packed_document_gives_the_same_bytes() -> None:
     body = plain.body
     assert plain.pack().body == body
     assert len(plain.gzip) < len(body)
+
+
+def test_a_kind_that_has_not_changed_is_not_described_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = [Kind("many.dev", "v1", f"K{at}", f"k{at}s", namespaced=True, has_status=True) for at in range(5)]
+    described: list[str] = []
+    describe = groups.subresources
+
+    def note(kind: Kind) -> list[groups.Subresource]:
+        described.append(kind.plural)
+        return describe(kind)
+
+    monkeypatch.setattr(groups, "subresources", note)
+    groups.aggregated_groups(kinds[:4])
+    assert read(groups.aggregated_groups(kinds))["items"][0]["versions"][0]["resources"][4]["resource"] == "k4s"
+    assert described == ["k0s", "k1s", "k2s", "k3s", "k4s"]

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import thread_time
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
@@ -28,6 +29,8 @@ from homeostat.runtime.watch.watcher import Pace, Watcher
 log = logging.getLogger(__name__)
 
 _SETTLE_S = 0.05
+_SETTLE_SHARE = 20
+"""How many times as long as discovery took the next one waits: with thousands of kinds it takes tenths of a second."""
 BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
 """The backoff of all retries in housekeeping. Most failures are races with other writers, so it starts low."""
 # The server is in the same process, so no proxy can drop events and no comparison is needed.
@@ -62,6 +65,7 @@ class Feed:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._is_stale.clear()
+                began = thread_time()
                 try:
                     self._follow(await self.discover(), tasks)
                 except (ApiError, UnreachableError) as error:
@@ -70,7 +74,7 @@ class Feed:
                     await asyncio.sleep(BACKOFF.delay_s(failures, chance=0.0))
                     continue
                 failures = 0
-                await asyncio.sleep(_SETTLE_S)
+                await asyncio.sleep(max(_SETTLE_S, _SETTLE_SHARE * (thread_time() - began)))
                 await self._is_stale.wait()
 
     def has_listed(self, key: str) -> bool:
@@ -80,12 +84,16 @@ class Feed:
 
     async def discover(self) -> dict[str, Kind]:
         """The kinds that are served now, each in the preferred version."""
-        return by_key(await fetch_kinds(self._client))
+        kinds = await fetch_kinds(self._client)
+        await asyncio.sleep(0)  # Thousands of kinds take long to read, and long to follow.
+        return by_key(kinds)
 
     def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
-        self.kinds = kinds
+        known, self.kinds = self.kinds, kinds
         wanted = {
-            key: Source(kind.path(""), is_metadata_only=True, skips_status=key != DEFINITION_KEY)
+            key: followed.source
+            if (followed := self._followed.get(key)) is not None and known.get(key) == kind
+            else Source(kind.path(""), is_metadata_only=True, skips_status=key != DEFINITION_KEY)
             for key, kind in kinds.items()
             if is_followed(kind)
         }
@@ -115,7 +123,8 @@ class Feed:
             self._is_stale.set()
 
     def _check_synced(self) -> None:
-        if not self.is_synced and all(each.relay.is_synced for each in self._followed.values()):
+        # The newest first: of thousands, those are the ones that may not be listed yet.
+        if not self.is_synced and all(each.relay.is_synced for each in reversed(self._followed.values())):
             self.is_synced = True
             for observer, _ in self._observers:
                 observer(Synced())

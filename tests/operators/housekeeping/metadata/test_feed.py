@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from homeostat.client.base import Client, Response
 from homeostat.objects.errors import ExpiredError, NotFoundError, status_of
 from homeostat.objects.json import encode
 from homeostat.operators import housekeeping
+from homeostat.operators.housekeeping.metadata.events import Listed
+from homeostat.operators.housekeeping.metadata.feed import Feed
+from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY
 from homeostat.testing.clock import virtual_time
 
 CONFIG_MAPS, SECRETS = "/api/v1/configmaps", "/api/v1/secrets"
@@ -149,3 +153,30 @@ def test_an_owner_that_cannot_be_read_is_not_taken_for_gone(is_in_list: bool) ->
             assert 1 < server.pages < 60
 
     watch()
+
+
+class Slow(Server):
+    """Discovery takes 20 ms of CPU time, as with some thousand kinds."""
+
+    discoveries = 0
+
+    async def send(self, method: str, path: str, **more: Any) -> Response:
+        if path == "/apis":
+            self.discoveries += 1
+            ends_at = thread_time() + 0.02
+            while thread_time() < ends_at:
+                pass
+        return await super().send(method, path, **more)
+
+
+async def test_discovery_of_many_kinds_takes_a_small_share_of_the_time() -> None:
+    server = Slow()
+    feed = Feed(Client(server))
+    running = asyncio.create_task(feed.run())
+    try:
+        for _ in range(60):
+            feed._observe_definitions(Listed(DEFINITION_KEY))
+            await asyncio.sleep(0.02)
+    finally:
+        running.cancel()
+    assert 1 <= server.discoveries <= 5, "with 50 ms between them there would be 15"
