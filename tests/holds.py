@@ -62,11 +62,12 @@ def longest_hold_s(work: Callable[[], object], *, bound_s: float, attempts: int 
 
 def _attempt(work: Callable[[], object]) -> float:
     clocks: list[int] = []
-    has_started, may_end = threading.Event(), threading.Event()
+    has_started, may_work, may_end = threading.Event(), threading.Event(), threading.Event()
 
     def run() -> None:
         clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
         has_started.set()
+        may_work.wait(10)
         try:
             work()
         finally:
@@ -78,6 +79,7 @@ def _attempt(work: Callable[[], object]) -> float:
     has_started.wait()
     clock, longest = clocks[0], 0.0
     before = time.clock_gettime(clock)
+    may_work.set()  # Not before: the work may be one call, which lets nobody read a clock.
     while clocks:
         time.sleep(_EVERY_S / 2)
         now = time.clock_gettime(clock)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.pieces import decode_pieces, is_dense
 
 Json = Any
 JsonObject = dict[str, Any]
@@ -32,7 +33,7 @@ encode = _encoder.encode
 def decode(data: bytes) -> Json:
     """The value of a JSON document from outside; `BadRequestError` for anything that is not one."""
     try:
-        value = _decoder.decode(data)
+        value = decode_pieces(data) if is_dense(data) else _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
     except RecursionError as error:
@@ -96,7 +97,7 @@ def decode_object(data: bytes) -> JsonObject:
 
 def decode_stored(data: bytes) -> JsonObject:
     """The value of bytes that this package encoded itself."""
-    value: JsonObject = _decoder.decode(data)
+    value: JsonObject = decode_pieces(data, is_trusted=True) if is_dense(data) else _decoder.decode(data)
     return value
 
 
