@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, assert_never
 
-from homeostat.client.base import Client
+from homeostat.client.base import MERGE_PATCH, Client
 from homeostat.objects.declared import owner_reference
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
@@ -50,7 +50,8 @@ class Actor:
     async def _create(self, pacto: Pacto, action: CreateRevision) -> None:
         version = action.version
         try:
-            await self._client.create(PACTO_REVISION.kind.path(pacto.metadata.namespace), _body(pacto, action))
+            path = PACTO_REVISION.kind.path(pacto.metadata.namespace)
+            await self._client.fetch("POST", path, body=_body(pacto, action))
         except AlreadyExistsError:
             return
         if action.is_overwritten:
@@ -62,7 +63,7 @@ class Actor:
     async def _complete(self, pacto: Pacto, name: str, contract_hash: str) -> None:
         status = {"resolved": True, "contractHash": contract_hash, "createdAt": format_time(self._now())}
         path = PACTO_REVISION.kind.path(pacto.metadata.namespace, name, "status")
-        await self._client.merge(path, {"status": status})
+        await self._client.fetch("PATCH", path, body={"status": status}, content_type=MERGE_PATCH)
 
     async def _delete(self, pacto: Pacto, action: DeleteRevision) -> None:
         path = PACTO_REVISION.kind.path(pacto.metadata.namespace, action.name)

@@ -22,6 +22,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, eva
 from homeostat.operators.contracts.engine.checks.verdict import READINESS_SATISFIED, SEVERITIES
 from homeostat.operators.contracts.engine.revision import resolution_policy
 from homeostat.operators.contracts.forecast import READINESS_EXPIRING, Forecast, forecast
+from homeostat.operators.contracts.loading.content import Version
 from homeostat.operators.contracts.notices import notices_of
 from homeostat.operators.contracts.revisions.plan import RevisionAction, RevisionPlan, plan_revisions
 from homeostat.operators.contracts.signature import SIGNATURE_VERIFIED
@@ -53,7 +54,13 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def decide(pacto: Pacto, world: World) -> Decision[Action]:
-    return decide_evaluated(pacto, world, evaluate(world))
+    return decide_new(pacto, world) if world.is_new else decide_evaluated(pacto, world, evaluate(world))
+
+
+def decide_new(pacto: Pacto, world: World) -> Decision[Action]:
+    """Only the revisions. The next reconciliation, which follows at once, evaluates the contract."""
+    assert world.version is not None
+    return Decision(actions=_revisions(pacto, world, world.version).actions)
 
 
 def evaluate(world: World) -> Evaluation:
@@ -87,8 +94,12 @@ def _plan(pacto: Pacto, world: World, evaluation: Evaluation) -> RevisionPlan | 
     """None for an invalid contract: the revision that was in use before stays in the status."""
     if world.version is None or not world.prepared.findings.is_valid or evaluation.contract is None:
         return None
+    return _revisions(pacto, world, world.version)
+
+
+def _revisions(pacto: Pacto, world: World, version: Version) -> RevisionPlan:
     limit = world.settings.revision_limit
-    return plan_revisions(pacto.metadata.name, world.version, world.versions, world.revisions, limit=limit)
+    return plan_revisions(pacto.metadata.name, version, world.versions, world.revisions, limit=limit)
 
 
 def _conditions(pacto: Pacto, world: World, evaluation: Evaluation, coming: Forecast | None) -> tuple[Condition, ...]:
@@ -136,21 +147,28 @@ def _age_s(current: JsonObject, now: datetime) -> float:
 
 
 def _is_changed(current: JsonObject, fields: JsonObject, conditions: tuple[Condition, ...]) -> bool:
+    if not current:
+        return True
     wanted = {name: value for name, value in fields.items() if value is not None}
     held = {name: current[name] for name in fields if current.get(name) is not None}
     if _encode(_without_latency(wanted)) != _encode(_without_latency(held)):
         return True
     listed = current.get("conditions")
     known = {each.get("type"): each for each in listed if isinstance(each, dict)} if isinstance(listed, list) else {}
+    given = {each.type for each in conditions}
     return not all(_is_same(known.get(each.type), each) for each in conditions) or any(
-        each in known for each in _ABSENT if each not in {new.type for new in conditions}
+        each in known for each in _ABSENT if each not in given
     )
 
 
 def _is_same(held: Json, new: Condition) -> bool:
-    names = ("status", "reason", "message", "observedGeneration")
-    values = (new.status, new.reason, new.message, new.observed_generation)
-    return isinstance(held, dict) and all(held.get(name) == value for name, value in zip(names, values, strict=True))
+    return (
+        isinstance(held, dict)
+        and held.get("status") == new.status
+        and held.get("reason") == new.reason
+        and held.get("message") == new.message
+        and held.get("observedGeneration") == new.observed_generation
+    )
 
 
 def _without_latency(fields: JsonObject) -> JsonObject:

@@ -30,11 +30,13 @@ from homeostat.operators.contracts.loading.content import Content, Version
 from homeostat.operators.contracts.loading.loader import Load, Loader
 from homeostat.operators.contracts.loading.preparation import Preparations, overrides_of
 from homeostat.operators.contracts.probes.prober import Prober
+from homeostat.operators.contracts.revisions.plan import is_recorded
 from homeostat.operators.contracts.settings import Settings
 from homeostat.operators.contracts.signature import judge_signature
 from homeostat.operators.contracts.stored import is_loaded, outcomes_of
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
+from homeostat.runtime.control.writes import may_write
 
 BY_PACTO: Final = "contracts-by-pacto"
 _RETRY: Final = timedelta(seconds=10)
@@ -73,10 +75,14 @@ class Observer:
         self._drifts, self._settings, self._now = drifts, settings, now
         self._preparations = Preparations()
         self._requests: dict[tuple[str, str], str] = {}
+        self._recording: dict[tuple[str, str], Version] = {}
+        """Versions whose revision is being created."""
 
     async def observe(self, pacto: Pacto) -> World:
         source = await self._source(pacto)
-        observed, due_in_s = await self._observed(pacto, source)
+        held = self._held(pacto)
+        is_new = self._is_new(pacto, source, held)
+        observed, due_in_s = (None, None) if is_new else await self._observed(pacto, source)
         dues = [each for each in (source.due_in_s, due_in_s) if each is not None]
         return World(
             now=self._now(),
@@ -85,7 +91,8 @@ class Observer:
             fault=source.fault,
             versions=source.versions,
             observed=observed,
-            revisions=self._held(pacto),
+            revisions=held,
+            is_new=is_new,
             signature=source.signature,
             has_secret=source.has_secret,
             due_in_s=min(dues, default=None),
@@ -94,8 +101,24 @@ class Observer:
 
     def forget(self, namespace: str, name: str) -> None:
         self._requests.pop((namespace, name), None)
+        self._recording.pop((namespace, name), None)
         self._prober.forget((namespace, name))
         self._drifts.forget(namespace, name)
+
+    def _is_new(self, pacto: Pacto, source: _Source, held: tuple[PactoRevision, ...]) -> bool:
+        """True once for a version: if its revision cannot be created, the contract is evaluated all the same.
+
+        Never in a dry run, which has to show the status.
+        """
+        key, version = (pacto.metadata.namespace, pacto.metadata.name), source.version
+        if version is None or not source.prepared.findings.is_valid or is_recorded(key[1], version, held):
+            self._recording.pop(key, None)
+            return False
+        if not may_write():
+            return False
+        is_new = self._recording.get(key) != version
+        self._recording[key] = version
+        return is_new
 
     async def _source(self, pacto: Pacto) -> _Source:
         ref, overridden = pacto.spec.contract_ref, overrides_of(pacto.spec)

@@ -10,7 +10,7 @@ from homeostat.objects.kind import CONFIG_MAP, SECRET
 from homeostat.operators.contracts.access import DASHBOARD_RULES, RULES
 from homeostat.operators.contracts.act import Actor
 from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REVISION, Pacto, PactoRevision
-from homeostat.operators.contracts.decide import Action, decide_evaluated, evaluate
+from homeostat.operators.contracts.decide import Action, decide_evaluated, decide_new, evaluate
 from homeostat.operators.contracts.deployment import ALERTS, PANELS
 from homeostat.operators.contracts.engine.checks.series import figures
 from homeostat.operators.contracts.engine.checks.served import drift_counts
@@ -104,6 +104,8 @@ class PactoOperator:
         return await self._observer.observe(obj)
 
     def decide(self, obj: Pacto, world: World) -> Decision[Action]:
+        if world.is_new:
+            return decide_new(obj, world)
         evaluation = evaluate(world)
         coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
         key = (obj.metadata.namespace, obj.metadata.name)

@@ -26,6 +26,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     observed: Observed | None = None
     """What runs; None for a Pacto without a target, and if the contract is invalid."""
     revisions: tuple[PactoRevision, ...] = ()
+    is_new: bool = False
+    """Whether the version has no revision yet: it is created first, and what runs is observed after that."""
     signature: Condition | None = None
     """Whether a trusted key has signed the contract; None if nothing has to be signed."""
     has_secret: bool = True

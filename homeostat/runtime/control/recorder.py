@@ -227,7 +227,7 @@ class Recorder:
 
     async def _create(self, saying: _Saying, waiting: _Waiting) -> None:
         event = self._event(saying, waiting)
-        await self._client.create(_KIND.path(event["metadata"]["namespace"]), event)
+        await self._client.fetch("POST", _KIND.path(event["metadata"]["namespace"]), body=event)
         self._series[saying] = _Series(event["metadata"]["name"], waiting.count, self._loop.time())
         self._series.move_to_end(saying)
         if len(self._series) > _MOST_SERIES:

@@ -22,10 +22,12 @@ from homeostat.objects.decision import Receipt
 from homeostat.objects.declared import Declared
 from homeostat.objects.errors import ConflictError
 from homeostat.objects.json import Json, JsonObject, decode_stored
+from homeostat.objects.time.timestamp import format_time
 
 _OURS = frozenset({"conditions", "observedGeneration"})
 _PASSING = frozenset({*ABNORMAL, PAUSED})
 _RECEIPT_ATTEMPTS = 10
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class SnapshotMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,25 +138,44 @@ def _conditions(
 ) -> list[Json]:
     """The list as JSON, so that conditions of others keep fields that we do not know."""
     given = {each.type: each for each in new}
-    gone = absent - given.keys()
+    left = dict(given)
+    moment = format_time(now)
     result: list[Json] = []
     for item in current:
         type_ = _type(item)
-        if type_ in gone:
-            continue
-        condition = given.pop(type_, None) if type_ in given else None
+        condition = left.pop(type_, None)
         if condition is not None:
-            result.append(_updated(item, condition, now))
-        elif not any(each.type == type_ for each in new):
+            result.append(item if _is_shown(item, condition) else _updated(item, condition, now, moment))
+        elif type_ not in given and type_ not in absent:
             result.append(item)
-    return [*result, *(_updated(None, each, now) for each in given.values())]
+    return [*result, *(_dated(each, moment) for each in left.values())]
 
 
-def _updated(item: Json, new: Condition, now: datetime) -> Json:
-    """`item` is the condition as it is; None if it is missing."""
-    before = None if item is None else _read(item)
-    (after,) = set_condition(() if before is None else (before,), new, now=now)
+def _is_shown(item: JsonObject, new: Condition) -> bool:
+    """Whether the condition is the new one already. The usual case, found without decoding."""
+    generation = item.get("observedGeneration", msgspec.UNSET)
+    return (
+        item.get("status") == new.status
+        and item.get("reason") == new.reason
+        and item.get("message") == new.message
+        and generation == new.observed_generation
+        and generation is not True
+        and bool(item.get("lastTransitionTime"))
+    )
+
+
+def _updated(item: Json, new: Condition, now: datetime, moment: str) -> Json:
+    before = _read(item)
+    if before is None:
+        return _dated(new, moment)
+    (after,) = set_condition((before,), new, now=now)
     return item if after == before else msgspec.to_builtins(after)
+
+
+def _dated(new: Condition, moment: str) -> JsonObject:
+    made: JsonObject = msgspec.to_builtins(new)
+    made["lastTransitionTime"] = new.last_transition_time or moment
+    return made
 
 
 def _type(condition: Json) -> Json:
@@ -169,13 +190,20 @@ def _read(condition: Json) -> Condition | None:
 
 
 def _patch(snapshot: Snapshot, wanted: Mapping[str, Json]) -> JsonObject | None:
-    difference = _difference(snapshot.status or {}, wanted)
+    current = snapshot.status or {}
+    if current and _encode({name: current[name] for name in wanted if name in current}) == _encode(_given(wanted)):
+        return None
+    difference = _difference(current, wanted)
     if not difference:
         return None
     patch: JsonObject = {"status": difference}
     if snapshot.metadata.resource_version:
         patch["metadata"] = {"resourceVersion": snapshot.metadata.resource_version}
     return patch
+
+
+def _given(wanted: Mapping[str, Json]) -> JsonObject:
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _difference(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObject:
@@ -186,6 +214,8 @@ def _difference(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> Json
         if value is None:
             if name in current:
                 patch[name] = None
+        elif before is None:
+            patch[name] = _bare(value)
         elif isinstance(before, dict) and isinstance(value, Mapping):
             removed = dict.fromkeys(before.keys() - value.keys())
             if below := _difference(before, {**removed, **value}):
@@ -195,13 +225,13 @@ def _difference(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> Json
     return patch
 
 
-_SCALAR = (str, int, float)
+_NOT_MAPPING = (str, int, float, list)
 """Checked first, because the check for a mapping takes far longer."""
 
 
 def _bare(value: Json) -> Json:
     """Omits fields that are None: in a new object there is nothing to remove."""
-    if not isinstance(value, _SCALAR) and isinstance(value, Mapping):
+    if not isinstance(value, _NOT_MAPPING) and isinstance(value, Mapping):
         return {name: _bare(each) for name, each in value.items() if each is not None}
     return value
 

@@ -48,6 +48,10 @@ class Scope:
         if reason := self._refusal():
             raise RefusedWriteError(f"{method} {path} was not sent: {reason}")
 
+    @property
+    def is_open(self) -> bool:
+        return not self._refusal()
+
     def wrote(self, cache: Cache[Any], namespace: str, name: str) -> None:
         if len(self._pending) >= _MOST_PENDING:
             self._forget_seen()
@@ -113,6 +117,12 @@ class writing_in:  # noqa: N801
 
     def __exit__(self, *_: object) -> None:
         _current.reset(self._token)
+
+
+def may_write() -> bool:
+    """Whether writes of the running reconciliation are sent. False in a dry run, which decides without acting."""
+    scope = _current.get()
+    return scope is None or scope.is_open
 
 
 class _Metadata(msgspec.Struct, rename="camel", gc=False):

@@ -85,6 +85,12 @@ def plan_revisions(
     return RevisionPlan(in_use, tuple(actions[:_MOST_ACTIONS]))
 
 
+def is_recorded(pacto: str, current: Version, held: Sequence[PactoRevision]) -> bool:
+    """Whether the version that is in use has its revision."""
+    name = _name_of(pacto, current, held)
+    return any(each.metadata.name == name for each in held)
+
+
 def _known(held: Iterable[PactoRevision]) -> list[Known]:
     """By tag. A revision that names a digest only, as of a pinned one, counts for its version."""
     found = []

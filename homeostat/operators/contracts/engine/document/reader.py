@@ -25,7 +25,7 @@ from yaml.events import (
 
 from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json
 from homeostat.objects.yaml.parser import open_parser
-from homeostat.operators.contracts.engine.document.scalar import Scalar, resolve, resolve_tagged
+from homeostat.operators.contracts.engine.document.scalar import Scalar, is_text, resolve, resolve_tagged
 
 MAX_BYTES: Final = 10 * 1024 * 1024
 MAX_ALIASED_NODES: Final = 100_000
@@ -124,13 +124,15 @@ def _malformed(error: yaml.YAMLError) -> YamlError:
 class _Open:
     """A map or list that is being read; for a map also the pending key and the maps to merge."""
 
-    __slots__ = ("anchor", "key", "key_line", "line", "merged", "merges", "value")
+    __slots__ = ("anchor", "is_at_key", "key", "key_line", "line", "merged", "merges", "value")
 
     def __init__(self, event: Any, *, is_map: bool) -> None:
         self.anchor: str | None = event.anchor
         self.line: int = event.start_mark.line + 1
         self.value: Json = {} if is_map else []
-        self.key: str | None = None
+        self.is_at_key = is_map
+        """Whether the next scalar is a key."""
+        self.key = ""
         self.key_line = 0
         self.merges = False
         self.merged: list[dict[str, Json]] = []
@@ -147,13 +149,15 @@ class _Builder:
         self._values = 0
 
     def read(self) -> Document:
+        next_event, stack = self._parser.get_event, self._stack
         while True:
-            event: Any = self._parser.get_event()
+            event: Any = next_event()
             kind = type(event)
             written: str | None = None
             line = event.start_mark.line + 1
             if kind is ScalarEvent:
-                if self._starts_key(event):
+                if stack and stack[-1].is_at_key:
+                    self._start_key(stack[-1], event, line)
                     continue
                 value, written = self._scalar(event)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
@@ -168,27 +172,27 @@ class _Builder:
                 raise YamlError("unexpected end of the document", line=line)
             else:
                 continue
-            if not self._stack:
+            if not stack:
                 self._document.value = value
                 return self._document
-            self._add(value, line, written)
+            self._add(stack[-1], value, line, written)
 
-    def _starts_key(self, event: Any) -> bool:
-        top = self._stack[-1] if self._stack else None
-        if top is None or type(top.value) is not dict or top.key is not None or top.merges:
-            return False
-        if event.value == "<<" and event.implicit[0]:
+    def _start_key(self, top: _Open, event: Any, line: int) -> None:
+        name = event.value
+        top.is_at_key = False
+        if name == "<<" and event.implicit[0]:
             top.merges = True
-            return True
-        if event.value in top.value:
-            first = self._document.line(top.value, event.value)
-            raise _refused(event, f'key "{event.value}" is already set on line {first}')
+            return
+        if name in top.value:
+            first = self._document.line(top.value, name)
+            raise _refused(event, f'key "{name}" is already set on line {first}')
         if event.anchor is not None:
-            self._anchors[event.anchor] = (event.value, None)
-        top.key, top.key_line = event.value, event.start_mark.line + 1
-        return True
+            self._anchors[event.anchor] = (name, None)
+        top.key, top.key_line = name, line
 
     def _scalar(self, event: Any) -> tuple[Json, str | None]:
+        if event.tag is None and event.anchor is None and (not event.implicit[0] or is_text(event.value)):
+            return event.value, None
         try:
             if event.tag is not None and event.tag != "!":
                 found = resolve_tagged(event.value, event.tag)
@@ -202,8 +206,7 @@ class _Builder:
         return found.value, written
 
     def _open(self, event: Any, *, is_map: bool) -> None:
-        top = self._stack[-1] if self._stack else None
-        if top is not None and type(top.value) is dict and top.key is None and not top.merges:
+        if self._stack and self._stack[-1].is_at_key:
             raise _refused(event, "a key of a map must be a text, a number or a boolean")
         self._count(event, len(self._stack))
         if event.anchor is not None:
@@ -229,8 +232,7 @@ class _Builder:
             self._anchors[done.anchor] = (done.value, None)
         return done.value
 
-    def _add(self, value: Json, line: int, written: str | None) -> None:
-        top = self._stack[-1]
+    def _add(self, top: _Open, value: Json, line: int, written: str | None) -> None:
         self._values += 1
         if self._values > MAX_VALUES:
             raise YamlError(f"more than {MAX_VALUES} values", line=line)
@@ -241,13 +243,13 @@ class _Builder:
             sources = value if isinstance(value, list) else [value]
             if not all(isinstance(each, dict) for each in sources):
                 raise YamlError("a merge key needs a map, or a list of maps", line=line)
-            top.merges, top.merged = False, top.merged + sources
-        elif top.key is None:
+            top.merges, top.is_at_key, top.merged = False, True, top.merged + sources
+        elif top.is_at_key:
             raise YamlError("a key of a map must be a text, a number or a boolean", line=line)
         else:
             top.value[top.key] = value
             self._document.add(top.value, top.key, top.key_line, written)
-            top.key = None
+            top.is_at_key = True
 
     def _expand(self, event: Any) -> tuple[Json, str | None]:
         if event.anchor not in self._anchors:

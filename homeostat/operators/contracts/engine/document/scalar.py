@@ -21,12 +21,17 @@ _WORDS: Final[dict[str, Json]] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _integer = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))").fullmatch
+_BASES: Final = {2: 16, 3: 2, 4: 8, 5: 10}
+"""Of the digits, by their group."""
 _is_float = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?").fullmatch
 _time = re.compile(
     r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
     r"(?:[Tt ]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,9}))?(Z|[-+][0-9]{2}:[0-9]{2})?)?"
 ).fullmatch
 _LONGEST_NUMBER: Final = 70
+
+
+_STARTS: Final = frozenset("0123456789+-.")
 
 
 class Scalar(NamedTuple):
@@ -39,12 +44,17 @@ def resolve(text: str) -> Scalar:
     """Resolve a plain scalar; `.inf` and `.nan` have no JSON form and stay texts."""
     if text in _WORDS:
         return Scalar(_WORDS[text])
-    if text[0] not in "0123456789+-.":
+    if text[0] not in _STARTS:
         return Scalar(text)
     found = _time(text)
     if found and (written := _rfc3339(*found.groups())):
         return Scalar(written, is_time=True)
     return Scalar(_number(text))
+
+
+def is_text(text: str) -> bool:
+    """Whether a plain scalar is a text for certain: the usual case, without a look at numbers and times."""
+    return text not in _WORDS and text[0] not in _STARTS
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
@@ -78,11 +88,8 @@ def _number(text: str) -> Json:
     plain = text.replace("_", "")
     found = _integer(plain) if len(plain) < _LONGEST_NUMBER else None
     if found:
-        sign, *digits = found.groups()
-        base, written = next(
-            (base, each) for base, each in zip((16, 2, 8, 10), digits, strict=True) if each is not None
-        )
-        value = int(sign + written, base)
+        at = found.lastindex or 0
+        value = int(found[1] + found[at], _BASES[at])
         if -(2**63) <= value < 2**64:
             return value
     if not _is_float(plain) or abs(float(plain)) == inf:
