@@ -8,7 +8,7 @@ import click
 
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.cli.sync.repository.commits import check_push, commit_files
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import is_within, parse, segments
@@ -69,6 +69,7 @@ async def command(
     """
     wanted, left_out = [parse(each).path for each in paths or ("/",)], [parse(each).path for each in exclude]
     async with run.session("/", is_recursive=True) as session:
+        check_push(session, pushes=push)
         if not paths and not known_collections(session):
             raise ValidationError(
                 "neither metadata nor an OpenAPI document names collections; give their paths, or set metadata.bundle "

@@ -29,12 +29,18 @@ async def read_input(text: str, content_type: str = "", *, assigns: bool = True)
     if (data := await asyncio.to_thread(_file, text)) is not None:
         return _decoded(data, form or by_extension(extension(text)))
     if text.lstrip()[:1] in ("{", "["):
-        return _decoded(text.encode(), form)
+        return _inline(_decoded(text.encode(), form))
     if assigns and all(_assignment(each) for each in text.split(",")):
         return Payload(assigned({}, text))
     if re.fullmatch(r"[\w./~-]+", text):
         raise ValidationError(f'there is no file "{text}"')
     return _decoded(text.encode(), form)
+
+
+def _inline(payload: Payload) -> Payload:
+    if isinstance(payload.value, bytes):
+        raise ValidationError("the payload on the command line is neither JSON nor YAML; check its quotes and brackets")
+    return payload
 
 
 def _file(text: str) -> bytes | None:

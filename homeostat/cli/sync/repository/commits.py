@@ -32,6 +32,14 @@ def pushes_itself(session: Session) -> bool:
     return session.git_remote is not None and bool(remote.get("autoSync", True))
 
 
+def check_push(session: Session, *, pushes: bool) -> None:
+    """Before anything is written: `ValidationError` if there is nowhere to push to."""
+    if pushes and not session.is_git:
+        raise ValidationError("the repository is a plain directory; --push needs a git repository")
+    if pushes and session.git_remote is None:
+        raise ValidationError("the repository has no remote; set repository.git.remote.url in the context")
+
+
 async def commit_files(session: Session, message: str, names: Sequence[str], *, pushes: bool = False) -> None:
     """Commit these files on a git repository; on a plain directory there is nothing to do."""
     if session.is_git and names:
@@ -40,8 +48,6 @@ async def commit_files(session: Session, message: str, names: Sequence[str], *, 
         is_new = await tree.commit(message, names)
         if is_new and (pushes or pushes_itself(session)):
             await tree.push()
-    elif pushes:
-        raise ValidationError("the repository is a plain directory; --push needs a git repository")
 
 
 async def refresh_files(session: Session, paths: Sequence[str]) -> None:

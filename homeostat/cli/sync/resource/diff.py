@@ -44,15 +44,16 @@ async def command(
             entries = [difference.entry for each in compared for difference in shown(each)]
             print_value(run, run.scrubber.scrub_json(entries))
         else:
-            _print(run, compared, compare, names_only=names_only)
+            _print(run, compared, compare, names_only=names_only, is_complete=len(compared) == len(found))
         raise_first([each for each in found if isinstance(each, SyncError)], len(found))
 
 
-def _print(run: Run, compared: list[Compared], compare: Mode, *, names_only: bool) -> None:
+def _print(run: Run, compared: list[Compared], compare: Mode, *, names_only: bool, is_complete: bool) -> None:
     differing = [each for each in compared if each.found]
     states = [state_of(each.found) for each in differing]
     if not differing:
-        click.echo("No differences found.")
+        if is_complete:
+            click.echo("No differences found.")
         return
     for each, state in zip(differing, states, strict=True):
         click.echo(paint(f"{each.wanted.path} [{state}]", "bold", sys.stdout))

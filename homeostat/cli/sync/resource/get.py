@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from homeostat.cli.sync.console.output import print_payload, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import collection_items, excluded, is_known_collection, listed
-from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.sync.engine.errors import NotFoundError, SyncError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.sync.engine.errors import ListShapeError, NotFoundError, SyncError
 from homeostat.operators.sync.engine.lists.items import Item
 from homeostat.operators.sync.engine.metadata.call import Place
 from homeostat.operators.sync.engine.metadata.defaults import compact
 from homeostat.operators.sync.engine.paths.logical import Target, name
 from homeostat.operators.sync.engine.payload.codec import Payload, wrapped
-from homeostat.operators.sync.engine.secrets.placeholders import hidden
-from homeostat.operators.sync.session.desired import find_local, local_payload
+from homeostat.operators.sync.session.desired import find_local, hidden_value, local_payload, with_secrets
 from homeostat.operators.sync.session.remote import find, payload_of, render
 from homeostat.operators.sync.session.session import Session
 
@@ -27,7 +28,7 @@ SOURCES = click.Choice(["managed-service", "repository"])
 @click.option("--source", type=SOURCES, default="managed-service", help="Where to read.  [default: managed-service]")
 @click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
 @click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
-@click.option("--show-secrets", is_flag=True, help="Show declared secrets instead of placeholders.")
+@click.option("--show-secrets", is_flag=True, help="Show secrets instead of placeholders.")
 @click.option("--show-metadata", is_flag=True, help="Print the metadata beside the payload.")
 @click.option("--http-method", default="", help="Use this method.")
 @sync_command()
@@ -52,10 +53,7 @@ async def command(
     target = chosen_target(path, path_option)
     async with run.session(target.path, connects=source != "repository") as session:
         view = _View(session, prune_defaults, show_secrets, excluded(exclude))
-        if source == "repository":
-            found = view.local(target)
-        else:
-            found = await view.remote(target, http_method)
+        found = await (view.local(target) if source == "repository" else view.remote(target, http_method))
         if show_metadata:
             print_value(run, {"payload": wrapped(found), "metadata": await _metadata(session, target)})
         else:
@@ -68,34 +66,40 @@ class _View:
     def __init__(self, session: Session, prunes: bool, shows_secrets: bool, excludes: set[str]) -> None:
         self._session, self._prunes, self._shows, self._excludes = session, prunes, shows_secrets, excludes
 
-    def local(self, target: Target) -> Payload:
+    async def local(self, target: Target) -> Payload:
         path = None if target.is_collection else find_local(self._session, target.path)
         if path is not None and (payload := local_payload(self._session, path)) is not None:
-            return Payload(self._shown(path, payload.value, hides=False), payload.form)
+            return await self._local(path, payload)
         paths = [each for each in listed(self._session, target, is_recursive=False) if name(each) not in self._excludes]
         payloads = ((each, local_payload(self._session, each)) for each in paths)
-        return Payload([self._shown(each, found.value, hides=False) for each, found in payloads if found is not None])
+        return Payload([(await self._local(each, found)).value for each, found in payloads if found is not None])
+
+    async def _local(self, path: str, payload: Payload) -> Payload:
+        """With the secrets of the store, if they are to be shown."""
+        if self._shows:
+            payload = Payload(await with_secrets(self._session, path, payload), payload.form)
+        return self._shown(path, payload)
 
     async def remote(self, target: Target, method: str) -> Payload:
         if target.is_collection:
-            return self._items(await collection_items(self._session, target.path, method=method))
+            with suppress(ListShapeError):
+                return self._items(await collection_items(self._session, target.path, method=method))
         try:
             found = await find(self._session, target.path, method=method)
         except NotFoundError:
             if not is_known_collection(self._session, target.path):
                 raise
             return self._items(await collection_items(self._session, target.path, method=method))
-        return Payload(self._shown(target.path, found.value), payload_of(found).form)
+        return self._shown(target.path, payload_of(found))
 
     def _items(self, items: list[Item]) -> Payload:
         kept = (each for each in items if each.alias not in self._excludes and each.id not in self._excludes)
-        return Payload([self._shown(each.path, each.value) for each in kept])
+        return Payload([self._shown(each.path, Payload(each.value)).value for each in kept])
 
-    def _shown(self, path: str, value: Json, *, hides: bool = True) -> Json:
+    def _shown(self, path: str, payload: Payload) -> Payload:
         rules = self._session.metadata.rules(path)
-        if hides and not self._shows and isinstance(value, dict):
-            value = hidden(value, rules.secret_attributes)
-        return compact(value, rules.defaults) if self._prunes else value
+        value = payload.value if self._shows else hidden_value(self._session, path, payload.value)
+        return Payload(compact(value, rules.defaults) if self._prunes else value, payload.form)
 
 
 async def _metadata(session: Session, target: Target) -> JsonObject:

@@ -12,8 +12,7 @@ from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.paths.logical import Target, name
 from homeostat.operators.sync.engine.payload.codec import wrapped
-from homeostat.operators.sync.engine.secrets.placeholders import hidden
-from homeostat.operators.sync.session.desired import local_payload
+from homeostat.operators.sync.session.desired import hidden_value, local_payload
 from homeostat.operators.sync.session.session import Session
 
 
@@ -47,7 +46,7 @@ async def command(
             found = _local(session, target, is_recursive=recursive)
         else:
             found = [
-                (each.alias, each.id, hidden(each.value, session.metadata.rules(each.path).secret_attributes))
+                (each.alias, each.id, hidden_value(session, each.path, each.value))
                 for each in await collection_items(session, target.path, method=http_method)
             ]
         kept = [each for each in found if not {each[0], each[1]} & excluded(exclude)]
@@ -67,5 +66,5 @@ def _local(session: Session, target: Target, *, is_recursive: bool) -> list[tupl
         alias, identity = "", ""
         if isinstance(payload.value, dict):
             alias, identity = identity_of(session.metadata.rules(each), payload.value)
-        found.append((alias or name(each), identity or name(each), wrapped(payload)))
+        found.append((alias or name(each), identity or name(each), hidden_value(session, each, wrapped(payload))))
     return found

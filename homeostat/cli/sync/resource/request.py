@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
 from homeostat.cli.sync.resource.template import described
-from homeostat.operators.sync.engine.errors import ValidationError
+from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.payload.codec import encode
 
@@ -16,7 +16,7 @@ _METHODS = ("get", "head", "options", "post", "put", "patch", "delete", "trace",
 
 
 @click.command("request", short_help="Send one request with the credentials of the context.")
-@click.argument("method", type=click.Choice(_METHODS, case_sensitive=False))
+@click.argument("method", metavar="METHOD")
 @path_arguments
 @click.option("-f", "--payload", default=None, help="The body: a file, - for standard input, or JSON.")
 @click.option("-H", "--header", "headers", multiple=True, help="A header, as Name: value. Repeatable.")
@@ -43,6 +43,9 @@ async def command(
       homeostat sync resource request get /customers
       homeostat sync resource request post /customers -f '{"id": "acme"}'
     """
+    method = method.lower()
+    if method not in _METHODS:
+        raise SyncError(f'there is no method "{method}"; expected one of {", ".join(_METHODS)}')
     where = chosen_text(path, path_option)
     if not where.startswith("/"):
         raise ValidationError(f'path "{where}" is relative; expected a leading "/"')

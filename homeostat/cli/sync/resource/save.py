@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import excluded, given_path
-from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.cli.sync.repository.commits import check_push, commit_files
+from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.lists.items import identified, items_of
 from homeostat.operators.sync.engine.paths.logical import Target, parse
 from homeostat.operators.sync.engine.paths.selector import is_wild, parse_selector
@@ -70,6 +73,9 @@ async def command(
       homeostat sync resource save /customers/acme -f acme.json --secret-attributes
     """
     text = chosen_text(path, path_option)
+    is_pattern = any(is_wild(each) for each in text.split("/"))
+    if is_pattern and payload is not None:
+        raise ValidationError(f'-f saves one payload; the path "{text}" has a wildcard, which reads from the server')
     options = SaveOptions(
         force=force,
         allow_plaintext=allow_plaintext,
@@ -79,19 +85,22 @@ async def command(
         form=by_word(content_type) if content_type else None,
     )
     given = await read_input(payload, content_type) if payload is not None else None
-    is_pattern = any(is_wild(each) for each in text.split("/"))
     async with run.session("/" if is_pattern else parse(text).path, is_recursive=is_pattern) as session:
+        check_push(session, pushes=push)
         if is_pattern:
             found = await _matching(session, text)
         elif given is not None:
             found = _given(session, parse(text), given, mode)
         else:
             found = await _remote(session, parse(text), mode)
+        if not is_pattern and found and found[0][0] != parse(text).path:
+            options = replace(options, collection=parse(text).path)
         left_out = excluded(exclude)
         kept = [(where, each) for where, each in found if where.rpartition("/")[2] not in left_out]
         names = await save(session, kept, options)
+        shared = [each for each in names if options.collection and each.startswith(f"{options.collection[1:]}/_/")]
         for where, _ in kept:
-            own = [each for each in names if each.startswith(f"{where[1:]}/")]
+            own = [*shared, *(each for each in names if each.startswith(f"{where[1:]}/"))]
             await commit_files(session, _message(where, message), own, pushes=push)
 
 
@@ -132,4 +141,13 @@ async def _matching(session: Session, text: str) -> list[tuple[str, Payload]]:
             paths = [item.path for each in paths for item in await list_items(session, each or "/")]
         else:
             paths = [f"{each}/{segment}" for each in paths]
-    return [(each, payload_of(await find(session, each))) for each in paths]
+    found = list[tuple[str, Payload]]()
+    for each in paths:
+        try:
+            found.append((each, payload_of(await find(session, each))))
+        except NotFoundError:
+            # It is gone, or this one has nothing of the name.
+            continue
+    if not found:
+        raise NotFoundError(f'no object of the server matches the path "{text}"')
+    return found

@@ -80,8 +80,8 @@ class ManagedServer:
         )
         self._turns = asyncio.Semaphore(throttle.concurrent) if throttle.concurrent else None
         self._waiting = 0
-        self.trace: Callable[[Request, Response], None] | None = None
-        """Is called with each request and its answer."""
+        self.trace: Callable[[Request, Response, bool], None] | None = None
+        """Is called with each request, its answer, and whether their bodies are secret."""
 
     async def close(self) -> None:
         await self._http.close()
@@ -107,7 +107,9 @@ class ManagedServer:
             data = encode(body.value, body.form, is_compact=True)
             if "content-type" not in names:
                 headers["Content-Type"] = body.form.media
-        return await self.send(call.method, self.url(call), headers=headers, data=data, expected=expected)
+        return await self.send(
+            call.method, self.url(call), headers=headers, data=data, expected=expected, is_secret=call.is_secret
+        )
 
     async def send(
         self,
@@ -117,6 +119,7 @@ class ManagedServer:
         headers: dict[str, str],
         data: bytes | None = None,
         expected: Descriptor = JSON,
+        is_secret: bool = False,
     ) -> Answer:
         request = Request(
             method,
@@ -138,7 +141,7 @@ class ManagedServer:
             except RestError as error:
                 raise TransportError(self._scrubber.scrub(f"{label}: {error}")) from error
         if self.trace is not None:
-            self.trace(request, response)
+            self.trace(request, response, is_secret)
         if len(response.body) > _DECODED_AT_ONCE:
             return await asyncio.to_thread(self._answered, label, response, expected)
         return self._answered(label, response, expected)
@@ -215,7 +218,7 @@ class ManagedServer:
         while page is not None:
             check_new(seen, page)
             query = f"?{urlencode(page.query)}" if page.query else ""
-            answer = await self.send(call.method, f"{page.url}{query}", headers=headers)
+            answer = await self.send(call.method, f"{page.url}{query}", headers=headers, is_secret=call.is_secret)
             value = answer.payload.value
             if answer.is_empty and answer.status != 204:
                 raise TransportError(f"{call.method} {call.path}: the server answered nothing; expected a list")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from dataclasses import dataclass
 
 from homeostat.objects.json import Json
@@ -14,11 +15,13 @@ from homeostat.operators.sync.engine.metadata.rules import Rules
 from homeostat.operators.sync.engine.paths.logical import name, parent, segments
 from homeostat.operators.sync.engine.payload.codec import Payload, decode
 from homeostat.operators.sync.engine.payload.format import Descriptor
+from homeostat.operators.sync.engine.payload.pointer import leaves, parse
 from homeostat.operators.sync.engine.payload.value import text_of
 from homeostat.operators.sync.engine.secrets.keys import attribute_key, normal_key
 from homeostat.operators.sync.engine.secrets.placeholders import (
     OWN,
     WHOLE_PREFIX,
+    hidden,
     needed,
     resolved,
     with_form,
@@ -52,6 +55,17 @@ def local_payload(session: Session, path: str) -> Payload | None:
     directory = session.root.at(segments(path))
     payload = read_payload(directory, path) if directory is not None else None
     return complete(session, path, payload) if payload is not None else None
+
+
+def hidden_value(session: Session, path: str, value: Json) -> Json:
+    """With placeholders for all that metadata declares as secret, and for all that the file has placeholders for."""
+    rules, directory = session.metadata.rules(path), session.root.at(segments(path))
+    with suppress(SyncError):
+        local = read_payload(directory, path) if directory is not None else None
+        places = needed(local.value) if local is not None else {}
+        session.secret_names |= {parse(each)[-1] for each in places if each}
+        return hidden(value, (*rules.secret_attributes, *places), is_secret=rules.is_secret)
+    return hidden(value, rules.secret_attributes, is_secret=rules.is_secret)
 
 
 def complete(session: Session, path: str, payload: Payload) -> Payload:
@@ -132,6 +146,13 @@ def _wire(rules: Rules, form: Descriptor) -> Descriptor:
     return rules.form if rules.form.is_structured and form.is_structured else form
 
 
+async def with_secrets(session: Session, path: str, payload: Payload) -> Json:
+    """The value with the secrets of the store; `ValidationError` if it needs some and there is no store."""
+    if session.store is None and (payload.value == OWN or needed(payload.value)):
+        raise ValidationError("the context has no secretStore; set secretStore in the context to show secrets")
+    return (await _with_secrets(session, path, payload))[0]
+
+
 async def _with_secrets(session: Session, path: str, payload: Payload) -> tuple[Json, tuple[str, ...]]:
     rules = session.metadata.rules(path)
     value = payload.value
@@ -141,6 +162,7 @@ async def _with_secrets(session: Session, path: str, payload: Payload) -> tuple[
         return value, ("",) if rules.is_secret else ()
     value = with_form(value, payload.form)
     places = needed(value)
+    session.secret_names |= {parse(each)[-1] for each in places}
     secrets = (*places, *rules.secret_attributes, *(("",) if rules.is_secret else ()))
     if session.store is None or not places:
         return value, secrets
@@ -157,7 +179,12 @@ async def _whole(session: Session, path: str, payload: Payload) -> Json:
         return payload.value
     text = await read_secret(session, attribute_key(path, "."))
     data = base64.b64decode(text.removeprefix(WHOLE_PREFIX)) if text.startswith(WHOLE_PREFIX) else text.encode()
-    return decode(data, payload.form)
+    value = decode(data, payload.form)
+    shown = {*_identities(session.metadata.rules(path), path, value), *segments(path)}
+    for _, each in leaves(value):
+        if isinstance(each, str) and each not in shown:
+            session.scrubber.hide(each)
+    return value
 
 
 async def read_secret(session: Session, key: str) -> str:

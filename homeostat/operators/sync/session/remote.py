@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from homeostat.objects.json import Json
@@ -56,7 +56,8 @@ async def render(
     """The call of an operation, with what the OpenAPI document adds."""
     known = await _placed(session, rules, place)
     chosen = rules.operations[operation]
-    return completed(session.openapi, chosen, render_call(rules, chosen, known, payload, form))
+    call = completed(session.openapi, chosen, render_call(rules, chosen, known, payload, form))
+    return replace(call, is_secret=True) if rules.is_secret else call
 
 
 async def _placed(session: Session, rules: Rules, place: Place) -> Place:
@@ -110,7 +111,7 @@ async def list_items(session: Session, collection: str, *, method: str = "") -> 
     place = Place(path=collection, is_collection=True)
     call = await render(session, rules, "list", place)
     if method:
-        call = Call(method, call.path, call.query, call.headers)
+        call = replace(call, method=method)
     operation = rules.operations["list"]
     values = list[Json]()
     reading: set[str] = set()

@@ -36,6 +36,8 @@ class SaveOptions:
     secret_attributes: tuple[str, ...] | None = None
     """Pointers to store as secrets; empty for all that are detected, None for none but the declared ones."""
     form: Descriptor | None = None
+    collection: str = ""
+    """Where the payloads are items of this collection, its metadata declares the secrets of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Prepared:
     path: str
     files: dict[str, bytes | None]
     secrets: dict[str, str]
+    declared: tuple[str, ...] = ()
+    """Pointers of secrets that metadata does not declare so far."""
 
 
 async def save(session: Session, payloads: Sequence[tuple[str, Payload]], options: SaveOptions) -> list[str]:
@@ -60,6 +64,12 @@ def prepare(session: Session, payloads: Sequence[tuple[str, Payload]], options: 
             found.append(_prepare(session, path, payload, options))
         except SyncError as error:
             raise of(path, error) from error
+    if options.collection and (pointers := {at for each in found for at in each.declared}):
+        known = session.metadata.rules(options.collection, is_collection=True).secret_attributes
+        merged_list = [*known, *sorted(pointers - set(known))]
+        selector = Selector(tuple(segments(options.collection)), True)
+        files = metadata_files(session, selector, {"resource": {"secretAttributes": merged_list}})
+        found.append(Prepared(options.collection, files, {}))
     return found
 
 
@@ -87,10 +97,13 @@ def _prepare(session: Session, path: str, payload: Payload, options: SaveOptions
     files = dict[str, bytes | None]()
     if options.is_secret or rules.is_secret:
         value, secrets = payload.value, {attribute_key(path, "."): _whole(payload, form)}
-        data = OWN.encode()
+        data = encode(OWN, form) if form.type in ("json", "yaml") else OWN.encode()
         addition: JsonObject = {} if rules.is_secret else {"resource": {"secret": True}}
+        new: tuple[str, ...] = ()
     else:
-        value, secrets, addition = _masked(session, path, payload.value, options)
+        value, secrets, new = _masked(session, path, payload.value, options)
+        declared = {"resource": {"secretAttributes": [*rules.secret_attributes, *new]}}
+        addition = declared if new and not options.collection else {}
         if isinstance(value, dict):
             value, sidecars = externalize(value, rules.externalized)
             files |= {f"{path[1:]}/{name}": content for name, content in sidecars.items()}
@@ -103,7 +116,7 @@ def _prepare(session: Session, path: str, payload: Payload, options: SaveOptions
         files[f"{path[1:]}/{existing}"] = None
     if addition:
         files |= metadata_files(session, Selector(tuple(segments(path)), False), addition)
-    return Prepared(path, files, secrets)
+    return Prepared(path, files, secrets, new)
 
 
 def _form(payload: Payload, existing: str | None, options: SaveOptions) -> Descriptor:
@@ -117,17 +130,19 @@ def _form(payload: Payload, existing: str | None, options: SaveOptions) -> Descr
     return payload.form if is_text or payload.form.type in ("yaml", "json") else JSON
 
 
-def _masked(session: Session, path: str, value: Json, options: SaveOptions) -> tuple[Json, dict[str, str], JsonObject]:
-    """The value with placeholders, the secrets by key, and what is to be added to the resource's metadata."""
+def _masked(
+    session: Session, path: str, value: Json, options: SaveOptions
+) -> tuple[Json, dict[str, str], tuple[str, ...]]:
+    """The value with placeholders, the secrets by key, and the pointers that metadata does not declare so far."""
     if isinstance(value, str | bytes):
-        return value, {}, {}
+        return value, {}, ()
     rules = session.metadata.rules(path)
     value = normalized(value)
     found = detect(value)
     wanted = options.secret_attributes
     chosen = () if wanted is None else (wanted or tuple(found))
     for each in chosen:
-        if pointer.get(value, each) is pointer.MISSING:
+        if pointer.get(value, each) is pointer.MISSING and not options.collection:
             raise ValidationError(f"attribute {each} of --secret-attributes is missing in the payload")
     secrets = dict[str, str]()
     for each in dict.fromkeys((*rules.secret_attributes, *chosen)):
@@ -141,9 +156,8 @@ def _masked(session: Session, path: str, value: Json, options: SaveOptions) -> t
             f"attributes look like plain secrets: {', '.join(left)}; pass --secret-attributes to store them, "
             "or --allow-plaintext to write them as they are"
         )
-    new = [each for each in chosen if each not in rules.secret_attributes]
-    addition: JsonObject = {"resource": {"secretAttributes": [*rules.secret_attributes, *new]}} if new else {}
-    return value, secrets, addition
+    new = (each for each in chosen if each not in rules.secret_attributes)
+    return value, secrets, tuple(each for each in new if pointer.get(value, each) is not pointer.MISSING)
 
 
 def _whole(payload: Payload, form: Descriptor) -> str:

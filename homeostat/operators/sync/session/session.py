@@ -61,6 +61,8 @@ class Session:
     mode: Mode = "declared"
     root: Directory = field(default_factory=Directory)
     metadata: Metadata = field(default_factory=Metadata)
+    secret_names: set[str] = field(default_factory=set)
+    """Last names of attributes that files have placeholders of secrets for."""
     lists: dict[str, list[Item]] = field(default_factory=dict)
     indexes: dict[str, tuple[dict[str, Item], dict[str, Item]]] = field(default_factory=dict)
 

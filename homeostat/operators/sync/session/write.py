@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.sync.engine.compare.difference import hide_at
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.metadata.call import Call, Place, scope_of
@@ -32,17 +33,21 @@ class Written:
     payload: Payload
     status: int = 0
     location: str = ""
+    secrets: tuple[str, ...] = ()
+    """Pointers of attributes that nobody may see."""
 
     @property
     def entry(self) -> JsonObject:
-        form = self.payload.form
+        form, shown = self.payload.form, wrapped(self.payload)
+        for each in self.secrets:
+            shown = hide_at(shown, each)
         return {
             "LogicalPath": self.path,
             "CollectionPath": parent(self.path),
             "LocalAlias": self.alias,
             "RemoteID": self.remote_id,
             "ResolvedRemotePath": self.remote_path,
-            "Payload": wrapped(self.payload),
+            "Payload": shown,
             "PayloadDescriptor": {"PayloadType": form.type, "MediaType": form.media, "Extension": form.extension},
         }
 
@@ -75,7 +80,9 @@ async def _send(session: Session, wanted: Desired, operation: str, remote: Remot
     identity = identity_of(rules, got)[1] if isinstance(got, dict) else ""
     shown = answer.payload if got is not None and got != b"" else Payload(body, wanted.wire)
     known = identity or remote.id or wanted.id or wanted.alias
-    return Written(wanted.path, wanted.alias, known, call.path, shown, answer.status, answer.location)
+    return Written(
+        wanted.path, wanted.alias, known, call.path, shown, answer.status, answer.location, wanted.secrets
+    )  # fmt: skip
 
 
 def check_required(wanted: Desired, operation: str, remote: Remote) -> None:
@@ -84,7 +91,7 @@ def check_required(wanted: Desired, operation: str, remote: Remote) -> None:
         return
     for each in wanted.rules.required:
         if pointer.get(wanted.value, each) in (MISSING, None, ""):
-            raise ValidationError(f"attribute {each} is required and missing")
+            raise ValidationError(f"attribute {each} is required, and is missing or empty")
     if not wanted.rules.alias.plain:
         wanted.rules.alias.render(wanted.value)
     if operation != "create" and not wanted.rules.id.plain and not remote.id:

@@ -30,6 +30,8 @@ class Call:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_secret: bool = False
+    """Whether nobody may see its bodies."""
 
     @property
     def target(self) -> str:

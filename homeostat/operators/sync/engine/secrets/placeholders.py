@@ -118,9 +118,14 @@ def with_form(value: Json, form: Descriptor | None) -> Json:
     return mapped(value, change)
 
 
-def hidden(value: Json, pointers: tuple[str, ...]) -> Json:
-    """With placeholders at these places, as a file holds them."""
+def hidden(value: Json, pointers: tuple[str, ...], *, is_secret: bool = False) -> Json:
+    """With placeholders at these places, as a file holds them; one alone if the whole value `is_secret`."""
+    if is_secret and value is not None:
+        return OWN
+    if not isinstance(value, dict | list):
+        return value
     for each in pointers:
-        if pointer.get(value, each) not in (pointer.MISSING, None):
+        found = pointer.get(value, each)
+        if found not in (pointer.MISSING, None) and parse_placeholder(found) is None:
             value = pointer.put(value, each, OWN)
     return value
