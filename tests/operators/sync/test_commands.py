@@ -348,6 +348,30 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "expect": {"objects": {"/s/link": {"id": "link"}}},
     },
+    "a wildcard reads from the server only, and has to match": {
+        "server": {"collections": {"/z": {}}, "objects": {"/z/a": {"id": "a"}}},
+        "steps": [
+            step("resource", "save", "/z/_/racks/_", "-f", '{"id": "r"}', code=2, says=["wildcard"]),
+            step("resource", "save", "/z/_/main", code=3, says=["/z/_/main"]),
+        ],
+        "expect": {"objects": {"/z/a": {"id": "a"}}},
+    },
+    "input that cannot be read is refused before anything is sent or written": {
+        "git": True,
+        "server": {"collections": {"/s": {}}},
+        "steps": [
+            step("resource", "apply", "/s/a", "-f", "{bad", code=2, says=["neither JSON nor YAML"]),
+            step("resource", "apply", "/s/a", "-f", "./none.json", code=2, says=["./none.json"]),
+            step("resource", "request", "frob", "/s", code=1, says=["frob", "get, head"]),
+            step("resource", "save", "/s/a", "-f", "id=a", "--push", code=2, says=["repository.git.remote.url"]),
+        ],
+        "expect": {"objects": {}},
+    },
+    "a collection that answers with an object is shown as one": {
+        "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
+        "steps": [step("resource", "get", "/settings/", stdout={"json": {"a": [1], "b": [2]}})],
+        "expect": {"objects": {"/settings": {"a": [1], "b": [2]}}},
+    },
 }
 
 
