@@ -29,7 +29,7 @@ SEEDS: Final = [
     (LAYERS, "cel.syntax.lexer", "import homeostat.objects.json", "homeostat.objects.json"),
     (LAYERS, "cel.syntax.lexer", "import homeostat.edge.reply", "homeostat.edge.reply"),
     (LAYERS, "edge.reply", "import homeostat.objects.json", "homeostat.objects.json"),
-    (LAYERS, "objects.age", "import homeostat.client.base", "homeostat.client.base"),
+    (LAYERS, "objects.time.age", "import homeostat.client.base", "homeostat.client.base"),
     (LAYERS, "client.base", "import homeostat.external.process", "homeostat.external.process"),
     (LAYERS, "runtime.guard", "import homeostat.operators.policy", "homeostat.operators.policy"),
     (LAYERS, "operators.access", "import homeostat.web.kit.routing", "homeostat.web.kit.routing"),
@@ -44,11 +44,24 @@ SEEDS: Final = [
     (OPERATORS, "operators.policy.api", "import homeostat.operators.actions.api", "homeostat.operators.actions.api"),
     (OPERATORS, "operators.actions.api", "import homeostat.operators.policy.api", "homeostat.operators.policy.api"),
     (OPERATORS, "operators.actions.api", "import homeostat.operators.housekeeping", "homeostat.operators.housekeeping"),
+    (OPERATORS, "operators.contracts.api", "import homeostat.operators.images.api", "homeostat.operators.images.api"),
+    (
+        OPERATORS,
+        "operators.images.api",
+        "import homeostat.operators.sync.settings",
+        "homeostat.operators.sync.settings",
+    ),
+    (OPERATORS, "operators.sync.watches", "import homeostat.operators.contracts", "homeostat.operators.contracts"),
+    (OPERATORS, "operators.sync.run.plan", "import homeostat.operators.policy", "homeostat.operators.policy"),
     (KIT, "web.kit.routing", "import homeostat.operators.catalog", "homeostat.operators.catalog"),
     (KIT, "web.kit.routing", "import homeostat.web.actions.face", "homeostat.web.actions.face"),
     (KIT, "web.identity.api", "import homeostat.web.dashboard.html.markup", "homeostat.web.dashboard.html.markup"),
     (DASHBOARD, "web.dashboard.visit", "import homeostat.web.actions.face", "homeostat.web.actions.face"),
+    (KIT, "web.kit.routing", "import homeostat.web.contracts.app", "homeostat.web.contracts.app"),
+    (KIT, "web.identity.api", "import homeostat.web.images.app", "homeostat.web.images.app"),
     (DASHBOARD, "web.dashboard.visit", "import homeostat.operators.policy.api", "homeostat.operators.policy.api"),
+    (DASHBOARD, "web.dashboard.visit", "import homeostat.web.images.app", "homeostat.web.images.app"),
+    (DASHBOARD, "web.dashboard.visit", "import homeostat.web.sync.admission", "homeostat.web.sync.admission"),
     (PURE, "objects.names", "import asyncio", "asyncio"),
     (PURE, "objects.names", "from os import environ", "os.environ"),
     (PURE, "objects.names", "import homeostat.edge.reply", "homeostat.edge.reply"),
@@ -67,6 +80,17 @@ SEEDS: Final = [
     (PURE, "operators.housekeeping.garbage.graph", "import ssl", "ssl"),
     (PURE, "operators.policy.engine.score", "import secrets", "secrets"),
     (PURE, "operators.actions.plugins.template", "import tempfile", "tempfile"),
+    (PURE, "operators.contracts.decide", "import asyncio", "asyncio"),
+    (PURE, "operators.contracts.engine.readiness", "from datetime import date as d\nd.today()", "datetime.date.today"),
+    (PURE, "operators.contracts.engine.checks.evaluate", "import logging", "logging"),
+    (PURE, "operators.images.decide", "import asyncio", "asyncio"),
+    (PURE, "operators.images.engine.policy", "import time", "time"),
+    (PURE, "operators.images.engine.build", "import datetime\ndatetime.datetime.now()", "datetime.datetime.now"),
+    (PURE, "operators.sync.policies.decide", "import asyncio", "asyncio"),
+    (PURE, "operators.sync.dependencies.decide", "import subprocess", "subprocess"),
+    (PURE, "operators.sync.engine.plan.ownership", "import time", "time"),
+    (PURE, "operators.sync.engine.payload.codec", "open('x')", "open"),
+    (PURE, "operators.sync.run.order", "import random", "random"),
 ]
 INDIRECT: Final = ("operators.actions.decide", "import homeostat.external.git.access")
 CYCLE: Final = ("cel.compile.logic", "import homeostat.cel.compile.compiler")
@@ -81,7 +105,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         shutil.copytree(ROOT / each, root / each, ignore=shutil.ignore_patterns("__pycache__", "static", "*.types"))
     shutil.copy(ROOT / "pyproject.toml", root)
     for module, line in (*((module, line) for _, module, line, _ in SEEDS), INDIRECT, CYCLE):
-        with _path(root, module).with_suffix(".py").open("a") as source:
+        with _path(root, module).with_suffix(".py").open("r+") as source:
+            source.seek(0, 2)
             source.write(f"\n{line}\n")
     for package in NEW.values():
         _path(root, package).mkdir()
