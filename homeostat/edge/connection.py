@@ -17,13 +17,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from types import CoroutineType
 from typing import cast
 
+from homeostat.edge.limits import StateTimer
 from homeostat.edge.memory import LARGE_BYTES
 from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import HttpStream, pieces_of
-from homeostat.edge.timer import StateTimer
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ import msgspec
 
 KIB = 1024
 MIB = 1024 * KIB
+_NONE = -1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,3 +45,28 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             self.header_timeout_s, self.body_timeout_s, self.idle_timeout_s, self.stall_timeout_s, self.linger_s
         )
         return min(1.0, max(0.005, shortest / 4))
+
+
+class StateTimer:
+    """Measures how long a connection has been in one state, from the periodic checks.
+
+    Each check passes a number for the state. While the number stays the same, time adds up. A connection therefore
+    needs no clock of its own, and bytes that trickle in without changing the state do not extend its time.
+    """
+
+    __slots__ = ("_since", "_state")
+
+    def __init__(self) -> None:
+        self._state = _NONE
+        self._since = 0.0
+
+    def reset(self) -> None:
+        self._state = _NONE
+
+    def has_expired(self, state: int, now: float, timeout_s: float) -> bool:
+        """Whether the connection has been in `state` for at least `timeout_s`."""
+        if state != self._state:
+            self._state = state
+            self._since = now
+            return False
+        return now - self._since >= timeout_s
