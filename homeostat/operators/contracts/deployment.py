@@ -27,12 +27,12 @@ def _counted(condition: str) -> str:
     return f"(count({condition}) or vector(0))"
 
 
-def _failing(name: str, check: str, told: str, severity: Literal["critical", "warning"]) -> Alert:
+def _failing(name: str, check: str, summary: str, severity: Literal["critical", "warning"]) -> Alert:
     series = f'pacto_contract_validation_result{{check="{check}"}}'
     return Alert(
         name=name,
         expression=f"min by ({', '.join(_SERVICE)}) ({series}) == 0",
-        summary=f"{_NAMED}: {told}",
+        summary=f"{_NAMED}: {summary}",
         advice=_FIND,
         lasting="5m" if severity == "critical" else "10m",
         severity=severity,

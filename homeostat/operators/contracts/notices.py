@@ -27,8 +27,8 @@ def notices_of(
 ) -> tuple[Notice, ...]:
     """`current` is the stored status."""
     status = _status_notices(evaluation) if is_reported else ()
-    told = (*_gate_notices(current, evaluation), *_forecast_notices(current, coming))
-    return (*status, *_drift_notices(current, evaluation), *told)
+    readiness = (*_gate_notices(current, evaluation), *_forecast_notices(current, coming))
+    return (*status, *_drift_notices(current, evaluation), *readiness)
 
 
 def _status_notices(evaluation: Evaluation) -> tuple[Notice, ...]:
@@ -36,8 +36,8 @@ def _status_notices(evaluation: Evaluation) -> tuple[Notice, ...]:
     if any(each.check == CONTRACT_VALID for each in failed):
         return (Notice("Warning", "ContractInvalid", failed[0].message),)
     if evaluation.status == UNKNOWN:
-        told = next((each.message for each in failed if each.check == RUNTIME_OBSERVED), "")
-        return (Notice("Warning", "ObservationFailed", told),)
+        problem = next((each.message for each in failed if each.check == RUNTIME_OBSERVED), "")
+        return (Notice("Warning", "ObservationFailed", problem),)
     if evaluation.status not in (WARNING, NON_COMPLIANT):
         return ()
     total = evaluation.fields["summary"]["total"]

@@ -123,7 +123,7 @@ def decide(verdicts: Iterable[Verdict], images: Mapping[str, ImageState], waits:
 
 
 def _problem(world: World, subject: Subject) -> Settled | str:
-    """The path of the file, or why it cannot be looked at."""
+    """The path of the file, or why it cannot be read."""
     for found in (subject.rules, subject.wanted):
         if isinstance(found, Problem):
             return _failed(subject.tracked, found)
@@ -237,7 +237,7 @@ def _checked(due: Due, state: ImageState, waits: int) -> Verdict:
             note = f":hourglass: build of {due.image} is {build.value}"
             return _stopped(due, text, "Building", retry_s=delay_s, note=note, is_failure=False)
         case Absent(Build.FAILED):
-            text = f"the build of {due.image} failed; mend it and push again"
+            text = f"the build of {due.image} failed; fix it and push again"
             return _stopped(due, text, "BuildFailed", note=f":x: {text}")
         case Absent():
             text = f"image {due.image} not found in the registry"

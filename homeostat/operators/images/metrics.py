@@ -50,7 +50,9 @@ class Series:
         operations = CounterMetricFamily("gitops_git_operations_total", "Calls to Git servers", labels=("op", "result"))
         for labels, count in self._git.items():
             operations.add_metric(labels, count)
-        checks = CounterMetricFamily("gitops_registry_checks_total", "Images asked for", labels=("result",))
+        checks = CounterMetricFamily(
+            "gitops_registry_checks_total", "Checks of images in registries", labels=("result",)
+        )
         for result, count in self._checks.items():
             checks.add_metric((result,), count)
         yield from (actions, times, operations, checks)

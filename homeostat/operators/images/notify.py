@@ -94,6 +94,6 @@ class Notifier:
                 delay_s = _BACKOFF.delay_s(attempt, random.random())  # noqa: S311
                 await asyncio.sleep(max(delay_s, min(asked_s, _BACKOFF.cap_s)))
         log.warning(
-            "commit status not set; the next pass tries again", extra={"deployment": tracked.key, "reason": reason}
+            "failed to set commit status; retrying in next pass", extra={"deployment": tracked.key, "reason": reason}
         )
         return False

@@ -50,7 +50,9 @@ def observed(decision: Decision[A], obj: Declared) -> Decision[A]:
     return replace(decision, conditions=conditions)
 
 
-def news(obj: Declared, conditions: Conditions, event: str, *, is_warning: bool = True) -> tuple[Notice, ...]:
+def transition_notices(
+    obj: Declared, conditions: Conditions, event: str, *, is_warning: bool = True
+) -> tuple[Notice, ...]:
     """An Event if Ready changes its reason or its message; none for a state that goes on."""
     ready = conditions[0]
     before = find(obj.read_status(Status).conditions, READY)

@@ -17,7 +17,7 @@ from homeostat.web.contracts.pages.services import ServiceQuery
 from homeostat.web.kit.openapi.document import Operation
 from homeostat.web.kit.routing import Route
 
-_READ: Final = "list pactos, in all namespaces or in those that are to be seen"
+_READ: Final = "list pactos, in all namespaces or in those of the services"
 _CREATE: Final = "create pactos"
 
 
@@ -81,7 +81,7 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
     ("GET", "/health"): Operation("Health of this server", "anyone", Health),
     ("GET", "/metrics"): Operation("The number of services and sources", _READ, Counts),
     ("GET", "/api/services"): Operation("List services", _READ, list[Listed], query=ServiceQuery, refusals=(422,)),
-    ("GET", _ONE): Operation("All about a service", _READ, _Details, query=ServiceQuery, refusals=(404, 422)),
+    ("GET", _ONE): Operation("Details of a service", _READ, _Details, query=ServiceQuery, refusals=(404, 422)),
     ("GET", f"{_ONE}/versions"): Operation("List the versions of a service", _READ, list[Recorded]),
     ("GET", f"{_ONE}/versions/{{version}}"): Operation("A version of a service", _READ, _Details, refusals=(404, 422)),
     ("GET", f"{_ONE}/sources"): Operation("A service as each source has it", _READ, _Details, refusals=(404,)),

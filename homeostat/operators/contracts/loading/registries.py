@@ -36,7 +36,7 @@ class Registries:
         await self._client.close()
 
     def try_again(self, repository: str) -> None:
-        """The registry of this repository has told us of a push: ask it although it failed before."""
+        """The registry of this repository has reported a push: ask it even if it failed before."""
         self._client.try_again(repository.partition("/")[0])
 
     def source(self, keychain: Keychain | None, trust: Trust | None) -> RegistrySource:

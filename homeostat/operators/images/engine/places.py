@@ -152,7 +152,7 @@ def value_place(documents: Sequence[Json], file: str, image: str, value: str) ->
             digest_path, digest = (*path, "digest"), _text(found["digest"])
         path, found = (*path, "tag"), found["tag"]
     if isinstance(found, bool) or not isinstance(found, str | int | float):
-        raise ManifestError(f"{file}: {path_text(path)} is not there or is not a text; expected an image or a tag")
+        raise ManifestError(f"{file}: {path_text(path)} is missing or is not a string; expected an image or a tag")
     text = _text(found)
     if ("/" in text or ":" in text.partition("@")[0]) and _is_of(text, image):
         return Place(0, path, text)

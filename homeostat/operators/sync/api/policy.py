@@ -61,7 +61,7 @@ class ResourceReport(Part, frozen=True, kw_only=True):
     message: Annotated[str, Meta(max_length=LONGEST_MESSAGE)] = ""
     kind: Annotated[str, doc("Of a failure: Validation, NotFound, Auth, Conflict, Transport or Internal.")] = ""
     fields: Annotated[tuple[str, ...], Meta(max_length=MOST_FIELDS), doc("JSON pointers of what differed.")] = ()
-    changed_by: Annotated[str, doc("Who changed the object last, where the server tells.")] = ""
+    changed_by: Annotated[str, doc("Who changed the object last, if the server reports it.")] = ""
 
 
 class Failure(Part, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ def read_credentials(value: Json) -> tuple[JsonObject, ...]:
             if isinstance(item, dict):
                 _read(item, {"prompt": "bool", "persistInSession": "bool"}, f"credentials {each['name']}: {key}")
             elif item is not None and not isinstance(item, str):
-                raise ValidationError(f"credentials {each['name']}: {key} is neither a text nor a prompt")
+                raise ValidationError(f"credentials {each['name']}: {key} is neither a string nor a prompt")
     return tuple(found)
 
 
@@ -194,7 +194,7 @@ def _read(value: Json, schema: Any, where: str) -> Json:
                 raise ValidationError(f"{where} is not a list")
             return [_read(each, schema[0], f"{where}[{place}]") for place, each in enumerate(value)]
         case "text" if not isinstance(value, str):
-            raise ValidationError(f"{where} is not a text")
+            raise ValidationError(f"{where} is not a string")
         case "bool" if not isinstance(value, bool):
             raise ValidationError(f"{where} is not true or false")
         case "number" if isinstance(value, bool) or not isinstance(value, int | float):

@@ -43,7 +43,7 @@ class Surroundings:
         if isinstance(found, dict) and found.get("prompt"):
             raise ValidationError(f"{where} asks for a prompt; set it in the environment or in the catalog instead")
         if not isinstance(found, str):
-            raise ValidationError(f"{where} is not a text")
+            raise ValidationError(f"{where} is not a string")
         return found
 
     def secret(self, value: Json, where: str) -> str:
@@ -161,7 +161,7 @@ async def _tls(block: JsonObject | None) -> TlsCredentials | None:
     names = {"authority": "caCertFile", "certificate": "clientCertFile", "key": "clientKeyFile"}
     texts = {each: await _file(block.get(name)) for each, name in names.items()}
     if bool(texts["certificate"]) != bool(texts["key"]):
-        raise ValidationError("tls.clientCertFile and tls.clientKeyFile are to be set together")
+        raise ValidationError("tls.clientCertFile and tls.clientKeyFile must be set together")
     return TlsCredentials(**texts, is_verified=not block.get("insecureSkipVerify", False))
 
 

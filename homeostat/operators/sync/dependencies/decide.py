@@ -14,7 +14,15 @@ from homeostat.operators.sync.api.repository import WEBHOOK_RECEIVED, Repository
 from homeostat.operators.sync.api.server import ManagedServer, ServerStatus
 from homeostat.operators.sync.api.store import SecretStore
 from homeostat.operators.sync.api.webhook import HOOKS, RepositoryWebhook
-from homeostat.operators.sync.conditions import SPEC_INVALID, SUSPENDED, Conditions, cut, failed, news, succeeded
+from homeostat.operators.sync.conditions import (
+    SPEC_INVALID,
+    SUSPENDED,
+    Conditions,
+    cut,
+    failed,
+    succeeded,
+    transition_notices,
+)
 from homeostat.operators.sync.dependencies.world import RepositoryWorld, ServerWorld, StoreWorld, WebhookWorld
 from homeostat.operators.sync.validation.specs import sentence
 
@@ -35,8 +43,8 @@ def decide_repository(repository: ResourceRepository, world: RepositoryWorld) ->
     again = timedelta(seconds=world.interval_s)
     if world.error:
         conditions = failed(RECONCILE_FAILED, world.error)
-        told = (*_received(repository), *news(repository, conditions, "SyncFailed"))
-        return Decision(conditions=conditions, notices=told, requeue_after=again, status=_webhook(repository))
+        notices = (*_received(repository), *transition_notices(repository, conditions, "SyncFailed"))
+        return Decision(conditions=conditions, notices=notices, requeue_after=again, status=_webhook(repository))
     before = repository.read_status(RepositoryStatus).last_fetched_revision
     notices = _received(repository)
     if before != world.revision:
@@ -70,12 +78,12 @@ def decide_server(server: ManagedServer, world: ServerWorld) -> Plan:
     if world.causes:
         return _invalid(server, world.causes)
     again = timedelta(seconds=world.interval_s if world.health != "pending" else _PROBE_AFTER_S)
-    health, told = _health(server, world)
+    health, health_notices = _health(server, world)
     if world.error:
         conditions = failed(DEPENDENCY_INVALID, world.error)
-        failure = news(server, conditions, world.event)
+        failure = transition_notices(server, conditions, world.event)
         again = min(again, timedelta(seconds=_RETRY_S))
-        return Decision(conditions=(*conditions, *health), notices=(*failure, *told), requeue_after=again)
+        return Decision(conditions=(*conditions, *health), notices=(*failure, *health_notices), requeue_after=again)
     before = server.read_status(ServerStatus)
     paths = {"openapiCachePath": world.openapi_path or None, "metadataCachePath": world.metadata_path or None}
     notices: tuple[Notice, ...] = ()
@@ -85,7 +93,7 @@ def decide_server(server: ManagedServer, world: ServerWorld) -> Plan:
     return Decision(
         conditions=(*succeeded("managed server is ready"), *health),
         status=paths,
-        notices=(*notices, *told),
+        notices=(*notices, *health_notices),
         requeue_after=again if has_any else None,
     )
 
@@ -120,11 +128,11 @@ def decide_store(store: SecretStore, world: StoreWorld) -> Plan:
     status: dict[str, Json] = {"resolvedPath": world.path or None}
     if world.error:
         conditions = _unopened(world)
-        notices = news(store, conditions, conditions[0].reason)
+        notices = transition_notices(store, conditions, conditions[0].reason)
         again = timedelta(seconds=_RETRY_S)
         return Decision(conditions=conditions, status=status, notices=notices, requeue_after=again)
     conditions = succeeded("secret store is ready")
-    notices = news(store, conditions, "Ready", is_warning=False)
+    notices = transition_notices(store, conditions, "Ready", is_warning=False)
     return Decision(
         conditions=conditions, status=status, notices=notices, requeue_after=timedelta(seconds=STORE_CHECK_S)
     )
@@ -156,4 +164,4 @@ def decide_webhook(webhook: RepositoryWebhook, world: WebhookWorld) -> Plan:
 
 def _invalid(obj: ResourceRepository | ManagedServer | SecretStore, causes: tuple[Cause, ...]) -> Plan:
     conditions = failed(SPEC_INVALID, sentence(list(causes)))
-    return Decision(conditions=conditions, notices=news(obj, conditions, SPEC_INVALID))
+    return Decision(conditions=conditions, notices=transition_notices(obj, conditions, SPEC_INVALID))

@@ -27,9 +27,9 @@ from homeostat.operators.sync.conditions import (
     Conditions,
     cut,
     failed,
-    news,
     of_policy,
     succeeded,
+    transition_notices,
 )
 from homeostat.operators.sync.policies.world import Action, Begin, Sync, World
 from homeostat.operators.sync.validation.cron import is_cron_due, next_time
@@ -81,7 +81,9 @@ def _decide(policy: SyncPolicy, world: World) -> Plan:
 def _stop(policy: SyncPolicy, conditions: Conditions, after_s: float | None = None) -> Plan:
     return Decision(
         conditions=of_policy(conditions),
-        notices=news(policy, conditions, conditions[0].reason, is_warning=conditions[0].reason != SUSPENDED),
+        notices=transition_notices(
+            policy, conditions, conditions[0].reason, is_warning=conditions[0].reason != SUSPENDED
+        ),
         requeue_after=None if after_s is None else timedelta(seconds=after_s),
         status={"attempt": None},
     )
@@ -203,7 +205,9 @@ def _settled(policy: SyncPolicy, status: PolicyStatus, world: World) -> Plan:
         text = cut(f"{status.held} changes are held: {status.held_message or ''}")
         conditions = (Condition(READY, "False", "ChangesHeld", text), Condition(STALLED, "False", "ChangesHeld", text))
         return Decision(
-            conditions=of_policy(conditions), requeue_after=after, notices=news(policy, conditions, "ChangesHeld")
+            conditions=of_policy(conditions),
+            requeue_after=after,
+            notices=transition_notices(policy, conditions, "ChangesHeld"),
         )
     return Decision(conditions=of_policy(succeeded(_success(status, world))), requeue_after=after)
 

@@ -74,7 +74,7 @@ def _children(entries: Sequence[TreeEntry], target: Target) -> set[str]:
 
 
 class Needed:
-    """Tells which files belong to targets, or are metadata that may hold for one of them."""
+    """Selects which files belong to targets, or are metadata that may hold for one of them."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         targets = list(targets)

@@ -46,7 +46,7 @@ def check_capture(session: Session, wanted: Desired) -> None:
 
 
 async def capture(session: Session, wanted: Desired, written: Written) -> None:
-    """Keep the attributes that the server tells at creation only."""
+    """Store the attributes that the server returns at creation only."""
     for at in wanted.rules.captured:
         text = text_of(pointer.get(written.payload.value, at))
         if text is None:

@@ -53,7 +53,7 @@ def held_plan(options: SyncOptions, record: Record, now: datetime) -> tuple[str,
         return "mode is observe", None
     if (closed := closed_until(options, now)) is not None:
         if closed == NEVER:
-            return "the windows allow no changes any more; set allowWindows", None
+            return "no future window allows changes; set allowWindows", None
         return f"the windows allow no changes until {format_time(closed)}", closed
     waiting = record.not_before.get("", 0.0)
     if waiting > now.timestamp():

@@ -19,7 +19,7 @@ from homeostat.operators.sync.engine.paths.logical import ROOT, name, parent
 _SUFFIXES: Final = ("id", "ids", "ref", "refs", "name", "names", "key", "keys", "path", "alias")
 _words = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])").findall
 _MOST: Final = 10_000
-"""Texts of one payload that are looked at."""
+"""The most strings of one payload that are searched for references."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """The kind of the error."""
     renamed_from: str = ""
     changed_by: str = ""
-    """Who changed the object last, where the server tells."""
+    """Who changed the object last, if the server reports it."""
     basis: str = ""
     """A digest of the declared value and of the server's, without secrets."""
 

@@ -66,11 +66,11 @@ async def _observed(session: Session, path: str, owned: Owned, options: SyncOpti
         return Candidate(Step(path, "gone", owned.id))
     step = Step(path, "delete", owned.id, basis=digest([owned.id, owned.at]))
     if remote.id != owned.id:
-        held = f"it has the id {remote.id}, and ours had {owned.id}: another one took its place"
+        held = f"it has the id {remote.id}, and the object that we created had {owned.id}"
         return Candidate(replace(step, held=held))
     now = await address(session, path, remote)
     if now != (owned.at or f"{parent(path)}/{owned.id}"):
-        held = f"its address is {now} by the metadata of today, and was {owned.at or path}; restore the metadata"
+        held = f"its address is {now} by the current metadata, and was {owned.at or path}; restore the metadata"
         return Candidate(replace(step, held=held))
     return Candidate(step, remote)
 

@@ -56,7 +56,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """The pointers that differed."""
     message: str = ""
     changed_by: str = ""
-    """Who had changed it last, where the server tells."""
+    """Who changed it last, if the server reports it."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Which fields a resource declares, remembered from one sync to the next. Pure.
 
 A comparison counts declared fields only, so it does not see that a field was removed from a file. The fields of the
-last sync tell: one that is no longer declared, and that the server still has, is a change.
+last sync show it: one that is no longer declared, and that the server still has, is a change.
 """
 
 from __future__ import annotations

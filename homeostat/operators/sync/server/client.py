@@ -195,7 +195,9 @@ class ManagedServer:
         text = " ".join(self._scrubber.scrub(response.body[:4096].decode(errors="replace")).split())
         shown = f": {text[:LONGEST_SHOWN]}" if text else ""
         if 300 <= response.status < 400:
-            return TransportError(f"{label}: HTTP {response.status}: the server redirects elsewhere; check its URL")
+            return TransportError(
+                f"{label}: HTTP {response.status}: the server redirects to another address; check its URL"
+            )
         if response.status == 412:
             return ConflictError(f"{label}: HTTP 412: the object was changed meanwhile{shown}")
         error = from_status(response.status, f"{label}: HTTP {response.status}{shown}")

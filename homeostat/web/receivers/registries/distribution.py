@@ -21,7 +21,7 @@ def read_notification(_headers: Headers, body: JsonObject) -> list[ImagePush]:
 
 
 def _is_manifest(event: JsonObject) -> bool:
-    """Blobs are pushed before the manifest that refers to them; only the manifest is news. Some senders, such as
+    """Blobs are pushed before the manifest that refers to them; only the manifest counts. Some senders, such as
     Azure's charts, give no media type of a manifest, but a tag.
     """
     target = part(event, "target")

@@ -87,7 +87,7 @@ async def test_a_server_that_fails_one_request_in_ten_converges() -> None:
     [
         (_PAGE, "a page"),
         (Answer(200, b""), "nothing in place of the object"),
-        (Answer(302, None, {"Location": "http://127.0.0.1:9/elsewhere"}), "redirects elsewhere"),
+        (Answer(302, None, {"Location": "http://127.0.0.1:9/elsewhere"}), "redirects to another address"),
         (Answer(200, b'{"id": '), "JSON"),
         (Answer(200, b"[" * 100_000), ""),
         (Answer(401, {"error": "who are you"}), "HTTP 401"),

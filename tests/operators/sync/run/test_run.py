@@ -290,7 +290,7 @@ async def test_windows_hold_changes_until_they_open(rest: Rest) -> None:
     policy_.now = datetime(2026, 3, 4, 21, 0, tzinfo=UTC)
     assert became(await policy_.sync(files(a={}))) == {"/t/a": "created"}
     policy_.options = replace(policy_.options, allow_windows="2025-01-01..2025-01-02")
-    assert (await policy_.plan(files(a={"v": 1}))).held == "the windows allow no changes any more; set allowWindows"
+    assert (await policy_.plan(files(a={"v": 1}))).held == "no future window allows changes; set allowWindows"
     policy_.options = replace(policy_.options, deny_windows="nonsense")
     with pytest.raises(ValidationError, match="invalid window"):
         await policy_.plan(files(a={}))

@@ -111,7 +111,7 @@ class _Decoder:
         if isinstance(value, str):
             return self._document.written(container, key) or value
         if isinstance(value, (dict, list)):
-            self._refuse(container, key, f"expected a text, got {_kind(value)}")
+            self._refuse(container, key, f"expected a string, got {_kind(value)}")
             return ""
         return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -168,7 +168,7 @@ def _expected(fields: Mapping[str, object]) -> str:
 
 def _kind(value: Json) -> str:
     names = {dict: "a map", list: "a list", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
-    return names.get(type(value), f"the text {value!r}" if len(str(value)) < 50 else "a text")
+    return names.get(type(value), f"the string {value!r}" if len(str(value)) < 50 else "a string")
 
 
 @cache

@@ -207,7 +207,7 @@ class _Builder:
 
     def _open(self, event: Any, *, is_map: bool) -> None:
         if self._stack and self._stack[-1].is_at_key:
-            raise _refused(event, "a key of a map must be a text, a number or a boolean")
+            raise _refused(event, "a key of a map must be a string, a number or a boolean")
         self._count(event, len(self._stack))
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
@@ -245,7 +245,7 @@ class _Builder:
                 raise YamlError("a merge key needs a map, or a list of maps", line=line)
             top.merges, top.is_at_key, top.merged = False, True, top.merged + sources
         elif top.is_at_key:
-            raise YamlError("a key of a map must be a text, a number or a boolean", line=line)
+            raise YamlError("a key of a map must be a string, a number or a boolean", line=line)
         else:
             top.value[top.key] = value
             self._document.add(top.value, top.key, top.key_line, written)

@@ -63,4 +63,4 @@ def _identity(reference: LockedReference) -> tuple[str, str]:
 
 
 def _stale(problem: str) -> LockError:
-    return LockError("LOCK_STALE", f"{problem}; run `lock` to write them down")
+    return LockError("LOCK_STALE", f"{problem}; run `lock` to record them")

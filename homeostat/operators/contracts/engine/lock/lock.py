@@ -103,7 +103,7 @@ def read_lock(data: bytes) -> Lock:
     value = value if isinstance(value, dict) else {}
     version = value.get("lockVersion")
     if version != LOCK_VERSION or isinstance(version, bool):
-        raise UnreadableLockError(f"unsupported lockVersion {version or 0} (want {LOCK_VERSION}); run `lock` anew")
+        raise UnreadableLockError(f"unsupported lockVersion {version or 0} (want {LOCK_VERSION}); run `lock` again")
     try:
         # Numbers are let through where texts belong: a version such as 1.0 may stand without quotes.
         return msgspec.convert(_texts(value), Lock)

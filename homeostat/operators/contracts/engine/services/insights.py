@@ -55,9 +55,9 @@ def _of_validation(issues: Issues) -> Iterator[Insight]:
 
 def _of_target(issues: Issues) -> Iterator[Insight]:
     if issues.service_exists is False:
-        yield Insight("critical", "Service does not exist", "The Pacto names a Service that is not there.")
+        yield Insight("critical", "Service does not exist", "The Pacto names a Service that does not exist.")
     if issues.workload_exists is False:
-        yield Insight("critical", "Workload does not exist", "The Pacto names a workload that is not there.")
+        yield Insight("critical", "Workload does not exist", "The Pacto names a workload that does not exist.")
     if issues.missing_ports:
         title = f"Missing ports: {_listed(issues.missing_ports)}"
         yield Insight("warning", title, "Interfaces of the contract use ports that the Service does not have.")

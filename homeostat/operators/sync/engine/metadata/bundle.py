@@ -89,4 +89,4 @@ def _check(value: Json, schema: Any, where: str) -> None:
                 raise ValidationError(f'{where} has an unknown key "{key}"')
             _check(item, schema[key], f"{where}: {key}")
     elif not isinstance(value, schema):
-        raise ValidationError(f"{where} is not a {'text' if schema is str else 'boolean'}")
+        raise ValidationError(f"{where} is not a {'string' if schema is str else 'boolean'}")

@@ -55,7 +55,7 @@ def _object(readers: Mapping[str, Reader]) -> Reader:
 
 def _text(value: Json, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValidationError(f"{where} is not a text")
+        raise ValidationError(f"{where} is not a string")
     return value
 
 
@@ -104,12 +104,12 @@ def _templates(value: Json, where: str) -> dict[str, str]:
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         value = {key: item for each in value for key, item in each.items()}
     if not isinstance(value, dict):
-        raise ValidationError(f"{where} is not a map of texts")
+        raise ValidationError(f"{where} is not a map of strings")
     found = dict[str, str]()
     for key, item in value.items():
         text = text_of(item)
         if text is None:
-            raise ValidationError(f"{where}.{key} is not a text")
+            raise ValidationError(f"{where}.{key} is not a string")
         parse(text)
         found[key] = text
     return found

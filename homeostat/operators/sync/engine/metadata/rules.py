@@ -86,7 +86,7 @@ class Rules:
     changed_by: str = ""
     """Where an object says who changed it last."""
     captured: tuple[str, ...] = ()
-    """Attributes that the server tells at creation only; they are kept in the secret store."""
+    """Attributes that the server returns at creation only; they are stored in the secret store."""
     ready: Ready | None = None
     descendant_depth: int = -1
     """How many segments the collection has whose rules hold for all below it; -1 for none."""

@@ -45,7 +45,7 @@ def parse_step(value: Json) -> Step:
     key, given = next(iter(value.items()))
     if key == "jqExpression":
         if not isinstance(given, str) or not given.strip():
-            raise ValidationError("jqExpression is not a program; expected a text")
+            raise ValidationError("jqExpression is not a program; expected a string")
         return Jq(given)
     found = [given] if isinstance(given, str) else given
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):

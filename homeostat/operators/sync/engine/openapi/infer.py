@@ -22,7 +22,7 @@ def infer(document: OpenApi, selector: Selector) -> JsonObject:
     """The document for this address: empty for a single resource."""
     item = document.item(selector.text)
     if item is None:
-        raise NotFoundError(f"the OpenAPI document has no path that fits {selector.text}")
+        raise NotFoundError(f"the OpenAPI document has no path that matches {selector.text}")
     child = document.child(item)
     if child is None or not (selector.is_collection or document.is_collection(selector.text)):
         return {}

@@ -73,7 +73,7 @@ def _combined(document: OpenApi, rule: JsonObject, value: Json, at: str, depth: 
         if options:
             fitting = sum(next(_check(document, each, value, at, depth + 1), None) is None for each in options)
             if not least <= fitting <= most:
-                yield f"{at or 'the body'} fits {fitting} of the alternatives of {word}"
+                yield f"{at or 'the body'} matches {fitting} of the alternatives of {word}"
 
 
 def _is_of(value: Json, kind: Json) -> bool:

@@ -37,7 +37,7 @@ def check(value: Json) -> Json:
                 )
             if kind is dict:
                 if not all(type(key) is str for key in each):
-                    raise ValidationError("a key is not a text; expected text keys in every object")
+                    raise ValidationError("a key is not a string; expected string keys in every object")
                 stack.extend((item, depth + 1) for item in each.values())
             else:
                 stack.extend((item, depth + 1) for item in each)

@@ -1,6 +1,6 @@
 """Which objects of a server a sync may delete. Pure.
 
-An object is ours if we created it or were told to adopt it. Only what is ours, is no longer declared and is not
+An object is ours if we created it or adopted it. Only what is ours, is no longer declared and is not
 protected may be deleted, and never more at once than the limit allows.
 """
 
