@@ -27,19 +27,19 @@ check: dev ## Format, lint, types and import contracts
 	$(BIN)/mypy -n $(CORES)
 	$(BIN)/lint-imports --no-cache
 
-format: dev ## Format the code, fix what can be fixed, describe the operators anew
+format: dev ## Format the code, fix what can be fixed, describe the operators again
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python -m tools.describe_operators
 
 # The folders that do without processes, sockets and other programs.
-FAST := tests/architecture tests/objects tests/cel tests/server tests/api
+FAST := tests/objects tests/cel tests/server tests/api
 
 test: dev ## Set up what the tests need, then run all of them: 17 minutes (ARGS="tests/store -k watch" runs some, with what is there)
 	$(if $(ARGS),,@$(BIN)/python -m tools.prepare_tests)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-fast: dev ## Run the tests of pure code and of the API: a minute
+test-fast: dev ## Run the tests of pure code and of the API: under a minute
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)
 
 cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
