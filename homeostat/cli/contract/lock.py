@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.cli.contract.session.loaded import load_local, lock_path, read_lock_file, require_directory
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
-from homeostat.cli.contract.session.result import failures, print_result
+from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
 from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings
 from homeostat.operators.contracts.engine.files import LOCK_FILE
@@ -92,6 +92,7 @@ async def _lock(
     assert loaded.root is not None
     async with Session(chosen) as session:
         fresh = await session.fresh_lock(loaded)
+    _check_names(names, fresh)
     held, path = _held(loaded.root), str(lock_path(loaded.root))
     if is_check:
         if held is None:
@@ -106,6 +107,13 @@ async def _lock(
         else:
             return _Result(path=path, lock=held, up_to_date=True)
     return _Result(path=path, lock=fresh, written=True)
+
+
+def _check_names(names: tuple[str, ...], fresh: Lock) -> None:
+    known = [each.name for each in fresh.dependencies]
+    if unknown := [each for each in names if each not in known]:
+        listed = f"there are {', '.join(known)}" if known else "the contract has no dependencies"
+        raise ContractFailure(f'--update-name: there is no dependency "{unknown[0]}"; {listed}')
 
 
 def _held(root: str) -> Lock | None:

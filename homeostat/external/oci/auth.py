@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -35,6 +35,13 @@ class Keychain(Protocol):
     """`DockerConfig` is one."""
 
     def find(self, registry: str, repository: str = "") -> RegistryCredential | None: ...
+
+
+@runtime_checkable
+class SlowKeychain(Keychain, Protocol):
+    """A keychain that may read files or run programs. `look_up` is `find`, without blocking the event loop."""
+
+    async def look_up(self, registry: str, repository: str = "") -> RegistryCredential | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ class Authorizer:
 
     async def authorize(self, repository: str, scopes: tuple[str, ...]) -> Auth | None:
         """The credentials to send: none before the registry has sent a challenge."""
-        credential = self._keychain.find(self._registry, repository)
+        credential = await self._credential(repository)
         if credential is not None and credential.registry_token:
             return BearerToken(credential.registry_token)
         match self._challenge:
@@ -114,6 +121,11 @@ class Authorizer:
             case Challenge("basic") if credential is not None:
                 return credential.basic
         return None
+
+    async def _credential(self, repository: str) -> RegistryCredential | None:
+        if isinstance(self._keychain, SlowKeychain):
+            return await self._keychain.look_up(self._registry, repository)
+        return self._keychain.find(self._registry, repository)
 
     def learn(self, header: str, scopes: tuple[str, ...], sent: Auth | None) -> bool:
         """Reads the challenge of a 401 response to a request with `sent`. Returns whether to retry."""

@@ -84,6 +84,10 @@ class UntrustedError(OciError):
     reason = "SignatureInvalid"
 
 
+class UnsignedError(UntrustedError):
+    """The image has no signature at all."""
+
+
 class InvalidKeyError(OciError):
     """The text is not a public key, or one of a type that is not supported."""
 

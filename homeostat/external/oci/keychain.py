@@ -4,10 +4,12 @@ token of GitHub's command line. Files are read, and programs run, when a credent
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,21 +29,39 @@ _GITHUB_USER: Final = "x-access-token"
 _HUB_KEY: Final = "https://index.docker.io/v1/"
 _IDENTITY_USER: Final = "<token>"
 _HELPER_S: Final = 30.0
+_MOST_KNOWN: Final = 1024
 _LARGEST_OUTPUT: Final = 64 << 10
 
 
 class Chain:
-    """The first credential that one of the keychains has; each host is looked up once."""
+    """The first credential that one of the keychains has. A repository is looked up once, while not too many are."""
 
     def __init__(self, keychains: Sequence[Keychain]) -> None:
         self._keychains = keychains
         self._known: dict[tuple[str, str], RegistryCredential | None] = {}
+        self._lock = threading.Lock()
+        """Held during a lookup, so that requests at the same time run a program once."""
+
+    def __len__(self) -> int:
+        """How many lookups are known."""
+        return len(self._known)
+
+    async def look_up(self, registry: str, repository: str = "") -> RegistryCredential | None:
+        """As `find`. A program that keeps the caller waiting, such as a locked keyring, does not block the loop."""
+        key = (registry, repository)
+        return self._known[key] if key in self._known else await asyncio.to_thread(self.find, registry, repository)
 
     def find(self, registry: str, repository: str = "") -> RegistryCredential | None:
-        key = (registry, repository)
+        with self._lock:
+            return self._find((registry, repository))
+
+    def _find(self, key: tuple[str, str]) -> RegistryCredential | None:
         if key not in self._known:
-            found = (each.find(registry, repository) for each in self._keychains)
-            self._known[key] = next((each for each in found if each is not None), None)
+            found = (each.find(*key) for each in self._keychains)
+            credential = next((each for each in found if each is not None), None)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = credential
         return self._known[key]
 
 

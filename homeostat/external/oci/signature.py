@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from homeostat.external.oci.errors import InvalidKeyError, NotFoundError, UntrustedError
+from homeostat.external.oci.errors import InvalidKeyError, NotFoundError, UnsignedError, UntrustedError
 from homeostat.external.oci.manifest import Descriptor, Manifest
 from homeostat.external.oci.registry import Registry, tag_of
 from homeostat.objects.views.image import Image
@@ -146,7 +146,8 @@ class Verifier:
             if count >= MAX_SIGNATURES:
                 break
         seen = f"none of its {count} signatures matches the key" if count else "it has no signature"
-        raise UntrustedError(f"{image.digest} is not trusted: {seen}; sign it with cosign sign --key")
+        text = f"{image.digest} is not trusted: {seen}; sign it with cosign sign --key"
+        raise UntrustedError(text) if count else UnsignedError(text)
 
     async def _judged(self, image: Image) -> AsyncIterator[bool]:
         """The verdict on each signature."""

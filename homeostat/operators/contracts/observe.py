@@ -33,6 +33,7 @@ from homeostat.operators.contracts.probes.prober import Prober
 from homeostat.operators.contracts.revisions.plan import is_recorded
 from homeostat.operators.contracts.settings import Settings
 from homeostat.operators.contracts.signature import judge_signature
+from homeostat.operators.contracts.sources.errors import UntrustedError
 from homeostat.operators.contracts.stored import is_loaded, outcomes_of
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
@@ -40,7 +41,12 @@ from homeostat.runtime.control.writes import may_write
 
 BY_PACTO: Final = "contracts-by-pacto"
 _RETRY: Final = timedelta(seconds=10)
+_SOONEST_S: Final = 0.5
 _UNSEEN_RETRY_S: Final = 5.0
+
+
+def _retry(load: Load) -> timedelta:
+    return _RETRY if load.due_in_s is None else min(_RETRY, timedelta(seconds=max(load.due_in_s, _SOONEST_S)))
 
 
 class _Source(msgspec.Struct, frozen=True):
@@ -163,6 +169,8 @@ class Observer:
         if load is None:
             raise Wait("LoadingContract", _RETRY, message=f"Loading the contract from {pacto.oci}")
         failure = load.content.loaded
+        if isinstance(failure, Failure) and failure.is_transient and failure.reason == UntrustedError.reason:
+            raise Wait("SignaturePending", _retry(load), message=f"Waiting for a signature: {failure.message}")
         if isinstance(failure, Failure) and failure.is_transient and is_loaded(pacto):
             # An unreachable registry says nothing about a contract: the verdict stays, and a condition says why.
             raise Wait("RegistryUnreachable", _RETRY, message=f"The status is out of date: {failure.message}")

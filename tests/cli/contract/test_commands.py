@@ -252,6 +252,8 @@ def test_push_verifies_the_lock(mill: Workspace) -> None:
     assert locked == {**locked, "path": "mill/pacto.lock", "written": True, "dependencies": 1, "references": 0}
     assert "upToDate" not in locked
     assert mill.run("lock", "mill", "--check", "-o", "json").json["upToDate"] is True
+    unknown = mill.run("lock", "mill", "--update-name", "wier")
+    assert (unknown.code, unknown.err) == (1, '--update-name: there is no dependency "wier"; there are weir\n')
     assert mill.run("push", f"oci://{mill.registry}/m", "-p", "mill").code == 0
     Path("empty").mkdir()
     assert mill.run("validate", f"oci://{mill.registry}/m").code == 0

@@ -221,10 +221,10 @@ async def test_an_unsigned_contract_is_not_used_until_a_trusted_key_has_signed_i
         # Two keys, as while one replaces the other.
         pem = (public_pem(old) + public_pem(new)).decode()
         await live.client.merge(SECRET.path(live.namespace, "keys"), {"stringData": {"cosign.pub": pem}})
-        condition = await live.says("SignatureVerified", "False", "SignatureInvalid")
+        condition = await live.says("Reconciling", "True", "SignaturePending")
         assert digest in condition["message"]
         assert "has no signature" in condition["message"]
-        obj = await live.shows(contractStatus="NonCompliant", contractVersion=None, contract=None)
+        obj = await live.shows(contractVersion=None, contract=None)
         assert await live.revisions() == []
         await signed.tag(new)
         await live.change({"metadata": {"annotations": {REQUESTED: "now"}}})

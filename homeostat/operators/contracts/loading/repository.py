@@ -7,8 +7,9 @@
 All Pactos of a repository share it, so that its registry is asked once in an interval, whatever the number of
 Pactos and of changes. What they follow is read first (`on_ready`), then the other versions, newest first.
 
-A fault that may pass does not replace what was read before: the registry cannot be reached, or does not have yet what
-it lists. Who follows the highest version keeps the version in use until the new one can be read.
+A fault that may pass does not replace what was read before: the registry cannot be reached, does not have yet what it
+lists, or has no signature yet of what was pushed within the last minute. Who follows the highest version keeps the
+version in use until the new one can be read.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from homeostat.objects.versions.constraint import best_tag
 from homeostat.objects.versions.semver import versions_of
 from homeostat.operators.contracts.engine.checks.evaluate import Failure
 from homeostat.operators.contracts.loading.content import Content, Version, read_bundle
-from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError, UnreachableError
+from homeostat.operators.contracts.sources.errors import NotFoundError, SourceError, UnreachableError, UnsignedError
 from homeostat.operators.contracts.sources.registry import RegistrySource, Resolved
 
 log = logging.getLogger(__name__)
 
+SIGN_WITHIN_S: Final = 60.0
+"""How long a bundle without a signature is expected to be signed; then it is not trusted."""
 LATEST: Final = ""
 """The wish for the highest version."""
 _FALLBACK_TAG: Final = "latest"
@@ -66,6 +69,8 @@ class Repository:
         self._listed: frozenset[str] = frozenset()
         self._mirrored: tuple[str, ...] = ()
         self._faults: dict[str, str] = {}
+        self._unsigned: dict[str, tuple[str, float]] = {}
+        """By tag: the digest that had no signature, and when that was first seen."""
 
     def want(self, wish: str) -> None:
         self._wishes[wish] = self._seconds()
@@ -123,6 +128,7 @@ class Repository:
                 await self._read(tag)
         kept = {*faults, self._best, *self._mirrored}
         self._seen = {name: seen for name, seen in self._seen.items() if name in kept}
+        self._unsigned = {name: since for name, since in self._unsigned.items() if name in kept}
         return is_changed or self._state() != before
 
     def _follow(self, best: str, fault: _Fault | None) -> None:
@@ -153,14 +159,16 @@ class Repository:
         before = self._seen.get(name)
         if is_digest and before is not None and before.digest:
             return None
+        digest = ""
         try:
             found = await self._source.resolve(ref)
+            digest = found.digest
             if before is None or before.digest != found.digest:
                 content = await self._pull(found, tag="" if is_digest else name)
                 self._seen[name] = _Seen(content, found.digest)
         except SourceError as error:
             log.warning("failed to load contract", extra={"ref": ref, "reason": str(error)})
-            fault = _Fault(str(error), self._may_pass(error, name))
+            fault = _Fault(str(error), self._may_pass(error, name, digest))
             if not fault.may_pass or before is None or not before.digest:
                 failure = Failure(
                     f"failed to load the contract: {error}", is_transient=fault.may_pass, reason=error.reason
@@ -169,8 +177,14 @@ class Repository:
             return fault
         return None
 
-    def _may_pass(self, error: SourceError, name: str) -> bool:
+    def _may_pass(self, error: SourceError, name: str, digest: str) -> bool:
         """A registry may list a tag before it can answer with what the tag names."""
+        if isinstance(error, UnsignedError):
+            known, since = self._unsigned.get(name, ("", 0.0))
+            if known != digest:
+                since = self._seconds()
+                self._unsigned[name] = (digest, since)
+            return self._seconds() - since < SIGN_WITHIN_S
         return isinstance(error, UnreachableError) or (isinstance(error, NotFoundError) and name in self._listed)
 
     async def _pull(self, found: Resolved, *, tag: str) -> Content:

@@ -49,6 +49,10 @@ class UntrustedError(SourceError):
     reason = "SignatureInvalid"
 
 
+class UnsignedError(UntrustedError):
+    """The bundle has no signature at all. It may be signed right after it was pushed."""
+
+
 class InvalidKeyError(SourceError):
     """The key that signatures are verified with cannot be read."""
 

@@ -16,6 +16,7 @@ from homeostat.operators.contracts.sources.errors import (
     NotFoundError,
     SourceError,
     UnreachableError,
+    UnsignedError,
     UntrustedError,
 )
 
@@ -23,6 +24,7 @@ _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], type[SourceError]], ..
     ((oci.UnauthorizedError, oci.DeniedError, CredentialError), AuthenticationError),
     ((oci.NotFoundError,), NotFoundError),
     ((oci.InvalidReferenceError,), InvalidRefError),
+    ((oci.UnsignedError,), UnsignedError),
     ((oci.UntrustedError,), UntrustedError),
     ((oci.InvalidKeyError,), InvalidKeyError),
     (

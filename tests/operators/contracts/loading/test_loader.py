@@ -12,10 +12,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from homeostat.external.oci.registry import Registry
+from homeostat.external.rest.client import RestClient
 from homeostat.operators.contracts.engine.checks.evaluate import Failure, Loaded
-from homeostat.operators.contracts.loading.loader import Load, Loader
+from homeostat.operators.contracts.live.trust import read_keys
+from homeostat.operators.contracts.loading.loader import RETRY_FAILED_S, Load, Loader
 from homeostat.operators.contracts.loading.registries import Registries
+from homeostat.operators.contracts.loading.repository import SIGN_WITHIN_S
 from homeostat.testing.eventually import eventually
+from tests.external.oci.signing import Signed, public_pem, signing_key
 from tests.external.servers import serving
 from tests.operators.contracts.live import contract
 from tests.operators.contracts.pushing import push
@@ -222,6 +227,45 @@ async def test_a_tag_that_is_no_longer_listed_is_a_failure(stage: Stage) -> None
     stage.relay.absent = ("/manifests/1.0.0", "/tags/list")
     stage.now += 300
     await eventually(lambda: stage.load("loader/gone:1.0.0"), lambda load: isinstance(load.content.loaded, Failure))
+
+
+async def test_a_version_without_signature_is_not_used_and_is_expected_to_be_signed_soon(stage: Stage) -> None:
+    key = signing_key()
+    trust = read_keys(public_pem(key), "the key")
+    digests = [await push(stage.relay.registry, f"port/sign:{each}.0.0", contract(f"{each}.0.0")) for each in (1, 2)]
+
+    async def load() -> Load:
+        found = await stage.loader.load(f"{stage.relay.host}/port/sign", None, 300.0, trust)
+        assert found is not None
+        return found
+
+    found = await load()
+    assert isinstance(found.content.loaded, Failure)
+    assert (found.content.loaded.is_transient, found.due_in_s) == (True, 2.0)
+    async with RestClient() as client:
+        await Signed(Registry(client), f"{stage.relay.registry}/port/sign", digests[1]).tag(key)
+        stage.now += 3
+        await load()
+        found = await eventually(load, lambda each: isinstance(each.content.loaded, Loaded))
+        assert found.fault == ""
+        digest = await push(stage.relay.registry, "port/sign:3.0.0", contract("3.0.0"))
+        stage.now += 300
+        await load()
+        # The version in use stays while the new one may still be signed.
+        found = await eventually(load, lambda each: each.fault != "")
+        assert found.content.version is not None
+        assert found.content.version.version == "2.0.0"
+        stage.now += SIGN_WITHIN_S
+        await load()
+        found = await eventually(load, lambda each: isinstance(each.content.loaded, Failure))
+        assert isinstance(found.content.loaded, Failure)
+        assert not found.content.loaded.is_transient
+        await Signed(Registry(client), f"{stage.relay.registry}/port/sign", digest).tag(key)
+        stage.now += RETRY_FAILED_S + 1
+        await load()
+        found = await eventually(load, lambda each: isinstance(each.content.loaded, Loaded))
+        assert found.content.version is not None
+        assert found.content.version.version == "3.0.0"
 
 
 @pytest.mark.parametrize("ref", ["no repository", "registry.example.org/a:b:c", "registry.example.org/a@sha256:12"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from pathlib import Path
@@ -137,6 +138,29 @@ def test_a_helper_is_a_name_and_not_a_path(machine: Machine) -> None:
     machine.config(".docker/config.json", {"credsStore": "/../../x"})
     with pytest.raises(CredentialError, match="not the name"):
         machine.find()
+
+
+async def test_a_slow_helper_is_run_once_and_does_not_block_the_loop(machine: Machine) -> None:
+    machine.config(".docker/config.json", {"credsStore": "slow"})
+    text = f'echo >> {machine.home}/runs; sleep 0.2; echo \'{{"Username": "jo", "Secret": "pw"}}\''
+    _program(machine.home / "bin", "docker-credential-slow", text)
+    keychain = user_keychain({**machine.environ, "PATH": f"{machine.home}/bin:/usr/bin:/bin"})
+    lookups = asyncio.gather(*(keychain.look_up(HOST, "a/b") for _ in range(3)))
+    turns = 0
+    while not lookups.done():
+        turns += 1
+        await asyncio.sleep(0.01)
+    assert [_user(each) for each in await lookups] == ["jo"] * 3
+    assert turns >= 5
+    assert (machine.home / "runs").read_text() == "\n"
+
+
+def test_lookups_of_many_repositories_are_not_all_kept(machine: Machine) -> None:
+    machine.config(".config/pacto/config.json", _auths("jo"))
+    keychain = user_keychain(machine.environ)
+    for number in range(3000):
+        assert _user(keychain.find(HOST, f"a/{number}")) == "jo"
+    assert len(keychain) <= 1024
 
 
 def test_a_config_that_is_no_json_is_named_and_not_shown(machine: Machine) -> None:
