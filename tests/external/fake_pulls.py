@@ -46,6 +46,8 @@ class FakePulls:
         """The call from which on nothing is answered, and whether that one is still carried out."""
         self.loses: list[str] = []
         """Methods whose next answer gets lost after it was carried out."""
+        self.interrupt: Callable[[str], None] = lambda _: None
+        """Called with a method and a path before a request is carried out, and with `done` before them afterwards."""
         self.statuses: list[dict[str, Any]] = []
         self.builds: list[dict[str, Any]] = []
 
@@ -77,7 +79,9 @@ class FakePulls:
         if self.ends_at is not None and (len(self.calls), False) >= self.ends_at:
             return web.json_response({"message": "Bad Gateway"}, status=502)
         body = await request.json() if request.can_read_body else {}
+        self.interrupt(self.calls[-1])
         answer = self._routed(request, body)
+        self.interrupt(f"done {self.calls[-1]}")
         if self.ends_at == (len(self.calls), True):
             self.loses.append(request.method)
         if request.method in self.loses and request.transport is not None:

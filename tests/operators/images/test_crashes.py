@@ -1,7 +1,7 @@
 """The operator is killed between every two steps of a pass. After a restart the change is made once, and notified.
 
-The steps are found by watching: each request to the git server, before and after it is carried out, and each
-notification. The process is killed with SIGKILL at one of them after another.
+The steps are found by watching: each request to the git server and to a forge, before and after it is carried out, and
+each notification. The process is killed with SIGKILL at one of them after another.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from homeostat.objects.kind import DEPLOYMENT
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
+from tests.external.fake_pulls import TOKEN, FakePulls
+from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD
-from tests.operators.images.stage import DEPLOYMENT_FILE, Repository, Stage, furnished
+from tests.operators.images.stage import DEPLOYMENT_FILE, NAMESPACE, Repository, Stage, furnished
 from tests.ports import free_port
 
 _PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
@@ -36,12 +39,19 @@ class Killer:
         self.steps: list[str] = []
         self.victim: subprocess.Popen[bytes] | None = None
         self.at = -1
+        self.name = ""
+        """The step at which to end it, if it is known."""
 
     def step(self, name: str) -> None:
         self.steps.append(re.sub(r"[?].*service=", " ", name))
-        if len(self.steps) - 1 == self.at and self.victim is not None:
-            self.victim.send_signal(signal.SIGKILL)
-            self.victim.wait(10)
+        if self.victim is not None and (len(self.steps) - 1 == self.at or self.steps[-1] == self.name):
+            self.kill()
+
+    def kill(self) -> None:
+        assert self.victim is not None
+        self.at, self.name = -1, ""
+        self.victim.send_signal(signal.SIGKILL)
+        self.victim.wait(10)
 
 
 class Heard(Stage):
@@ -57,10 +67,10 @@ class Heard(Stage):
 
 
 @contextmanager
-def _operators(api: Api, port: int, cache: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+def _operators(api: Api, port: int, cache: Path, **more: str) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Starts a process, as often as it is called; all are ended."""
     words = ("run", "--operators", "images", "--faces-open", "--images-port", str(port), "--images-interval", "0")
-    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "XDG_CACHE_HOME": str(cache), **more}
     command = [sys.executable, "-c", _PROGRAM, *words, "--health", f"127.0.0.1:{free_port()}"]
     with ExitStack() as stack:
 
@@ -131,6 +141,73 @@ async def test_a_kill_between_any_two_steps_loses_and_repeats_nothing(plane: Api
                 assert texts == {f"Deployment web patched successfully to version {new}"}, name
                 assert len({each["key"] for each in stage.heard}) == 1, name
                 assert len(stage.heard) == 1 or "webhook" in name
+
+
+@pytest.mark.timeout(180)
+async def test_a_kill_between_any_two_steps_leaves_one_branch_and_one_request(plane: Api, tmp_path: Path) -> None:
+    """One request is opened, updated and closed, and the operator is killed at each step of that that has an effect."""
+    repo, port, forge = "acme/man", free_port(), FakePulls("github")
+    push, pull = f"/{repo}.git/git-receive-pack", f"/repos/{repo}/pulls"
+    async with (
+        furnished(Heard, plane, tmp_path / "git", f"http://127.0.0.1:{port}") as stage,
+        serving(forge) as api,
+    ):
+        killer = stage.killer = Killer()
+        assert stage.git is not None
+        stage.git.interrupt = forge.interrupt = killer.step
+        await stage.secret(NAMESPACE, "forge", token=TOKEN)
+        app = stage.repository("app-web", {"main.go": "0\n"})
+        manifests = stage.repository(repo, {_PATH: DEPLOYMENT_FILE.format(image=f"org/app:{OLD}")})
+        forge.add(repo, manifests)
+        await stage.deploy(
+            "web",
+            None,
+            manifest_repository=f"{stage.git_url}/{repo}.git",
+            delivery="pull-request",
+            pull_request_secret_name="forge",
+            pull_request_secret_namespace=NAMESPACE,
+        )
+
+        def branches() -> list[str]:
+            return manifests.git("for-each-ref", "--format=%(refname:short)", "refs/heads/homeostat-images").split()
+
+        with _operators(plane, port, tmp_path / "cache", GITHUB_API_URL=api) as start:
+
+            async def reconcile(kill_at: str) -> None:
+                killer.name, killer.victim = kill_at, start()
+                await _started(stage)
+                await _pass(stage)
+                await killed()
+
+            async def killed() -> None:
+                await eventually(lambda: killer.victim is not None and killer.victim.poll() is not None, within_s=30)
+                # What a server does for one that was killed must not look like a step of the next.
+                await eventually(lambda: stage.git is not None and not stage.git.running)
+
+            def check_proposed() -> None:
+                (request,), (branch,) = forge.requests[repo], branches()
+                assert (request.branch, request.state) == (branch, "open")
+                assert f"`{app.head()}`" in request.body
+                assert f"org/app:{app.head()}\n" in manifests.show(_PATH, branch)
+                assert len(manifests.log(branch=branch)) == len(manifests.log()) + 1
+
+            for step in (f"/{repo}.git/info/refs git-receive-pack", f"done {push}", f"done POST {pull}"):
+                await reconcile(step)
+            check_proposed()
+            app.push({"main.go": "1\n"})
+            for step in (f"done {push}", f"done PATCH {pull}/1"):
+                await reconcile(step)
+            check_proposed()
+            # It is closed without being asked, also if the workload was deleted while no operator ran.
+            await stage.client.delete(DEPLOYMENT.path(NAMESPACE, "web"))
+            for step in (f"done PATCH {pull}/1", f"done {push}"):
+                killer.name, killer.victim = step, start()
+                await killed()
+            killer.victim = start()
+            await eventually(stage.updates, lambda found: found == [], within_s=30)
+            (request,) = forge.requests[repo]
+            assert (request.state, branches(), len(request.comments)) == ("closed", [], 0)
+            assert "Closed by the operator: none of these changes is needed any more" in request.body
 
 
 def _kills(steps: list[str]) -> list[tuple[int, str]]:

@@ -92,6 +92,10 @@ async def test_a_real_gitea_has_one_branch_and_one_request(tmp_path: Path) -> No
             await proposals.propose()
             assert [each[1:] for each in await api.pulls()][-1] == ("closed", False)
             assert await api.branches() == []
+            comments = await api("GET", f"/repos/{USER}/man/issues/3/comments")
+            assert [each["body"] for each in comments] == [
+                "Closed by the operator: none of these changes is needed any more."
+            ]
             assert await reason("1.3", "1.2") == "PullRequestOpened"
 
             commit = made["commit"]["sha"]
