@@ -1,4 +1,4 @@
-"""Writes the tags of a plan: one commit for all of them, pushed without force, then what came of each.
+"""Writes the tags of a plan: one commit for all of them, pushed without force, and the outcome of each.
 
 If the branch moved meanwhile, the tags are set in the files of its new head. A file whose tag has changed since it was
 compared is not touched: the next pass decides anew.
@@ -141,7 +141,7 @@ def _outcome(due: Due, applied: Applied, commit: str) -> Outcome:
 
 
 def not_written(due: Due, applied: Applied) -> Outcome | None:
-    """What comes of an update that is not among the changes; None for one that is."""
+    """The outcome of an update that is not among the changes; None for one that is."""
     tracked, tag = due.tracked, due.target.tag
     if problem := applied.problems.get(tracked.key):
         return Outcome(entry=failed(tracked, problem), reason="InvalidManifest", wanted=tag)

@@ -1,7 +1,7 @@
 """Decides what a pass does for each Deployment of a repository: write a tag, wait, pin, or report why not. Pure.
 
 `survey` compares the files with the tags that are due. Only for Deployments that it finds `Due` the registry is asked
-about the image, and `decide` says what comes of the answers. Promises, each tested: the same world gives the same
+about the image, and `decide` turns the answers into a plan. Promises, each tested: the same world gives the same
 plan; once all updates of a plan are written, the next survey finds nothing due; a problem is never `up_to_date`.
 """
 

@@ -1,4 +1,4 @@
-"""A pass over one group: observe, decide, act once, and report what came of each Deployment."""
+"""A pass over one group: observe, decide, act once, and report the outcome of each Deployment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "Repository
 
 
 class Outcomes(msgspec.Struct, frozen=True):
-    """By `NAMESPACE/NAME`: the entries, and when to look again sooner than at the next interval."""
+    """By `NAMESPACE/NAME`: the entries, and when to reconcile again sooner than at the next interval."""
 
     entries: Mapping[str, Entry]
     retries_s: Mapping[str, float]

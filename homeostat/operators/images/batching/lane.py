@@ -47,7 +47,7 @@ class Lane:
                     found = await self._run(self._memory)
                 except BaseException as error:
                     if not future.done():
-                        future.set_exception(_told(error))
+                        future.set_exception(_reported(error))
                         future.exception()
                     raise
                 if not future.done():
@@ -59,5 +59,5 @@ class Lane:
                 self._next = None
 
 
-def _told(error: BaseException) -> BaseException:
+def _reported(error: BaseException) -> BaseException:
     return RuntimeError("the pass was cancelled") if isinstance(error, asyncio.CancelledError) else error

@@ -57,7 +57,7 @@ Outcome = tuple[Change, ...] | ManifestError
 
 
 class Edits(NamedTuple):
-    """What comes of several targets: the data with all those that are possible, and an outcome for each."""
+    """The result of several targets: the data with all those that are possible, and an outcome for each."""
 
     data: bytes
     outcomes: tuple[Outcome, ...]
