@@ -108,6 +108,16 @@ class Remote:
         return [each for each in found if each]
 
 
+def without_password(url: str) -> str:
+    """For people: a URL with a password is refused, and it is printed all the same."""
+    scheme, colon, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if not colon or not at or (scheme == "ssh" and ":" not in user):
+        return url
+    return f"{scheme}://***@{host}{slash}{path}"
+
+
 def check_remote(remote: Remote, protocols: Collection[str] = PROTOCOLS) -> str:
     """The protocol. A password in a URL is refused, because URLs are printed."""
     if any(ord(each) < 33 for each in remote.url):

@@ -31,6 +31,10 @@ class GitAddressError(GitError):
     reason = "InvalidRepository"
 
 
+class InvalidRefError(GitAddressError):
+    """The text cannot be the name of a ref."""
+
+
 class AuthenticationError(GitError):
     """The server refused the credentials, or requires some."""
 
@@ -143,7 +147,7 @@ def failure(word: str, done: Finished, secrets: Collection[str] = ()) -> GitErro
     lines = [each for each in error_lines(done) if not each.startswith(_REMOTE_LINE)]
     found = next((kind for kind, sign in _SIGNS if any(map(sign.search, lines))), GitError)
     stated = next((each for each in lines if each.startswith(("fatal:", "error:"))), lines[-1] if lines else "")
-    if found is HostKeyError or (found is AuthenticationError and "could not read from remote" in stated.lower()):
+    if found is HostKeyError or (found is not GitError and "could not read from remote" in stated.lower()):
         # ssh gives the reason, and git only that something failed.
         stated = next(each for each in lines if any(sign.search(each) for kind, sign in _SIGNS if kind is found))
     if found is AuthenticationError and "terminal prompts disabled" in stated:

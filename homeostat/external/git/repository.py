@@ -26,6 +26,7 @@ from homeostat.external.git.errors import (
     GitAddressError,
     GitError,
     HostKeyError,
+    InvalidRefError,
     MissingRefError,
     MissingRepositoryError,
     TooLargeError,
@@ -198,7 +199,7 @@ async def _lacking(git: Git, ids: Sequence[str]) -> list[str]:
 
 def check_ref(ref: str) -> None:
     if not _is_ref(ref) or ".." in ref or ref.endswith((".lock", "/", ".")) or "//" in ref or "/." in ref:
-        raise GitAddressError(f"{ref[:300]!r} cannot be the name of a ref")
+        raise InvalidRefError(f"{ref[:300]!r} cannot be the name of a ref")
 
 
 def newest_bare(directory: Path) -> Path | None:

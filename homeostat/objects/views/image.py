@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_HUB: Final = "docker.io"
-_HUB_NAMES: Final = (_HUB, "index.docker.io")
+HUB: Final = "docker.io"
+_HUB_NAMES: Final = (HUB, "index.docker.io")
 _LONGEST: Final = 255
 _is_registry = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9A-Fa-f:.]+\])"
@@ -63,12 +63,12 @@ def parse_image(reference: str) -> Image:
         path, tag = rest, ""
     first, slash, below = path.partition("/")
     if not slash:
-        return Image(f"{_HUB}/library/{path}", tag, digest)
+        return Image(f"{HUB}/library/{path}", tag, digest)
     if first in _HUB_NAMES:
-        return Image(f"{_HUB}/{below if '/' in below else f'library/{below}'}", tag, digest)
+        return Image(f"{HUB}/{below if '/' in below else f'library/{below}'}", tag, digest)
     if "." in first or ":" in first or first == "localhost":
         return Image(f"{first}/{below}", tag, digest)
-    return Image(f"{_HUB}/{path}", tag, digest)
+    return Image(f"{HUB}/{path}", tag, digest)
 
 
 def check_image(reference: str) -> Image:

@@ -127,6 +127,10 @@ def _problem(world: World, subject: Subject) -> Settled | str:
     for found in (subject.rules, subject.wanted):
         if isinstance(found, Problem):
             return _failed(subject.tracked, found)
+    if not subject.tracked.settings.image_name.strip():
+        return _failed(
+            subject.tracked, Problem("gitops.operator.image_name is empty; name an image", "InvalidAnnotation")
+        )
     try:
         path = check_path(subject.tracked.settings.deployment_path)
     except ManifestError as error:

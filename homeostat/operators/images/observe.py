@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.external.git.access import Remote
+from homeostat.external.git.access import Remote, without_password
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.repository import Repository
 from homeostat.operators.images.batching.group import Group
@@ -131,7 +131,9 @@ class Observer:
         except MissingSecretError as error:
             wanted = secret_problem(error)
         except GitError as error:
-            wanted = Problem(f"app_repository {tracked.settings.app_repository}: {error}", error.reason)
+            wanted = Problem(
+                f"app_repository {without_password(tracked.settings.app_repository)}: {error}", error.reason
+            )
         return Subject(tracked, rules, wanted, record)
 
     async def _wanted(self, group: Group, tracked: Tracked, rules: Rules, memory: Memory) -> Wanted | Problem:

@@ -185,12 +185,17 @@ async def test_policies_digests_and_platforms_are_read_from_the_registry(registr
         ("built", {"update_policy": "newest"}),
         ("arm", {"update_policy": "semver:^1", "platforms": "linux/amd64,linux/arm64"}),
         ("bad", {"update_policy": "sometimes"}),
+        # Without a URL the registry is Docker Hub: the default Secret's credentials for others start no check.
+        ("unasked", {"registry_secret_url": None, "registry_secret_name": None, "image_name": f"{host}/org/app"}),
     ):
         registries.repository(f"man-{name}", {_PATH: _file("0.1", f"{host}/org/app")})
-        await registries.deploy(name, None, app_repository="none:at/all", **common, **more)
+        registries.repository(f"app-{name}", _APP)
+        app = {} if name == "unasked" else {"app_repository": "none:at/all"}
+        await registries.deploy(name, None, **{**common, **app, **more})
     found = await registries.reconcile()
     assert found["range"]["action"] == "patched", found["range"]
     assert found["built"]["to_sha"] == "1.2.0"
+    assert found["unasked"]["action"] == "patched", found["unasked"]
     assert (found["arm"]["action"], found["bad"]["action"]) == ("failed", "failed")
     assert "linux/arm64" in found["arm"]["message"]
     assert "gitops.operator.update_policy" in found["bad"]["message"]

@@ -188,6 +188,20 @@ VARIANTS: Mapping[str, Variant] = {
     "long-lines": Variant(f"# {'x' * 5000}\n{workload(APP)}"),
     "trailing-blanks": Variant(workload(f"{APP}   ")),
     "space-in-path": Variant(workload(APP), path="my apps/web 1.yaml"),
+    "dots-in-path": Variant(workload(APP), annotations={"deployment_path": "apps/../forms/dots-in-path.yaml"}),
+    "image-name-with-tag": Variant(workload(APP), annotations={"image_name": "org/app:latest"}),
+    "image-name-empty": Variant(
+        workload("org/app:{old}"), _FAILED, annotations={"image_name": ""}, says="gitops.operator.image_name is empty"
+    ),
+    "branch-empty": Variant(
+        workload("org/app:{old}"), _FAILED, annotations={"observe_branch": ""}, says="'' is not the name of a branch"
+    ),
+    "password-in-url": Variant(
+        workload("org/app:{old}"),
+        _FAILED,
+        annotations={"app_repository": "https://me:secret@git.example/x.git"},
+        says="app_repository https://***@git.example/x.git: the repository's URL contains credentials",
+    ),
     "dot-path": Variant(workload(APP), path="./apps/./dot.yaml"),
     "missing": Variant(
         workload("org/app:{old}"), _FAILED, says="gone.yaml", annotations={"deployment_path": "gone.yaml"}

@@ -15,7 +15,7 @@ import msgspec
 from homeostat.objects.kind import DEPLOYMENT, Kind
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.workload import Workload
-from homeostat.operators.images.engine.reference import DEFAULT_REGISTRY, full_reference
+from homeostat.operators.images.engine.reference import DEFAULT_REGISTRY, full_reference, untagged
 
 PREFIX: Final = "gitops.operator."
 DEFAULT_NAMESPACE: Final = "gitops-operator"
@@ -60,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def image(self) -> str:
         """The image with its registry and without a tag."""
-        return full_reference(self.registry_url or DEFAULT_REGISTRY, self.image_name)
+        return untagged(full_reference(self.registry_url or DEFAULT_REGISTRY, self.image_name))
 
     def tag_of(self, commit: str) -> str:
         """The tag of the image that was built from this commit, given with all its digits."""

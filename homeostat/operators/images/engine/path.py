@@ -10,12 +10,19 @@ _LONGEST: Final = 4096
 
 
 def check_path(path: str) -> str:
-    """The path in the form that Git uses; `ManifestError` if it leaves the repository or names no file."""
-    steps = [step for step in path.split("/") if step not in ("", ".")]
-    if path.startswith("/") or ".." in steps:
-        raise ManifestError(f"deployment_path {path!r} leaves the repository; give a path below its root")
-    if not steps or path.endswith("/") or len(path) > _LONGEST or "\0" in path:
+    """The path in the form that Git uses; `ManifestError` if it leaves the repository or names no file. Links are not
+    followed, so `a/..` is where it began.
+    """
+    steps = list[str]()
+    for step in path.split("/"):
+        if path.startswith("/") or (step == ".." and not steps):
+            raise ManifestError(f"deployment_path {path[:100]!r} leaves the repository; give a path below its root")
+        if step == "..":
+            steps.pop()
+        elif step not in ("", "."):
+            steps.append(step)
+    if not steps or path.endswith(("/", "/.", "/..")) or len(path) > _LONGEST or "\0" in path:
         raise ManifestError(f"deployment_path {path[:100]!r} names no file; give the path of a manifest")
     if any(step.casefold() == ".git" for step in steps):
-        raise ManifestError(f"deployment_path {path!r} is inside .git; give the path of a manifest")
+        raise ManifestError(f"deployment_path {path[:100]!r} is inside .git; give the path of a manifest")
     return "/".join(steps)

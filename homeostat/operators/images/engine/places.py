@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from homeostat.objects.json import Json
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.yaml.span import Path, path_text
+from homeostat.operators.images.engine.reference import untagged
 
 _TEMPLATE: Final = ("spec", "template", "spec")
 _POD_SPECS: Final[dict[str, Path]] = {
@@ -81,13 +82,6 @@ class Place(NamedTuple):
                 "the annotation gitops.operator.pin_digest"
             )
         return {here: joined}
-
-
-def untagged(image: str) -> str:
-    """As it is written, without tag and digest."""
-    name = image.partition("@")[0]
-    head, colon, tail = name.rpartition(":")
-    return head if colon and "/" not in tail else name
 
 
 def places_of(value: Json, document: int, at: Path = ()) -> Iterator[Place]:

@@ -19,3 +19,10 @@ def full_reference(registry_url: str, image_name: str) -> str:
 def registry_host(registry_url: str) -> str:
     """Host, and port where the URL has one."""
     return registry_url.rpartition("://")[2].partition("/")[0]
+
+
+def untagged(image: str) -> str:
+    """As it is written, without tag and digest."""
+    name = image.partition("@")[0]
+    head, colon, tail = name.rpartition(":")
+    return head if colon and "/" not in tail else name

@@ -20,7 +20,7 @@ from homeostat.external.oci.signature import PublicKey, Verifier, read_public_ke
 from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import SecretData
 from homeostat.external.secrets.docker_config import DockerConfig
-from homeostat.objects.views.image import parse_image
+from homeostat.objects.views.image import HUB, parse_image
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.engine.annotations import (
     DEFAULT_NAMESPACE,
@@ -111,7 +111,9 @@ class Images:
                 raise
             keychain, data = DockerConfig({}, {}, ""), {}
         is_asked = settings.registry_url is not None or is_required
-        if not is_asked and keychain.find(image.registry, image.path) is None:
+        # Without a URL the registry is Docker Hub: a Secret that nobody named says nothing about others.
+        is_meant = named is not None or image.registry == HUB
+        if not is_asked and not (is_meant and keychain.find(image.registry, image.path) is not None):
             return None
         key = f"{name}\0{_hash(data)}"
         if key not in self._registries:

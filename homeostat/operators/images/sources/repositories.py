@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.access import PROTOCOLS, Remote
+from homeostat.external.git.access import PROTOCOLS, Remote, without_password
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import (
     GitAddressError,
     GitError,
+    InvalidRefError,
     MissingPathError,
     MissingRefError,
     NotAFileError,
@@ -100,8 +101,11 @@ def _missing(path: str, entries: Mapping[str, TreeEntry]) -> str:
 
 def git_problem(error: GitError, annotation: str, remote: Remote, branch: str) -> Problem:
     """`annotation` names the repository."""
-    where = f"{annotation} {remote.url}"
+    where = f"{annotation} {without_password(remote.url)}"
     match error:
+        case InvalidRefError():
+            text = f"{where}: {branch[:100]!r} is not the name of a branch; correct gitops.operator.observe_branch"
+            return Problem(text, error.reason)
         case GitAddressError() if remote.url.startswith("file://"):
             advice = "allow repositories of this machine with --images-allow-file, or for a command with --allow-file"
             return Problem(f"{where}: {error}; {advice}", error.reason)

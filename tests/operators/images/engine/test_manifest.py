@@ -143,6 +143,7 @@ def test_a_path_that_is_no_file_of_the_repository_is_rejected(path: str) -> None
 
 def test_a_path_is_cleaned() -> None:
     assert check_path("./apps//web.yaml") == "apps/web.yaml"
+    assert check_path("apps/../apps/x/../web.yaml") == "apps/web.yaml"
 
 
 @pytest.mark.parametrize(
