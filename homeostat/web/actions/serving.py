@@ -107,7 +107,7 @@ async def open_rest(
             if leases:
                 await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
-            sections = [resource_section(face), *open_sections(declared_sections(), client)]
+            sections = [resource_section(face), *await open_sections(declared_sections(), client)]
             dashboard = Dashboard(sections, identify=face.identify, log_in=people.log_in, redeem=redeem)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count

@@ -57,7 +57,7 @@ class Login:
         self._directory, self._now = directory, now
 
     async def login(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        form, address = read_body(request, LoginForm), request.peer.address
+        form, address = await read_body(request, LoginForm), request.peer.address
         if wait_s := self._throttle.take(form.username, address):
             raise RefusalError(429, "too many failed logins", (("Retry-After", str(wait_s)),))
         user = self._registers.users.named(form.username)

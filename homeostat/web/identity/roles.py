@@ -34,7 +34,7 @@ class Roles:
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        form = read_body(request, NewRole)
+        form = await read_body(request, NewRole)
         _check_apart(form.permissions)
         spec = RestRoleSpec(
             name=form.name,
@@ -59,7 +59,7 @@ class Roles:
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        role, form = self._find(captured), read_body(request, RoleChange)
+        role, form = self._find(captured), await read_body(request, RoleChange)
         changed = await self._edit(role, lambda spec: _changed(spec, form))
         return Reply(200, encode(role_body(changed)))
 
@@ -74,7 +74,7 @@ class Roles:
 
     async def add_permission(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        role, form = self._find(captured), read_body(request, NewPermission)
+        role, form = self._find(captured), await read_body(request, NewPermission)
         number = 0
 
         def add(spec: RestRoleSpec) -> RestRoleSpec:
@@ -91,7 +91,7 @@ class Roles:
 
     async def change_permission(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        role, form = self._find(captured), read_body(request, PermissionChange)
+        role, form = self._find(captured), await read_body(request, PermissionChange)
         number = _named(role, read_number(captured, "permission")).id
         changed = await self._edit(role, lambda spec: _with_operations(spec, number, form))
         return Reply(200, encode(permission_body(changed, _named(changed, number))))

@@ -47,7 +47,7 @@ class Users:
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        form = read_body(request, NewUser)
+        form = await read_body(request, NewUser)
         role = self._role_name(form.custom_role_id)
         if self._users.named(form.username) is not None:
             raise taken(form.username)
@@ -79,7 +79,7 @@ class Users:
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        user, form = self._find(captured), read_body(request, UserChange)
+        user, form = self._find(captured), await read_body(request, UserChange)
         role = None if isinstance(form.custom_role_id, UnsetType) else self._role_name(form.custom_role_id)
         secret = ""
         if form.password is not None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
 
+import pytest
+
+from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.errors import ForbiddenError
 from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import load_reference
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node, el
-from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.section import Section, open_sections
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Administrator
 from homeostat.web.kit.routing import Page as Handle
@@ -82,3 +89,11 @@ def test_every_declared_section_can_be_opened() -> None:
     found = declared_sections()
     assert found
     assert all(callable(load_reference(each.open)) and each.rules for each in found)
+
+
+async def test_sections_are_imported_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import threading\nimported_in = threading.get_ident()\ndef open_it(client): return imported_in\n"
+    (tmp_path / "a_section_of_a_test.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (found,) = await open_sections([DeclaredSection("a_section_of_a_test:open_it")], cast("Client", None))
+    assert cast("object", found) != threading.get_ident()

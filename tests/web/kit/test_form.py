@@ -15,6 +15,7 @@ from homeostat.web.identity.forms import NewUser
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.refusal import RefusalError
+from tests.holds import measured_turns
 
 
 class Part(msgspec.Struct):
@@ -60,9 +61,9 @@ MISMATCHES: dict[str, tuple[bytes, list[Json], str]] = {
 
 
 @pytest.mark.parametrize(("body", "where", "kind"), MISMATCHES.values(), ids=MISMATCHES)
-def test_a_mismatch_is_422_and_names_the_field(body: bytes, where: list[Json], kind: str) -> None:
+async def test_a_mismatch_is_422_and_names_the_field(body: bytes, where: list[Json], kind: str) -> None:
     with pytest.raises(RefusalError) as caught:
-        read_body(request(body), Form)
+        await read_body(request(body), Form)
     assert caught.value.status == 422
     assert isinstance(caught.value.detail, list)
     (problem,) = caught.value.detail
@@ -72,15 +73,22 @@ def test_a_mismatch_is_422_and_names_the_field(body: bytes, where: list[Json], k
 
 
 @pytest.mark.parametrize(("shape", "field"), [(Declaration, "name"), (NewUser, "username")])
-def test_an_invalid_name_is_explained_in_words(shape: type[msgspec.Struct], field: str) -> None:
+async def test_an_invalid_name_is_explained_in_words(shape: type[msgspec.Struct], field: str) -> None:
     body = {"resource_type_name": "A", "resource_type_version": "v1", "password": "long enough", field: "Big_one"}
     with pytest.raises(RefusalError) as caught:
-        read_body(request(msgspec.json.encode(body)), shape)
+        await read_body(request(msgspec.json.encode(body)), shape)
     assert "a name consists of lower case letters, digits and dashes" in str(caught.value.detail)
 
 
-def test_a_body_is_read() -> None:
-    assert read_body(request(b'{"name": "x", "more": 1}'), Form).name == "x"
+async def test_a_body_is_read() -> None:
+    assert (await read_body(request(b'{"name": "x", "more": 1}'), Form)).name == "x"
+
+
+async def test_a_large_body_is_read_beside_the_event_loop() -> None:
+    keys = b",".join(b'"k%d":1' % at for at in range(230_000))
+    async with measured_turns() as turns:
+        assert (await read_body(request(b'{"name":"x",%b}' % keys), Form)).name == "x"
+    assert turns.longest_s < 0.05, "on the loop it would take a tenth of a second or more"
 
 
 def test_a_query_is_read_from_texts() -> None:

@@ -42,7 +42,7 @@ class Resources:
         self._face = face
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        caller, wanted = await self._face.identify(request), read_body(request, Declaration)
+        caller, wanted = await self._face.identify(request), await read_body(request, Declaration)
         wanted.check_sizes()
         return await self._created(caller, await declare.create(self._face, caller, wanted))
 
@@ -80,14 +80,14 @@ class Resources:
         return await self._answer(200, caller, found)
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        caller, form = await self._face.identify(request), read_body(request, Changed)
+        caller, form = await self._face.identify(request), await read_body(request, Changed)
         found = await find_numbered(self._face, caller, read_number(captured, "id"), "UPDATE")
         changed = await declare.update(self._face, request, caller, found, _declaration(found, form))
         return await self._answer(200, caller, changed)
 
     async def apply(self, request: Request, captured: Mapping[str, str]) -> Reply:
         """Creates or updates a resource; repeating the request changes nothing."""
-        caller, form = await self._face.identify(request), read_body(request, Applied)
+        caller, form = await self._face.identify(request), await read_body(request, Applied)
         wanted = read_applied(captured, form)
         resource_type = self._face.index.type_named(wanted.resource_type_name, wanted.resource_type_version)
         found = await find_named(self._face, wanted.name, resource_type) if resource_type is not None else None
@@ -121,7 +121,7 @@ class Resources:
         return tagged(200, {"outputs": found.entry.read_status().outputs}, found.version)
 
     async def change_finalizers(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        caller, form = await self._face.identify(request), read_body(request, Finalizers)
+        caller, form = await self._face.identify(request), await read_body(request, Finalizers)
         number = read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "UPDATE")
         await declare.check_seen(self._face, request, found)

@@ -48,7 +48,7 @@ class Types:
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await self._face.ready()
         caller = await require(self._face.gate, request, "manage_types")
-        form = read_body(request, NewType)
+        form = await read_body(request, NewType)
         spec = self._with_kind(_spec(form))
         await _check(caller, spec)
         number = await self._face.ids.take("types")
@@ -98,7 +98,7 @@ class Types:
         """`?force=true` accepts a schema that live resources do not match."""
         await self._face.ready()
         caller = await require(self._face.gate, request, "manage_types")
-        form, is_forced = read_body(request, ChangedType), read_query(request, Forcing).force
+        form, is_forced = await read_body(request, ChangedType), read_query(request, Forcing).force
         number = read_number(captured, "id")
         found = await self._fetch(number)
         check_match(request, found.metadata.resource_version)

@@ -34,7 +34,7 @@ class Webhooks:
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        form = read_body(request, NewWebhook)
+        form = await read_body(request, NewWebhook)
         self._check_url(form.webhook_url)
         try:
             made = await add_titled(self._webhooks, "webhook", new_spec(form))
@@ -54,7 +54,7 @@ class Webhooks:
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        webhook, form = self._find(captured), read_body(request, WebhookChange)
+        webhook, form = self._find(captured), await read_body(request, WebhookChange)
         if form.webhook_url is not None:
             self._check_url(form.webhook_url)
         try:

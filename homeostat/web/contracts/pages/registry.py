@@ -51,7 +51,7 @@ class RegistryPages:
         self._face = face
 
     async def resolve(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        form = read_body(request, ResolveForm)
+        form = await read_body(request, ResolveForm)
         await self._face.viewing.require(request, "create", form.namespace)
         try:
             bundle = await self._face.library.bundle(Wanted(form.ref, constraint=form.compatibility))
@@ -61,7 +61,7 @@ class RegistryPages:
         return Reply(200, encode(bundle_details(bundle, ref=ref, source="oci", now=self._face.now())))
 
     async def versions(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        form = read_body(request, VersionsForm)
+        form = await read_body(request, VersionsForm)
         await self._face.viewing.require(request, "create", form.namespace)
         name = parse_parts(registry_reference(form.ref)).name
         try:
