@@ -95,5 +95,5 @@ async def test_sections_are_imported_beside_the_event_loop(tmp_path: Path, monke
     source = "import threading\nimported_in = threading.get_ident()\ndef open_it(client): return imported_in\n"
     (tmp_path / "a_section_of_a_test.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
-    (found,) = await open_sections([DeclaredSection("a_section_of_a_test:open_it")], cast("Client", None))
+    (found,) = await open_sections([DeclaredSection(open="a_section_of_a_test:open_it")], cast("Client", None))
     assert cast("object", found) != threading.get_ident()
