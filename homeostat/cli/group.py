@@ -64,7 +64,8 @@ class LazyGroup(Group):
     """The commands of one package.
 
     `members` has the help of each command; in a large group `sections` has them under headings instead. A command is
-    the module of `package` with its name, or the one that `modules` gives it. `former` has earlier names: they work,
+    the module of `package` with its name, or the one that `modules` gives it, which may name another attribute than
+    `command`: `session:hook`. `former` has earlier names: they work,
     and help does not list them. `instead` has names that users of other tools may try, and what to use here.
     """
 
@@ -93,7 +94,8 @@ class LazyGroup(Group):
         if name not in self._members:
             return None
         module = self._modules.get(name) or name.replace("-", "_") + ("_" if iskeyword(name) else "")
-        command: click.Command = import_module(f"{self._package}.{module}").command
+        module, _, attribute = module.partition(":")
+        command: click.Command = getattr(import_module(f"{self._package}.{module}"), attribute or "command")
         return _with_colour_option(command)
 
     def unknown(self, ctx: click.Context, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from homeostat.cli.sync.console.flags import ALLOW_PLAINTEXT, MESSAGE, PRUNE_DEFAULTS, PUSH
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.repository.commits import check_push, commit_files
@@ -30,8 +31,8 @@ from homeostat.operators.sync.session.session import Session
 @click.argument("paths", nargs=-1)
 @click.option("--exclude", multiple=True, help="Leave out what lies at this path or below it. Repeatable.")
 @click.option("--full", is_flag=True, help="Read each object by itself, where lists show only a part of it.")
-@click.option("--allow-plaintext", is_flag=True, help="Write what looks like a secret as it is.")
-@click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+@ALLOW_PLAINTEXT
+@PRUNE_DEFAULTS
 @click.option("--force", is_flag=True, help="Replace resources that the repository has.")
 @click.option(
     "--max-resources",
@@ -40,8 +41,8 @@ from homeostat.operators.sync.session.session import Session
     help=f"Stop if the server has more.  [default: {MOST_RESOURCES}]",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@click.option("--push", is_flag=True, help="Push the commit.")
-@click.option("-m", "--message", default="", help="The message of the commit.")
+@PUSH
+@MESSAGE
 @sync_command(changes=True)
 async def command(
     run: Run,

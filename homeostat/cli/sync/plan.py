@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +13,16 @@ import click
 import msgspec
 
 from homeostat.cli.console.progress import progress
+from homeostat.cli.sync.console.flags import COMPARE, RECURSIVE, deletion_limits
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.plans import markdown, text_lines
 from homeostat.cli.sync.console.records import read_record
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.operators.sync.engine.errors import of_kind
+from homeostat.operators.sync.engine.errors import NotFoundError, of_kind
+from homeostat.operators.sync.engine.paths.selector import parse_selector
 from homeostat.operators.sync.engine.plan.changes import full_plan
 from homeostat.operators.sync.repository.files import replace_file
-from homeostat.operators.sync.run.options import SyncOptions
+from homeostat.operators.sync.run.options import VERBS, SyncOptions, Verb
 from homeostat.operators.sync.run.plan import SyncPlan, encode_plan
 from homeostat.operators.sync.run.prepare import Prepared, declared_paths, make_plan
 from homeostat.operators.sync.run.record import Record
@@ -31,49 +34,28 @@ _WORTH: Final = 200
 """Resources from which on a bar shows the progress."""
 
 
-def plan_options(function: Any) -> Any:
-    """The options that choose what a plan may contain."""
-    for each in reversed(
-        (
-            click.option("--force", is_flag=True, help="Update even what is equal."),
-            click.option(
-                "--compare",
-                type=click.Choice(["declared", "exact"]),
-                default="declared",
-                help="Whether fields that only the server has count as differences.  [default: declared]",
-            ),
-            click.option(
-                "--adopt",
-                type=click.Choice(["none", "declared"]),
-                default="none",
-                help="Which existing objects become ours, so that they may be pruned later.  [default: none]",
-            ),
-            click.option("--protect", multiple=True, metavar="PATH", help="Never delete this path; may be a glob."),
-            click.option(
-                "--max-deletions",
-                type=click.IntRange(0),
-                default=100,
-                show_default=True,
-                help="Hold all deletions if there are more.",
-            ),
-            click.option(
-                "--max-deletion-percent",
-                type=click.IntRange(0, 100),
-                default=25,
-                show_default=True,
-                help="Hold all deletions if they are a larger share of our objects.",
-            ),
-        )
-    ):
-        function = each(function)
-    return function
-
-
 @click.command("plan", short_help="Show what a sync would do.")
 @path_arguments
-@click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+@RECURSIVE
 @click.option("--prune", is_flag=True, help="Delete objects that are ours and no longer declared.")
-@plan_options
+@click.option("--force", is_flag=True, help="Update even what is equal.")
+@COMPARE
+@click.option(
+    "--adopt",
+    type=click.Choice(["none", "declared"]),
+    default="none",
+    help="Which existing objects become ours, so that they may be pruned later.  [default: none]",
+)
+@deletion_limits
+@click.option(
+    "--verb",
+    "verbs",
+    type=click.Choice(VERBS),
+    multiple=True,
+    help="Allow only this; what else would be done is shown as held. Repeatable.  [default: all]",
+)
+@click.option("--allow-windows", default="", help='Hold changes at other times than "daily 22:00-06:00 Europe/Berlin".')
+@click.option("--deny-windows", default="", help='Hold changes at times like "Fri 16:00-Mon 08:00".')
 @click.option("--out", type=click.Path(dir_okay=False), default=None, help="Save the plan for apply-plan.")
 @click.option("-o", "--output", "form", type=click.Choice(["auto", "text", "json", "yaml", "markdown"]), default="auto")
 @sync_command()
@@ -86,6 +68,7 @@ async def command(
     out: str | None,
     form: str,
     protect: tuple[str, ...],
+    verbs: tuple[Verb, ...],
     **options: Any,
 ) -> None:
     """Compare the repository with the server and show what a sync would create, update and delete. Nothing is changed.
@@ -99,14 +82,15 @@ async def command(
       homeostat sync plan /customers -r
       homeostat sync plan /customers -r --prune --out plan.json
       homeostat sync plan / -r -o markdown
+      homeostat sync plan /customers -r --verb create --deny-windows "Fri 16:00-Mon 08:00"
     """
     target = chosen_target(path, path_option)
     run.settings = replace(run.settings, output=form if form not in ("auto", "markdown") else run.settings.output)
     async with run.session(target.path, is_recursive=recursive) as session:
-        prepared = await planned(
-            run, session, target.path, SyncOptions(protect=protect, **options), is_recursive=recursive
-        )
-        plan = prepared.plan
+        chosen = SyncOptions(protect=checked_patterns(protect), verbs=verbs or VERBS, **options)
+        plan = (await planned(run, session, target.path, chosen, is_recursive=recursive)).plan
+        if not plan.steps:
+            raise NotFoundError(f"no local resources found under {target.path}, and no objects that are ours")
         if out is not None:
             await asyncio.to_thread(replace_file, Path(out), encode_plan(plan), mode=0o600)
         if form == "markdown":
@@ -114,6 +98,11 @@ async def command(
         else:
             show(run, plan)
         check(plan)
+
+
+def checked_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
+    """`ValidationError` for one that could never match, and so would protect nothing."""
+    return tuple(parse_selector(each).text for each in patterns)
 
 
 async def planned(

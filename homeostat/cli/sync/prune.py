@@ -9,9 +9,10 @@ import click
 from msgspec.structs import replace as replaced
 
 from homeostat.cli.sync.apply_plan import carried_out, finish
+from homeostat.cli.sync.console.flags import deletion_limits
 from homeostat.cli.sync.console.records import read_record
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
-from homeostat.cli.sync.plan import DRIFTED, planned, show
+from homeostat.cli.sync.plan import DRIFTED, checked_patterns, planned, show
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.prepare import Prepared
 
@@ -19,15 +20,7 @@ from homeostat.operators.sync.run.prepare import Prepared
 @click.command("prune", short_help="Delete objects that are ours and no longer declared.")
 @path_arguments
 @click.option("-y", "--yes", is_flag=True, help="Delete. Without it, the objects are listed.")
-@click.option("--protect", multiple=True, metavar="PATH", help="Never delete this path; may be a glob.")
-@click.option("--max-deletions", type=click.IntRange(0), default=100, show_default=True, help="At most so many.")
-@click.option(
-    "--max-deletion-percent",
-    type=click.IntRange(0, 100),
-    default=25,
-    show_default=True,
-    help="At most this share of our objects.",
-)
+@deletion_limits
 @click.option("--force", is_flag=True, help="Lift both limits.")
 @sync_command(changes=True)
 async def command(
@@ -52,7 +45,7 @@ async def command(
     limits: dict[str, Any] = {"max_deletions": max_deletions, "max_deletion_percent": max_deletion_percent}
     if force:
         limits = {"max_deletions": 1_000_000, "max_deletion_percent": 100}
-    options = SyncOptions(prune=True, verbs=("delete",), protect=protect, **limits)
+    options = SyncOptions(prune=True, verbs=("delete",), protect=checked_patterns(protect), **limits)
     async with run.session(target.path, is_recursive=True) as session:
         record = await read_record(run, session)
         prepared = await planned(run, session, target.path, options, is_recursive=True, record=record)

@@ -84,6 +84,30 @@ def test_a_plan_is_refused_when_files_or_objects_changed(commands: Commands) -> 
     assert commands.run("apply-plan", "p.json")[0] == 2
 
 
+def test_changes_that_verbs_or_windows_forbid_are_held(commands: Commands) -> None:
+    commands.rest.call("PUT", "/_/objects/t/b", {"id": "b"})
+    commands.write({"t/b/resource.json": J({"id": "b", "v": 2})})
+    code, text = commands.run("plan", "/t", "-r", "--verb", "create", "-o", "text", "--out", "p.json")
+    assert code == 7
+    assert "update     /t/b (held: verb update is not allowed; allowed: create)" in text
+    code, text = commands.run("apply-plan", "p.json")
+    assert (code, commands.writes) == (5, ["POST /t"])
+    for words in (("--deny-windows", "2020-01-01..2090-01-01"), ("--allow-windows", "2020-01-01..2020-01-02")):
+        code, text = commands.run("plan", "/t", "-r", *words, "-o", "text", "--out", "p.json")
+        assert "the windows allow no changes" in text
+        assert (commands.run("apply-plan", "p.json")[0], commands.writes) == (5, [])
+    code, text = commands.run("plan", "/t", "-r", "--deny-windows", "some day")
+    assert (code, "some day" in text) == (2, True)
+
+
+def test_a_plan_of_nothing_or_with_a_pattern_that_protects_nothing_is_refused(commands: Commands) -> None:
+    code, text = commands.run("plan", "/none", "-r")
+    assert (code, "/none" in text) == (3, True)
+    for name in ("plan", "prune"):
+        assert commands.run(name, "/t", "--protect", "/t/[a")[0] == 2
+        assert commands.run(name, "/t", "--protect", "t/a")[0] == 2
+
+
 def test_prune_lists_and_then_deletes_what_commands_created(commands: Commands) -> None:
     assert commands.run("resource", "apply", "/t", "-r")[0] == 0
     commands.write({"t/b/resource.json": None})

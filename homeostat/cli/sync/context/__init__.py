@@ -29,6 +29,7 @@ from homeostat.cli.sync.console.options import SyncGroup
         "migrate": "Write the catalog anew, in the current form.",
         "print-template": "Print a commented template of a context.",
     },
+    modules={"session-hook": "session:hook", "clean": "session:clean"},
     short_help="Add, choose and check contexts.",
 )
 def command() -> None:

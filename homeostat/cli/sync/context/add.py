@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from homeostat.cli.sync.console.flags import CONTENT_TYPE, CONTEXT
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.context.ask import asked_context
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.context.catalog import Catalog, catalog_of
 from homeostat.operators.sync.context.document import check_unmasked, read_context
@@ -17,8 +17,8 @@ from homeostat.operators.sync.engine.errors import ValidationError
 
 @click.command("add", short_help="Add a context.")
 @click.argument("name", required=False)
-@click.option("-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON.")
-@click.option("--content-type", default="", help="The format of the payload.")
+@CONTEXT
+@CONTENT_TYPE
 @click.option("--context-name", default=None, help="Which context of a catalog to add.")
 @click.option("--set-current", is_flag=True, help="Make it the current context.")
 @sync_command(changes=True)
@@ -40,7 +40,7 @@ async def command(
       homeostat sync context add -f context.yaml
     """
     if payload is None and sys.stdin.isatty():
-        found, credentials = read_context(asked_context(name)), list[JsonObject]()
+        found, credentials = read_context(_asked_context(name)), list[JsonObject]()
     else:
         found, credentials = await given_context(payload, content_type, name, context_name)
 
@@ -70,3 +70,27 @@ async def given_context(
     found = read_context(value)
     check_unmasked(found)
     return found, credentials
+
+
+def _asked_context(name: str | None) -> JsonObject:
+    """Nobody types a secret here: the context names the variable of the environment that holds it."""
+    name = name or _asked("Name of the context")
+    directory = _asked("Directory of the repository")
+    kind = _asked("Kind of the repository", choices=("git", "filesystem"), default="git")
+    repository = {"git": {"local": {"baseDir": directory}}} if kind == "git" else {kind: {"baseDir": directory}}
+    context: JsonObject = {"name": name, "repository": repository}
+    if url := _asked("Address of the managed server (empty for none)", default=""):
+        context["managedService"] = {"http": {"url": url, "auth": _auth()}}
+    return context
+
+
+def _auth() -> JsonObject:
+    variable = _asked("Variable with the value of its Authorization header (empty for none)", default="")
+    if not variable:
+        return {"none": {}}
+    return {"customHeaders": [{"header": "Authorization", "value": f"${{{variable.strip('${}')}}}"}]}
+
+
+def _asked(text: str, *, default: str | None = None, choices: tuple[str, ...] | None = None) -> str:
+    kind = click.Choice(choices) if choices else None
+    return str(click.prompt(text, default=default, type=kind, show_default=bool(default), err=True)).strip()

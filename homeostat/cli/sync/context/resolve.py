@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import SHOW_SECRETS
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.context.secrets import SHOW_SECRETS
 from homeostat.operators.sync.context.document import expanded, masked, with_settings
 from homeostat.operators.sync.context.settings import base_directory
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import SHOW_SECRETS
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.context.secrets import SHOW_SECRETS
 from homeostat.operators.sync.context.document import masked
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import yaml

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import CONTEXT
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.context.add import given_context
 
 
 @click.command("update", short_help="Replace a context.")
-@click.option("-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON.")
+@CONTEXT
 @sync_command(changes=True)
 async def command(run: Run, payload: str | None) -> None:
     """Replace a context.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import CONTEXT
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.context.add import given_context
 
 
 @click.command("validate", short_help="Check a context without adding it.")
-@click.option("-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON.")
+@CONTEXT
 @sync_command()
 async def command(_: Run, payload: str | None) -> None:
     """Check a context without adding it.

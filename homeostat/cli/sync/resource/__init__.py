@@ -6,9 +6,9 @@ import click
 
 from homeostat.cli.sync.console.options import SyncGroup
 
-_OWN = ("get", "list", "save", "apply", "create", "update", "delete", "diff", "explain")
+_OWN = ("get", "list", "save", "apply", "create", "delete", "diff", "explain")
 _MORE = ("describe", "edit", "copy", "template", "request")
-_MODULES = {each: f"resource.{each}" for each in (*_OWN, *_MORE)}
+_MODULES = {each: f"resource.{each}" for each in (*_OWN, *_MORE)} | {"update": "resource.create:updating"}
 
 
 @click.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import COMPARE, CONTENT_TYPE, HTTP_METHOD, PAYLOAD, RECURSIVE, REFRESH
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.records import note_created
@@ -14,22 +15,15 @@ from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.session.apply import apply
 
-COMPARE = click.option(
-    "--compare",
-    type=click.Choice(["declared", "exact"]),
-    default="declared",
-    help="Whether fields that only the server has count as differences.  [default: declared]",
-)
-
 
 @click.command("apply", short_help="Make the server equal to the repository.")
 @path_arguments
-@click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+@RECURSIVE
 @click.option("--force", is_flag=True, help="Update even what is equal.")
-@click.option("--refresh", is_flag=True, help="Save what the server made of it into the repository.")
-@click.option("-f", "--payload", default=None, help="Apply this payload instead of the repository's.")
-@click.option("--content-type", default="", help="The format of the payload.")
-@click.option("--http-method", default="", help="Use this method.")
+@REFRESH
+@PAYLOAD
+@CONTENT_TYPE
+@HTTP_METHOD
 @COMPARE
 @sync_command(changes=True)
 async def command(

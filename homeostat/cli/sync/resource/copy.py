@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import MESSAGE
 from homeostat.cli.sync.console.payloads import assigned
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.repository.commits import commit_files
@@ -23,7 +24,7 @@ from homeostat.operators.sync.session.session import Session
 @click.option("--target-path", default=None, help="The target, instead of the argument.")
 @click.option("--override-attributes", default="", help="Attributes to change: /pointer=value, with commas.")
 @click.option("--force", is_flag=True, help="Replace a target that exists.")
-@click.option("-m", "--message", default="", help="The message of the commit.")
+@MESSAGE
 @sync_command(changes=True)
 async def command(
     run: Run,

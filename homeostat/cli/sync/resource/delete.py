@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import HTTP_METHOD, MESSAGE, RECURSIVE
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
@@ -20,10 +21,10 @@ _SOURCES = ("managed-service", "repository", "both")
 @click.command("delete", short_help="Delete resources.")
 @path_arguments
 @click.option("-y", "--yes", is_flag=True, help="Confirm the deletion. It is mandatory.")
-@click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+@RECURSIVE
 @click.option("--source", type=click.Choice(_SOURCES), default="managed-service", help="Where to delete.")
-@click.option("--http-method", default="", help="Use this method.")
-@click.option("-m", "--message", default="", help="The message of the commit.")
+@HTTP_METHOD
+@MESSAGE
 @sync_command(changes=True)
 async def command(
     run: Run,

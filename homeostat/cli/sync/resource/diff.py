@@ -7,10 +7,10 @@ import sys
 import click
 
 from homeostat.cli.console.colour import paint
+from homeostat.cli.sync.console.flags import COMPARE, RECURSIVE
 from homeostat.cli.sync.console.output import print_value, raise_first
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
-from homeostat.cli.sync.resource.apply import COMPARE
 from homeostat.operators.sync.engine.compare.difference import Mode, hide_at
 from homeostat.operators.sync.engine.compare.text import declared_part, state_of, summary, unified
 from homeostat.operators.sync.engine.errors import SyncError
@@ -22,7 +22,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 @click.command("diff", short_help="Show what differs between the repository and the server.")
 @path_arguments
-@click.option("-r", "--recursive", is_flag=True, help="All resources below the path.")
+@RECURSIVE
 @click.option("--list", "names_only", is_flag=True, help="Print only the paths of resources that differ.")
 @COMPARE
 @sync_command()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import COMPARE
 from homeostat.cli.sync.console.output import is_text, print_value, raise_first
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
-from homeostat.cli.sync.resource.apply import COMPARE
 from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.session.apply import Compared, compare_all, shown

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import click
 
+from homeostat.cli.sync.console.flags import EXCLUDE, HTTP_METHOD, PRUNE_DEFAULTS, SOURCE
 from homeostat.cli.sync.console.output import print_payload, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import collection_items, excluded, is_known_collection, listed
@@ -20,17 +21,15 @@ from homeostat.operators.sync.session.desired import find_local, hidden_value, l
 from homeostat.operators.sync.session.remote import find, payload_of, render
 from homeostat.operators.sync.session.session import Session
 
-SOURCES = click.Choice(["managed-service", "repository"])
-
 
 @click.command("get", short_help="Print a resource or a collection.")
 @path_arguments
-@click.option("--source", type=SOURCES, default="managed-service", help="Where to read.  [default: managed-service]")
-@click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
-@click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+@SOURCE
+@EXCLUDE
+@PRUNE_DEFAULTS
 @click.option("--show-secrets", is_flag=True, help="Show secrets instead of placeholders.")
 @click.option("--show-metadata", is_flag=True, help="Print the metadata beside the payload.")
-@click.option("--http-method", default="", help="Use this method.")
+@HTTP_METHOD
 @sync_command()
 async def command(
     run: Run,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import EXCLUDE, HTTP_METHOD, RECURSIVE, SOURCE
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import collection_items, excluded, listed
-from homeostat.cli.sync.resource.get import SOURCES
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.paths.logical import Target, name
@@ -18,10 +18,10 @@ from homeostat.operators.sync.session.session import Session
 
 @click.command("list", short_help="List the resources of a collection.")
 @path_arguments
-@click.option("-r", "--recursive", is_flag=True, help="All below the path.")
-@click.option("--source", type=SOURCES, default="managed-service", help="Where to read.  [default: managed-service]")
-@click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
-@click.option("--http-method", default="", help="Use this method.")
+@RECURSIVE
+@SOURCE
+@EXCLUDE
+@HTTP_METHOD
 @sync_command()
 async def command(
     run: Run,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import click
 
+from homeostat.cli.sync.console.flags import ALLOW_PLAINTEXT, EXCLUDE, MESSAGE, PAYLOAD, PRUNE_DEFAULTS, PUSH
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import excluded, given_path
@@ -32,19 +33,19 @@ class _Save(click.Command):
 
 @click.command("save", cls=_Save, short_help="Save objects of the server, or input, into the repository.")
 @path_arguments
-@click.option("-f", "--payload", default=None, help="Save this payload instead of the server's.")
+@PAYLOAD
 @click.option("--content-type", default="", help="The format of the payload and of the file.")
 @click.option("--mode", type=click.Choice(["auto", "items", "single"]), default="auto", help="How to save a list.")
-@click.option("--exclude", default=None, help="Names of items to leave out, with commas.")
+@EXCLUDE
 @click.option("--secret", is_flag=True, help="Store the whole payload as a secret.")
-@click.option("--allow-plaintext", is_flag=True, help="Write what looks like a secret as it is.")
+@ALLOW_PLAINTEXT
 @click.option(
     "--secret-attributes", default=None, help="Store these attributes as secrets; without a value, all detected."
 )
-@click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+@PRUNE_DEFAULTS
 @click.option("--force", is_flag=True, help="Replace resources that exist.")
-@click.option("--push", is_flag=True, help="Push the commit.")
-@click.option("-m", "--message", default="", help="The message of the commit.")
+@PUSH
+@MESSAGE
 @sync_command(changes=True)
 async def command(
     run: Run,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import CONTENT_TYPE, PAYLOAD
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
@@ -14,8 +15,8 @@ from homeostat.operators.sync.session.desired import desired
 
 @click.command("template", short_help="Print a payload with its placeholders resolved.")
 @path_arguments
-@click.option("-f", "--payload", default=None, help="This payload instead of the repository's.")
-@click.option("--content-type", default="", help="The format of the payload.")
+@PAYLOAD
+@CONTENT_TYPE
 @sync_command()
 async def command(run: Run, path: str | None, path_option: str | None, payload: str | None, content_type: str) -> None:
     """Print what would be sent: defaults, files, forms and secrets in place. It shows secrets.

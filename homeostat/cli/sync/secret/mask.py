@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import INPUT
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import structured_input
 from homeostat.cli.sync.console.run import Run, sync_command
@@ -14,7 +15,7 @@ from homeostat.operators.sync.engine.secrets.placeholders import OWN
 
 
 @click.command("mask", short_help="Store the secrets of a payload and print it with placeholders.")
-@click.option("-f", "--payload", default="-", help="The payload: a file, - for standard input, or JSON.")
+@INPUT
 @sync_command()
 async def command(run: Run, payload: str) -> None:
     """Store each detected secret under the name of its attribute.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import INPUT
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import structured_input
 from homeostat.cli.sync.console.run import Run, sync_command
@@ -11,7 +12,7 @@ from homeostat.operators.sync.engine.secrets.placeholders import normalized
 
 
 @click.command("normalize", short_help="Print a payload with its placeholders in their canonical form.")
-@click.option("-f", "--payload", default="-", help="The payload: a file, - for standard input, or JSON.")
+@INPUT
 @sync_command()
 async def command(run: Run, payload: str) -> None:
     """Print the payload with each placeholder as it would be saved.

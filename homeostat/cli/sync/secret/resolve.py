@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.sync.console.flags import INPUT
 from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.payloads import structured_input
 from homeostat.cli.sync.console.run import Run, sync_command
@@ -13,7 +14,7 @@ from homeostat.operators.sync.engine.secrets.placeholders import needed
 
 
 @click.command("resolve", short_help="Print a payload with its secrets in place.")
-@click.option("-f", "--payload", default="-", help="The payload: a file, - for standard input, or JSON.")
+@INPUT
 @sync_command()
 async def command(run: Run, payload: str) -> None:
     """Replace placeholders by the secrets of their names; `{{secret .}}` stands for the name of its attribute.

@@ -1,10 +1,12 @@
-"""`homeostat sync context session-hook`: the lines with which a shell keeps typed credentials until it ends."""
+"""`homeostat sync context session-hook` and `clean`: credentials that were typed, kept until a shell ends."""
 
 from __future__ import annotations
 
 import click
 
 from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.operators.sync.context.prompt import forget
+from homeostat.operators.sync.engine.errors import ValidationError
 
 _SESSION = "export DECLAREST_PROMPT_AUTH_SESSION_ID=\"$$-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \\n')\"\n"
 _CLEAN = "homeostat sync context clean --credentials-in-session --skip-result-message"
@@ -18,7 +20,7 @@ _HOOKS = {
 @click.command("session-hook", short_help="Print the lines that keep typed credentials for a shell.")
 @click.argument("shell", type=click.Choice(sorted(_HOOKS)))
 @sync_command()
-async def command(_: Run, shell: str) -> None:
+async def hook(_: Run, shell: str) -> None:
     """Print what a shell has to run, so that credentials with `persistInSession` are asked for once until it ends.
 
     \b
@@ -26,3 +28,18 @@ async def command(_: Run, shell: str) -> None:
       eval "$(homeostat sync context session-hook bash)"
     """
     click.echo(_HOOKS[shell], nl=False)
+
+
+@click.command("clean", short_help="Forget credentials that were typed in this shell.")
+@click.option("--credentials-in-session", is_flag=True, help="Forget the credentials of this session.")
+@sync_command(changes=True)
+async def clean(run: Run, credentials_in_session: bool) -> None:
+    """Delete what prompts have kept for this session. `context session-hook` does so when the shell ends.
+
+    \b
+    Examples:
+      homeostat sync context clean --credentials-in-session
+    """
+    if not credentials_in_session:
+        raise ValidationError("clean needs to know what; pass --credentials-in-session")
+    forget(run.environment)
