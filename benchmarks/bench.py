@@ -114,9 +114,9 @@ class Bench:
         made = list(requests)
         before = self.processes.usage()
         taken = await drive(self.callers[: callers or None], made, expect=expect)
-        return self.told(phase, taken, self.processes.usage() - before)
+        return self.measurement(phase, taken, self.processes.usage() - before)
 
-    def told(self, phase: str, taken: Iterable[float], used: Usage, *, objects: int = 0) -> Measurement:
+    def measurement(self, phase: str, taken: Iterable[float], used: Usage, *, objects: int = 0) -> Measurement:
         ordered = sorted(taken)
         number = len(ordered)
         return Measurement(

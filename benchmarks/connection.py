@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
             self.lost = lambda: None
             self._transport.abort()
 
-    # What the transport tells.
+    # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self.lost()
 
-    # What httptools tells.
+    # What httptools calls.
 
     def on_body(self, part: bytes) -> None:
         self._parts.append(part)

@@ -49,8 +49,8 @@ class _Loop:
             if answer.status == self._expect:
                 send()
             else:
-                told = answer.body[:300].decode(errors="replace")
-                self._fail(f"expected {self._expect}, got {answer.status}: {told}")
+                text = answer.body[:300].decode(errors="replace")
+                self._fail(f"expected {self._expect}, got {answer.status}: {text}")
 
         connection.answered = answered
         connection.lost = lambda: self._fail("the server hung up")

@@ -97,7 +97,7 @@ def listing(phase: str, query: str = "", *, accept: str = JSON, gzip: bool = Fal
             began = perf_counter()
             objects, ended = await _read(bench, query, accept=accept, is_one=gzip or is_one_page, gzip=gzip)
             taken.append(ended - began)
-        return bench.told(phase, taken, bench.processes.usage() - before, objects=objects)
+        return bench.measurement(phase, taken, bench.processes.usage() - before, objects=objects)
 
     return measure
 

@@ -32,7 +32,7 @@ class Watchers:
         self.process = process
         self.opened = Opened(0, 0.0)
 
-    async def tell(self, value: object, answer: type[T]) -> T:
+    async def ask(self, value: object, answer: type[T]) -> T:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(msgspec.json.encode(value) + b"\n")
@@ -54,7 +54,7 @@ async def open_watchers(bench: Bench, order: Order) -> AsyncIterator[Watchers]:
     bench.processes.own.add(process.pid)
     watchers = Watchers(process)
     try:
-        watchers.opened = await watchers.tell(order, Opened)
+        watchers.opened = await watchers.ask(order, Opened)
         await asyncio.sleep(_SETTLE_S)
         yield watchers
     finally:
@@ -74,10 +74,10 @@ def watching(watchers: int, *, is_burst: bool = False) -> Phase:
         async with open_watchers(bench, order) as others:
             before = bench.processes.usage()
             answered = await (_burst if is_burst else _paced)(bench, order.run)
-            seen = await others.tell(Written(answered), Seen)
+            seen = await others.ask(Written(answered), Seen)
             used = bench.processes.usage() - before
         expected = others.opened.watchers * len(answered)
-        return _told(bench, phase, seen, used, lost=expected - seen.delivered, began=before.at)
+        return _measurement(bench, phase, seen, used, lost=expected - seen.delivered, began=before.at)
 
     return measure
 
@@ -107,7 +107,7 @@ async def _burst(bench: Bench, run: str) -> list[float]:
     return answered
 
 
-def _told(bench: Bench, phase: str, seen: Seen, used: Usage, *, lost: int, began: float) -> Measurement:
+def _measurement(bench: Bench, phase: str, seen: Seen, used: Usage, *, lost: int, began: float) -> Measurement:
     each = 1e3 / max(1, seen.delivered)
     return Measurement(
         phase=phase,

@@ -31,17 +31,17 @@ async def get_by_wrk(bench: Bench, seconds: int = 5) -> Measurement:
     process = await asyncio.create_subprocess_exec(
         "wrk", *callers, "-H", header, f"{bench.target.url}{path(0)}", stdout=asyncio.subprocess.PIPE
     )
-    told = (await process.communicate())[0].decode()
+    output = (await process.communicate())[0].decode()
     used = bench.processes.usage() - before
-    return _told(bench, told, used._replace(own=used.own + _children_seconds() - children))
+    return _measurement(bench, output, used._replace(own=used.own + _children_seconds() - children))
 
 
-def _told(bench: Bench, told: str, used: Usage) -> Measurement:
-    found, bad = _COUNT.search(told), _BAD.search(told)
+def _measurement(bench: Bench, output: str, used: Usage) -> Measurement:
+    found, bad = _COUNT.search(output), _BAD.search(output)
     if found is None or bad is not None:
-        raise UnexpectedAnswerError(f"wrk: {told}")
+        raise UnexpectedAnswerError(f"wrk: {output}")
     count = int(found[1])
-    shares_ms = {share: float(value) * _UNITS_MS[unit] for share, value, unit in _SHARE.findall(told)}
+    shares_ms = {share: float(value) * _UNITS_MS[unit] for share, value, unit in _SHARE.findall(output)}
     return Measurement(
         phase="get by wrk",
         count=count,

@@ -65,8 +65,8 @@ def _etcd_requirements() -> str:
 
 def _kubernetes_requirements() -> str:
     """k8s.io/kubernetes means its own staging directory by v0.0.0; outside its tree those are releases of their own."""
-    told = _fetch("mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}", within=CACHE)
-    staging = _STAGING.findall(Path(json.loads(told)["GoMod"]).read_text())
+    output = _fetch("mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}", within=CACHE)
+    staging = _STAGING.findall(Path(json.loads(output)["GoMod"]).read_text())
     release = "v0." + KUBERNETES.removeprefix("1.")
     lines = [f"require k8s.io/kubernetes v{KUBERNETES}"]
     lines += [f"require {each} {release}" for each in staging]

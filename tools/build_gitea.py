@@ -33,10 +33,10 @@ def bring() -> Path:
             raise UnavailableError(f"there is no {each} on PATH")
     CACHE.mkdir(parents=True, exist_ok=True)
     command = ["go", "mod", "download", "-json", f"code.gitea.io/gitea@v{GITEA}"]
-    told = fetch_with(command, folder=CACHE, source="the Go module proxy")
+    output = fetch_with(command, folder=CACHE, source="the Go module proxy")
     if not SOURCE.exists():
         # Go's own copy is read-only, and it is removed by `go clean -modcache`.
-        shutil.copytree(json.loads(told)["Dir"], SOURCE)
+        shutil.copytree(json.loads(output)["Dir"], SOURCE)
     for path in (SOURCE, *SOURCE.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     partial = PROGRAM.with_suffix(".partial")

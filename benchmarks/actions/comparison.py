@@ -37,7 +37,7 @@ def _table(scale: Scale, found: Figures) -> Table:
     table.add_row("CPU of plane and operator, for each", f"{steady.cpu_ms:.2f} ms", "")
     table.add_row("of it the event loop's", f"{steady.loop_ms:.2f} ms", "")
     table.add_row("writes, for each", f"{steady.writes:.2f}", "")
-    table.add_row("drift found and put right", f"{steady.drifted}", "")
+    table.add_row("drift found and corrected", f"{steady.drifted}", "")
     table.add_row("history", f"{steady.entries:,} entries", _marked(f"<= {most:,}", steady.entries <= most))
     table.add_row("database, for each", f"{steady.grown_bytes:+,.0f} bytes", "")
     table.add_row("memory before and after", f"{steady.rss_mib[0]:.0f} and {steady.rss_mib[1]:.0f} MiB", "")
@@ -51,8 +51,8 @@ def _add_burst(table: Table, title: str, burst: Burst) -> None:
     table.add_row(title, f"{burst.seconds:.1f} s", "")
     table.add_row("CPU, for each", f"{burst.cpu_ms:.2f} ms", "")
     ordered = sorted(burst.change_s)
-    told = f"{ordered[len(ordered) // 2]:.3f} and {ordered[-1]:.3f} s"
-    table.add_row("a change meanwhile, p50 and longest", told, "")
+    times = f"{ordered[len(ordered) // 2]:.3f} and {ordered[-1]:.3f} s"
+    table.add_row("a change meanwhile, p50 and longest", times, "")
 
 
 def _marked(text: str, is_met: bool) -> str:

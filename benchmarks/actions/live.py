@@ -38,20 +38,20 @@ class Figures(msgspec.Struct, frozen=True):
     sweep_s: float
 
 
-async def measure_actions(scale: Scale, tell: Callable[[str], None]) -> Figures:
+async def measure_actions(scale: Scale, report: Callable[[str], None]) -> Figures:
     with scratch() as data, scratch() as folder, installed(folder / "site", folder / "notes"):
         notes = folder / "notes"
         async with _scene(data, notes, scale) as scene:
             await _declare(scene.client, scale)
             first = await become_ready(scene)
-            tell(f"{scale.resources:,} resources made; all were ready after {first.seconds:.1f} s")
+            report(f"{scale.resources:,} resources created; all were ready after {first.seconds:.1f} s")
             await asyncio.sleep(scale.keep * scale.interval_s)
             steady = await keep_pace(scene)
-            tell(f"{steady.rate:.0f} reconciliations a second with {steady.cpu_ms:.2f} ms of CPU each")
+            report(f"{steady.rate:.0f} reconciliations a second with {steady.cpu_ms:.2f} ms of CPU each")
         await asyncio.sleep(scale.interval_s)
         async with _scene(data, notes, scale) as scene:
             overdue = await catch_up(scene)
-            tell(f"{scale.resources:,} that were overdue had their turn after {overdue.seconds:.1f} s")
+            report(f"{scale.resources:,} that were overdue had their turn after {overdue.seconds:.1f} s")
             began = monotonic()
             swept = await sweep_history(scene.client, lambda _: Keep(entries=1), now=datetime.now(UTC))
             return Figures(first, steady, overdue, swept, monotonic() - began)

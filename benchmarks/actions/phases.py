@@ -51,7 +51,7 @@ class Burst(msgspec.Struct, frozen=True):
     cpu_ms: float
     """Of the plane with the operator in it, for each."""
     change_s: list[float]
-    """How long changes took that came meanwhile, from the plane's answer to the status that tells of it."""
+    """How long changes took that came meanwhile, from the plane's answer to the status that shows it."""
 
 
 class Steady(msgspec.Struct, frozen=True):
@@ -164,7 +164,7 @@ async def _change_some(scene: Scene) -> list[float]:
 
 
 async def _asked_about(scene: Scene, *, since: int) -> None:
-    """Until the plugin was asked about every resource, and the status of each tells of it."""
+    """Until the plugin was asked about every resource, and the status of each shows it."""
     deadline, missing = monotonic() + _WITHIN_S, set(range(scene.scale.resources))
     while monotonic() < deadline:
         notes = read_notes(scene.notes, after=since)
@@ -177,7 +177,7 @@ async def _asked_about(scene: Scene, *, since: int) -> None:
 
 
 async def _all_are_reconciled(scene: Scene) -> bool:
-    """Not whether all are ready: at any time drift is being put right somewhere."""
+    """Not whether all are ready: at any time drift is being corrected somewhere."""
     answer = await scene.bench.ask("GET", KIND.path("default"))
     found = msgspec.json.decode(answer.body, type=_Page).items
     return all(each.status.reconciled_generation for each in found)

@@ -1,7 +1,7 @@
 """The contracts operator at work: a plane full of Pactos, each with a Service and a Deployment, and workloads that
 change.
 
-The operator is a process of its own beside the plane, so that its CPU and memory can be told apart.
+The operator is a process of its own beside the plane, so that its CPU and memory are measured alone.
 """
 
 from __future__ import annotations
@@ -12,22 +12,17 @@ from time import perf_counter
 
 import msgspec
 
-from benchmarks.bench import Bench, open_bench
-from benchmarks.bench import Scale as Callers
+from benchmarks.bench import Bench
 from benchmarks.load import drive
 from benchmarks.measurement import percentile
 from benchmarks.runtime.sides import run_operator
-from benchmarks.served import scratch, serve
+from benchmarks.runtime.stage import open_stage, scrape, wait_for_metrics
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 from homeostat.client.base import Client
-from homeostat.client.connect import open_client
-from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.api import KINDS, PACTO
-from homeostat.runtime.installation import install
 
 _WITHIN_S = 600.0
-_LOOK_EVERY_S = 0.2
 _NAMESPACES = 50
 _PATCH = "application/merge-patch+json"
 _CONTRACT = """pactoVersion: "1.2"
@@ -70,73 +65,52 @@ class Figures(msgspec.Struct, frozen=True):
     """What share of one core everybody else used during the changes."""
 
 
-async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
-    with scratch() as data, serve(data, "--operators", "housekeeping") as served:
-        kubeconfig = data / "kubeconfig"
-        async with (
-            open_client(load_endpoint([kubeconfig])) as client,
-            open_bench(served.target, Processes([served.pid]), Callers()) as bench,
-        ):
-            await install(client, KINDS)
-            await _create(bench, scale)
-            tell(f"{scale.pactos:,} Pactos created")
-            with run_operator("contracts", kubeconfig) as (pid, port):
-                first_s = await _shown(port, scale.pactos)
-                await _reported(client, scale.pactos)
-                first_cpu_s = cpu_seconds(pid)
-            tell(f"first pass: {first_cpu_s:.1f} s of CPU")
-            with run_operator("contracts", kubeconfig) as (pid, port):
-                again_s = await _shown(port, scale.pactos)
-                again_cpu_s = cpu_seconds(pid)
-                tell(f"another pass: {again_cpu_s:.1f} s of CPU")
-                await asyncio.sleep(3)
-                before = cpu_seconds(pid)
-                await asyncio.sleep(scale.idle_s)
-                idle_cpu = (cpu_seconds(pid) - before) / scale.idle_s
-                began = perf_counter()
-                await _scraped(port)
-                scrape_s = perf_counter() - began
-                processes, cpu = Processes([*bench.processes.server, pid]), cpu_seconds(pid)
-                usage = processes.usage()
-                taken = sorted(await _change(bench, client, scale))
-                return Figures(
-                    first_cpu_s=first_cpu_s,
-                    first_s=first_s,
-                    again_cpu_s=again_cpu_s,
-                    again_s=again_s,
-                    idle_cpu=idle_cpu,
-                    p50_ms=percentile(taken, 0.5) * 1e3,
-                    p99_ms=percentile(taken, 0.99) * 1e3,
-                    change_cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
-                    scrape_s=scrape_s,
-                    mib=rss_mib(pid),
-                    other=(processes.usage() - usage).other,
-                )
+async def measure_live(scale: Scale, report: Callable[[str], None]) -> Figures:
+    async with open_stage(KINDS) as (client, bench, kubeconfig):
+        await _create(bench, scale)
+        report(f"{scale.pactos:,} Pactos created")
+        with run_operator("contracts", kubeconfig) as (pid, port):
+            first_s = await _evaluated(port, scale.pactos)
+            await _reported(client, scale.pactos)
+            first_cpu_s = cpu_seconds(pid)
+        report(f"first pass: {first_cpu_s:.1f} s of CPU")
+        with run_operator("contracts", kubeconfig) as (pid, port):
+            again_s = await _evaluated(port, scale.pactos)
+            again_cpu_s = cpu_seconds(pid)
+            report(f"another pass: {again_cpu_s:.1f} s of CPU")
+            await asyncio.sleep(3)
+            before = cpu_seconds(pid)
+            await asyncio.sleep(scale.idle_s)
+            idle_cpu = (cpu_seconds(pid) - before) / scale.idle_s
+            began = perf_counter()
+            await scrape(port)
+            scrape_s = perf_counter() - began
+            processes, cpu = Processes([*bench.processes.server, pid]), cpu_seconds(pid)
+            usage = processes.usage()
+            taken = sorted(await _change(bench, client, scale))
+            return Figures(
+                first_cpu_s=first_cpu_s,
+                first_s=first_s,
+                again_cpu_s=again_cpu_s,
+                again_s=again_s,
+                idle_cpu=idle_cpu,
+                p50_ms=percentile(taken, 0.5) * 1e3,
+                p99_ms=percentile(taken, 0.99) * 1e3,
+                change_cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
+                scrape_s=scrape_s,
+                mib=rss_mib(pid),
+                other=(processes.usage() - usage).other,
+            )
 
 
-async def _scraped(port: int) -> str:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-    told = (await reader.read()).decode()
-    writer.close()
-    return told
-
-
-async def _shown(port: int, pactos: int) -> float:
+async def _evaluated(port: int, pactos: int) -> float:
     """Seconds until the operator has evaluated so many Pactos. A scrape of all series is not free: few are made."""
-    began = perf_counter()
-    done = 'homeostat_reconciles_total{controller="contracts",outcome="settled"} '
-    while perf_counter() - began < _WITHIN_S:
-        try:
-            told = await _scraped(port)
-        except OSError:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            continue
-        count = next((float(each.rpartition(" ")[2]) for each in told.splitlines() if each.startswith(done)), 0.0)
-        if count >= pactos:
-            return perf_counter() - began
-        await asyncio.sleep(5.0)
-    raise TimeoutError(f"the operator has not evaluated {pactos} Pactos after {_WITHIN_S:g} s")
+    series = 'homeostat_reconciles_total{controller="contracts",outcome="settled"} '
+
+    def is_reached(text: str) -> bool:
+        return any(float(each.rpartition(" ")[2]) >= pactos for each in text.splitlines() if each.startswith(series))
+
+    return await wait_for_metrics(port, is_reached, every_s=5.0, within_s=_WITHIN_S)
 
 
 async def _reported(client: Client, pactos: int) -> None:

@@ -73,13 +73,13 @@ class Figures(msgspec.Struct, frozen=True):
     other: float
 
 
-async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
+async def measure_live(scale: Scale, report: Callable[[str], None]) -> Figures:
     with scratch() as data, scratch() as root, serve(data, "--operators", "housekeeping") as served:
         async with _client(data / "kubeconfig") as client, serving_git(root) as (git, url):
             manifests, apps = _repositories(root, scale)
             await install(client, KINDS)
             await _declare(client, url, scale)
-            tell(f"{scale.deployments} Deployments and {scale.files:,} files created")
+            report(f"{scale.deployments} Deployments and {scale.files:,} files created")
             port = free_port()
             with _operator(data / "kubeconfig", port) as pid:
                 address = f"http://127.0.0.1:{port}"
@@ -95,7 +95,7 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
                 used, other = cpu_seconds(pid) - cpu, (processes.usage() - usage).other
                 git_s, requests = _children_s(pid) - ended, len(git.requests)
                 commits = int(manifests.git("rev-list", "--count", f"{before}..main"))
-                tell(f"changed in {change_s:.1f} s, {used:.1f} s of CPU and {git_s:.1f} s of git")
+                report(f"changed in {change_s:.1f} s, {used:.1f} s of CPU and {git_s:.1f} s of git")
                 await _reconciled(address, "up_to_date", scale.deployments)
                 idle = await _idle(address, git, pid, scale.deployments)
                 mib = _peak_mib(pid)
@@ -116,7 +116,7 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
 
 
 async def _idle(address: str, git: HttpGit, pid: int, deployments: int) -> tuple[float, float, int]:
-    """Time, CPU with that of git, and how often refs were asked for."""
+    """Time, CPU with that of git, and how often refs were requested."""
     git.requests.clear()
     cpu, began = cpu_seconds(pid) + _children_s(pid), time.perf_counter()
     await _reconciled(address, "up_to_date", deployments)

@@ -1,7 +1,7 @@
-"""Pods that change at a steady rate, and how soon the status of their policy tells of it.
+"""Pods that change at a steady rate, and how soon the status of their policy shows it.
 
 The first Pod of each namespace becomes worse in one round and better in the next. A change that is overtaken by the
-next one of its namespace counts with the time that it had; a status that never tells the newest is an error.
+next one of its namespace counts with the time that it had; a status that never shows the newest is an error.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ async def measure_changes(bench: Bench, client: Client, pid: int, rounds: Rounds
 
 
 class _Waiting:
-    """By namespace: when its Pod was changed, and how many violations the status must tell then."""
+    """By namespace: when its Pod was changed, and how many violations the status must show then."""
 
     def __init__(self, usual: dict[str, int]) -> None:
         self.taken: list[float] = []
@@ -92,8 +92,8 @@ class _Waiting:
         try:
             await asyncio.wait_for(self._none.wait(), _WITHIN_S)
         except TimeoutError:
-            told = ", ".join(sorted(self._awaited))
-            raise UnexpectedAnswerError(f"not told after {_WITHIN_S:g} s: {told}") from None
+            missing = ", ".join(sorted(self._awaited))
+            raise UnexpectedAnswerError(f"not reported after {_WITHIN_S:g} s: {missing}") from None
 
     def _take(self, namespace: str) -> None:
         if (awaited := self._awaited.pop(namespace, None)) is not None:

@@ -75,7 +75,7 @@ def _evaluate(pods: list[Pod], evaluator: Evaluator, tallies: dict[str, RunningT
 
 
 def _change(pods: list[Pod], evaluator: Evaluator, running: RunningTotals) -> None:
-    """Back and forth, and each time everything that a status tells."""
+    """Back and forth, and each time everything that a status shows."""
     for at in range(1000):
         pod = pods[at % len(pods)]
         running.put(pod.name, evaluator.evaluate(pod, now=_NOW) if at % 2 else CLEAN)

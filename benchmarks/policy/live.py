@@ -1,6 +1,6 @@
 """The policy operator at work: a plane full of Pods, a policy in every namespace, and Pods that change.
 
-The operator is a process of its own beside the plane, so that its CPU and memory can be told apart.
+The operator is a process of its own beside the plane, so that its CPU and memory are measured alone.
 """
 
 from __future__ import annotations
@@ -11,23 +11,19 @@ from time import perf_counter
 
 import msgspec
 
-from benchmarks.bench import Bench, open_bench
-from benchmarks.bench import Scale as Callers
+from benchmarks.bench import Bench
 from benchmarks.load import drive
 from benchmarks.measurement import DISTURBED
 from benchmarks.policy.changes import Changes, Rounds, measure_changes, name_of, namespace_of
 from benchmarks.runtime.sides import run_operator
-from benchmarks.served import scratch, serve
-from benchmarks.usage import Processes, cpu_seconds, rss_mib
+from benchmarks.runtime.stage import open_stage, wait_for_metrics
+from benchmarks.usage import cpu_seconds, rss_mib
 from homeostat.client.base import Client
-from homeostat.client.connect import open_client
-from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
-from homeostat.runtime.installation import install
 
 _WITHIN_S = 300.0
-_LOOK_EVERY_S = 0.1
+_CHECK_EVERY_S = 0.1
 _SETTLE_S = 3.0
 _SPEC: JsonObject = {
     "forbidLatestTag": True,
@@ -35,6 +31,8 @@ _SPEC: JsonObject = {
     "requireReadinessProbe": True,
     "maxRestartCount": 3,
 }
+_KIND = DEVOPS_POLICY.kind
+_POLICY: JsonObject = {"apiVersion": _KIND.api_version, "kind": _KIND.kind, "spec": _SPEC}
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -57,27 +55,21 @@ class Figures(msgspec.Struct, frozen=True):
     full_mib: float
 
 
-async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
-    with scratch() as data, serve(data, "--operators", "housekeeping") as served:
-        kubeconfig = data / "kubeconfig"
-        async with (
-            open_client(load_endpoint([kubeconfig])) as client,
-            open_bench(served.target, Processes([served.pid]), Callers()) as bench,
-        ):
-            await install(client, KINDS)
-            with run_operator("policy", kubeconfig) as (pid, port):
-                await _tracked(port, 0)
-                idle_mib = rss_mib(pid)
-            create_s = await _create(bench, scale)
-            tell(f"{scale.pods:,} Pods made in {create_s:.0f} s")
-            with run_operator("policy", kubeconfig) as (pid, port):
-                began = perf_counter()
-                await _tracked(port, scale.pods)
-                sync_s = perf_counter() - began
-                cpu_s, seconds = await _evaluate(bench, client, pid, scale)
-                tell(f"{scale.namespaces} policies told after {seconds:.1f} s")
-                changes = await _quietest(bench, client, pid, scale)
-                return Figures(create_s, sync_s, cpu_s, seconds, changes, idle_mib, rss_mib(pid))
+async def measure_live(scale: Scale, report: Callable[[str], None]) -> Figures:
+    async with open_stage(KINDS) as (client, bench, kubeconfig):
+        # Without an object of its kinds the operator is not set up.
+        await client.create(_KIND.path("default"), {**_POLICY, "metadata": {"name": "first"}})
+        with run_operator("policy", kubeconfig) as (pid, port):
+            await _tracked(port, 0)
+            idle_mib = rss_mib(pid)
+        create_s = await _create(bench, scale)
+        report(f"{scale.pods:,} Pods created in {create_s:.0f} s")
+        with run_operator("policy", kubeconfig) as (pid, port):
+            sync_s = await _tracked(port, scale.pods)
+            cpu_s, seconds = await _evaluate(bench, client, pid, scale)
+            report(f"{scale.namespaces} policies reported after {seconds:.1f} s")
+            changes = await _quietest(bench, client, pid, scale)
+            return Figures(create_s, sync_s, cpu_s, seconds, changes, idle_mib, rss_mib(pid))
 
 
 async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Changes:
@@ -92,22 +84,10 @@ async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Cha
     return min(found, key=lambda each: each.other)
 
 
-async def _tracked(port: int, pods: int) -> None:
-    """Until the operator has seen so many Pods."""
-    deadline = perf_counter() + _WITHIN_S
-    while perf_counter() < deadline:
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            continue
-        writer.write(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        told = (await reader.read()).decode()
-        writer.close()
-        if f"\npods_tracked_total {float(pods)}" in told:
-            return
-        await asyncio.sleep(_LOOK_EVERY_S)
-    raise TimeoutError(f"the operator has not seen {pods} Pods after {_WITHIN_S:g} s")
+async def _tracked(port: int, pods: int) -> float:
+    """Seconds until the operator has seen so many Pods."""
+    line = f"\npods_tracked_total {float(pods)}"
+    return await wait_for_metrics(port, lambda text: line in text, every_s=_CHECK_EVERY_S, within_s=_WITHIN_S)
 
 
 async def _create(bench: Bench, scale: Scale) -> float:
@@ -124,18 +104,16 @@ async def _create(bench: Bench, scale: Scale) -> float:
 
 
 async def _evaluate(bench: Bench, client: Client, pid: int, scale: Scale) -> tuple[float, float]:
-    """CPU of the operator and time, from the first policy declared until every status is told."""
-    kind = DEVOPS_POLICY.kind
-    body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "main"}, "spec": _SPEC}
-    encoded = msgspec.json.encode(body)
-    requests = [bench.target.request("POST", kind.path(namespace_of(at)), encoded) for at in range(scale.namespaces)]
+    """CPU of the operator and time, from the first policy declared until every status is reported."""
+    encoded = msgspec.json.encode({**_POLICY, "metadata": {"name": "main"}})
+    requests = [bench.target.request("POST", _KIND.path(namespace_of(at)), encoded) for at in range(scale.namespaces)]
     began, cpu = perf_counter(), cpu_seconds(pid)
     await drive(bench.callers, requests, expect=201)
     while True:
-        found, _ = await client.list(kind.path(""))
+        found, _ = await client.list(_KIND.path(""), fieldSelector="metadata.name=main")
         if sum("healthScore" in (each.get("status") or {}) for each in found) == scale.namespaces:
             return cpu_seconds(pid) - cpu, perf_counter() - began
-        await asyncio.sleep(_LOOK_EVERY_S)
+        await asyncio.sleep(_CHECK_EVERY_S)
 
 
 def _pod(number: int) -> JsonObject:

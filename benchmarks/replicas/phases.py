@@ -156,7 +156,7 @@ async def churn(targets: Sequence[Target], load: Load) -> Churn:
         began = perf_counter()
         answered, errors = await _paced(benches, run, load)
         took = perf_counter() - began
-        seen = await asyncio.gather(*(crowd.tell(Written(answered), Seen) for crowd in crowds))
+        seen = await asyncio.gather(*(crowd.ask(Written(answered), Seen) for crowd in crowds))
     wanted = sum(crowd.opened.watchers for crowd in crowds) * len(answered)
     return Churn(
         rate=len(answered) / took,

@@ -1,4 +1,4 @@
-"""A process that keeps all Pods in a cache of the fields that an operator declares, and tells when it has them.
+"""A process that keeps all Pods in a cache of the fields that an operator declares, and reports when it has them.
 
 python -m benchmarks.runtime.pod_cache KUBECONFIG REPORT    # ended by SIGTERM
 """

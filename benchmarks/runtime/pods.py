@@ -45,14 +45,14 @@ async def measure_pods(server: Server, pods: int) -> Pods:
         create_s = perf_counter() - began
     report = server.kubeconfig.parent / "pods.json"
     with operate(Side("pods", lambda kubeconfig: _command(kubeconfig, report)), server.kubeconfig):
-        return Pods(await _told(report), create_s)
+        return Pods(await _synced(report), create_s)
 
 
 def _command(kubeconfig: Path, report: Path) -> list[str]:
     return ["-m", "benchmarks.runtime.pod_cache", str(kubeconfig), str(report)]
 
 
-async def _told(report: Path) -> Held:
+async def _synced(report: Path) -> Held:
     deadline = perf_counter() + _SYNCED_WITHIN_S
     while (held := _read(report)) is None:
         if perf_counter() > deadline:

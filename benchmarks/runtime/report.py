@@ -76,7 +76,7 @@ def _cells(row: _Row, theirs: float, ours: float, floor: float) -> list[str]:
     if row.wanted:
         verdict = f"[green]{row.wanted:g}x yes[/green]" if times >= row.wanted else f"[red]{row.wanted:g}x NO[/red]"
     figures = [f"{each:{row.form}}" for each in (theirs, ours)]
-    return [row.what, *figures, _told(times), verdict, f"{floor:{row.form}}", _told(most)]
+    return [row.what, *figures, _ratio(times), verdict, f"{floor:{row.form}}", _ratio(most)]
 
 
 def _times(row: _Row, theirs: float, ours: float) -> float:
@@ -84,7 +84,7 @@ def _times(row: _Row, theirs: float, ours: float) -> float:
     return better / worse if worse > 0 else 0.0
 
 
-def _told(times: float) -> str:
+def _ratio(times: float) -> str:
     return f"{times:.1f}" if times else ""
 
 

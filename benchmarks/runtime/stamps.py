@@ -78,8 +78,8 @@ class Stamps:
             try:
                 await asyncio.wait_for(waiter, within_s)
             except TimeoutError:
-                told = f"{len(self.first)} objects and {len(self.marked)} marks"
-                raise UnexpectedAnswerError(f"after {within_s:g} s only {told} are stamped") from None
+                counts = f"{len(self.first)} objects and {len(self.marked)} marks"
+                raise UnexpectedAnswerError(f"after {within_s:g} s only {counts} are stamped") from None
 
     def _release(self) -> None:
         for entry in [each for each in self._waiters if each[0]()]:
