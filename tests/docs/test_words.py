@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -72,9 +73,15 @@ def _is_command(node: ast.AST) -> bool:
     return any("command" in ast.unparse(each) or "group" in ast.unparse(each) for each in node.decorator_list)
 
 
+@lru_cache(maxsize=len(PACKAGE))
+def parsed(source: str) -> ast.Module:
+    """Once for all tests of this file."""
+    return ast.parse(source)
+
+
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """Lines and texts of what a user may come to read: every string but docstrings, and the help of commands."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     silent: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -115,7 +122,7 @@ def _begins_upper(word: str) -> bool:
 def log_faults(source: str) -> list[str]:
     """A log message is one constant text that begins lower case; what varies is a field beside it."""
     faults = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "_log"), attr=level), args=[message, *more]):
                 text = message.value if isinstance(message, ast.Constant) else None
