@@ -207,6 +207,18 @@ def images(quick: bool) -> None:
 
 
 @main.command()
+@click.option("--quick", is_flag=True, help="The operator alone: within two minutes.")
+def sync(quick: bool) -> None:
+    """Measure the sync operator and its commands: 10,000 resources of a REST server."""
+    from benchmarks.sync import commands, operator
+
+    if not quick:
+        commands.main()
+    # The git server of the tests is made for asyncio's own loop.
+    asyncio.run(operator.main())
+
+
+@main.command()
 @click.option("--quick", is_flag=True, help="Fewer resources, half the time: within two minutes.")
 def actions(quick: bool) -> None:
     """Measure the actions operator: many resources due all the time."""
