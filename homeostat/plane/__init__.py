@@ -22,6 +22,7 @@ from homeostat.plane.assembly import assemble
 from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
+from homeostat.plane.own_service import publish_own_service
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
 from homeostat.plane.storage import PlaneStore, open_store
@@ -87,10 +88,12 @@ async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Trac
     if context is not None:
         work.append(renew_credentials(plane, pki, context))
     async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(each) for each in work]
+        published = tasks.create_task(publish_own_service(plane))
+        running = [published, *(tasks.create_task(each) for each in work)]
         try:
             async with faces_served(plane, supervisors, context) as plane.faces:
                 await _installed(supervisors)
+                await asyncio.wait([published], timeout=_KINDS_WITHIN_S)
                 yield plane
         finally:
             await asyncio.gather(*(each.stop() for each in supervisors))

@@ -28,6 +28,7 @@ from homeostat.server.app import App
 from homeostat.server.audit.auditor import Auditor
 from homeostat.server.audit.log import AuditLog
 from homeostat.server.discovery.catalog import Catalog
+from homeostat.server.health import Health
 from homeostat.server.kinds.custom import Definitions, builtin_behaviours
 from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
@@ -75,7 +76,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics,
         version=version_info(__version__),
         hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
-        is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
+        health=Health(lambda: f"the store refuses writes: {store.trouble}" if store.trouble else ""),
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )

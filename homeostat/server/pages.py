@@ -17,6 +17,7 @@ from homeostat.server.app import SystemPage
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.discovery.document import Document
 from homeostat.server.discovery.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
+from homeostat.server.health import Health
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.negotiate import JSON, negotiate
 
@@ -58,25 +59,23 @@ class Pages:
         *,
         version: JsonObject,
         hosted: Callable[[], JsonObject],
-        is_ready: Callable[[], list[str]],
+        health: Health,
         jwks: Callable[[], JsonObject],
         issuer: str,
     ) -> None:
-        """`is_ready` returns what is not ready, empty if everything is. Authenticated callers see `hosted` in
-        `/version`; Kubernetes clients ignore fields that they do not know.
-        """
+        """Authenticated callers see `hosted` in `/version`; Kubernetes clients ignore fields that they do not know."""
         self._catalog = catalog
         self._metrics = MetricsPage(metrics)
         self._version, self._hosted = version, hosted
-        self._is_ready = is_ready
+        self._health = health
         self._exact: dict[str, SystemPage] = {
             "/": self._root,
             "/version": self._show_version,
             "/version/": self._show_version,
             "/metrics": self._show_metrics,
-            "/livez": self._live,
-            "/healthz": self._ready,
-            "/readyz": self._ready,
+            "/livez": health.show,
+            "/healthz": health.show,
+            "/readyz": health.show,
             "/openid/v1/jwks": partial(self._show, lambda: encode(jwks())),
             "/.well-known/openid-configuration": partial(self._show, lambda: encode(_openid(issuer))),
         }
@@ -92,7 +91,7 @@ class Pages:
         if path == "/openapi/v3" or path.startswith("/openapi/v3/"):
             return self._openapi
         if path.startswith(("/livez/", "/readyz/", "/healthz/")):
-            return self._ready
+            return self._health.show
         return None
 
     async def _root(self, request: Request, user: User) -> Reply:
@@ -107,15 +106,6 @@ class Pages:
 
     async def _show_metrics(self, request: Request, user: User) -> Reply:
         return Reply(200, await self._metrics.text(), metrics_module.CONTENT_TYPE)
-
-    async def _live(self, request: Request, user: User) -> Reply:
-        return Reply(200, b"ok", "text/plain; charset=utf-8")
-
-    async def _ready(self, request: Request, user: User) -> Reply:
-        missing = self._is_ready()
-        if missing:
-            return Reply(503, f"not ready: {', '.join(missing)}".encode(), "text/plain; charset=utf-8")
-        return Reply(200, b"ok", "text/plain; charset=utf-8")
 
     async def _discovery(self, request: Request, user: User) -> Reply:
         path = request.path.rstrip("/")

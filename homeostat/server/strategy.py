@@ -1,8 +1,8 @@
 """Protects the fields that a write may not change. Pure.
 
 The server owns uid, creationTimestamp, generation, deletionTimestamp and resourceVersion. With the status subresource
-on, a main write cannot change status and a status write can change nothing else. `generation` counts changes of what
-is neither metadata nor status.
+on, a main write cannot change status and a status write cannot change the spec; of a custom object it cannot change the
+metadata either. `generation` counts changes of what is neither metadata nor status.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
     """Restore the fields that a main write may not change, and count the generation."""
     metadata, former = new["metadata"], old["metadata"]
     for name in _SERVER_OWNED:
-        if name in former:
-            metadata[name] = former[name]
-        else:
-            metadata.pop(name, None)
+        _take(metadata, former, name)
     if kind.has_status:
         _take(new, old, "status")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
@@ -55,14 +52,32 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
         metadata["generation"] = former["generation"] + 1
 
 
-def prepare_status_update(new: JsonObject, old: JsonObject) -> JsonObject:
-    """The old object with the new status and its managed fields."""
+_KEPT_BY_STATUS = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerReferences",)}
+"""Metadata that a status write cannot change, of built-in kinds."""
+
+
+def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonObject:
+    """The old object with the new status and managed fields, and the new metadata if the kind is built in."""
     merged = dict(old)
-    merged["metadata"] = metadata = dict(old["metadata"])
-    if "managedFields" in new["metadata"]:
-        metadata["managedFields"] = new["metadata"]["managedFields"]
+    if kind.custom:
+        merged["metadata"] = metadata = dict(old["metadata"])
+        if "managedFields" in new["metadata"]:
+            metadata["managedFields"] = new["metadata"]["managedFields"]
+    else:
+        merged["metadata"] = metadata = dict(new["metadata"])
+        for name in (*_SERVER_OWNED, *_KEPT_BY_STATUS.get((kind.group, kind.kind), ())):
+            _take(metadata, old["metadata"], name)
     _take(merged, new, "status")
     return merged
+
+
+_NOT_NOTED = frozenset({"managedFields", "resourceVersion"})
+
+
+def is_metadata_changed(new: JsonObject, old: JsonObject) -> bool:
+    """Whether more of the metadata changed than every write changes."""
+    metadata, former = new["metadata"], old["metadata"]
+    return any(metadata.get(name) != former.get(name) for name in {*metadata, *former} - _NOT_NOTED)
 
 
 def _take(target: JsonObject, source: JsonObject, name: str) -> None:
@@ -87,7 +102,7 @@ def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Ca
     if uid and uid != former["uid"]:
         raise unmet_precondition(kind, name, "UID", uid, former["uid"])
     version = metadata.get("resourceVersion")
-    if not version:
+    if not version or version == "0":
         if kind.unconditional_update and not kind.custom:
             return []
         return [

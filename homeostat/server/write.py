@@ -134,7 +134,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     # A write without a resourceVersion is still about this revision; admission and dry runs show it.
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if call.subresource == STATUS:
-        new = strategy.prepare_status_update(new, old)
+        new = strategy.prepare_status_update(kind, new, old)
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
     manage(call, old, new)
@@ -147,15 +147,16 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     new = keep_times(old, new)
     if call.options.dry_run:
         return Written(encode(new), new)
-    tag = STATUS if call.subresource == STATUS else ""
+    is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
+    tag = STATUS if is_status_only else ""
     record = await commit(call, Put(record.key, draft_of(kind, new), record.revision, tag=tag))
     return Written(object_bytes(kind, record), new)
 
 
 def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
     kind = call.kind
-    # A status write does not change the metadata.
-    causes = [] if call.subresource == STATUS else check_metadata_update(new["metadata"], old["metadata"])
+    keeps_metadata = call.subresource == STATUS and kind.custom
+    causes = [] if keeps_metadata else check_metadata_update(new["metadata"], old["metadata"])
     causes += kind.behaviour.check_update(new, old)
     return causes or kind.behaviour.check_rules(new, old)
 

@@ -171,3 +171,29 @@ async def test_a_definition_takes_over_no_built_in_kind(api: Api) -> None:
         await api("PATCH", path, {"metadata": {"finalizers": None}}, type=MERGE_PATCH)
         await api("DELETE", path)
         assert api.plane.app.backend.registry.find("coordination.k8s.io", "v1", "leases") is kind
+
+
+async def test_a_default_that_was_added_later_shows_wherever_a_stored_object_is_read(api: Api) -> None:
+    await api("POST", CRDS, definition())
+    await api("POST", WIDGETS, widget("old"))
+    later = definition()
+    spec = later["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["shape"] = {"type": "string", "default": "round"}
+    later["metadata"]["resourceVersion"] = (await api("GET", f"{CRDS}/widgets.example.com")).json["metadata"][
+        "resourceVersion"
+    ]
+    assert (await api("PUT", f"{CRDS}/widgets.example.com", later)).status == 200
+    await api("POST", WIDGETS, widget("new"))
+    assert (await api("GET", f"{WIDGETS}/old")).json["spec"]["shape"] == "round"
+    listed = (await api("GET", WIDGETS)).json["items"]
+    assert {each["metadata"]["name"]: each["spec"]["shape"] for each in listed} == {"old": "round", "new": "round"}
+    watch = await api.watch(WIDGETS)
+    assert (await watch.next())[1]["spec"]["shape"] == "round"
+    watch.close()
+    patched = await api("PATCH", f"{WIDGETS}/old", {"spec": {"size": 7}}, type=MERGE_PATCH)
+    assert patched.json["spec"] == {"size": 7, "color": "red", "shape": "round"}
+
+
+async def test_a_deprecated_version_warns(api: Api) -> None:
+    await api("POST", CRDS, definition(deprecated=True))
+    assert (await api("GET", WIDGETS)).headers["warning"] == ['299 - "example.com/v1 Widget is deprecated"']

@@ -20,3 +20,26 @@ async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> 
     assert b"homeostat_store_failures 1.0" in (await api("GET", "/metrics")).body
     assert (await api("POST", CONFIGMAPS, configmap())).status == 201
     assert (await api("GET", "/readyz", user=NOBODY)).status == 200
+
+
+async def test_checks_are_listed_excluded_and_asked_for_one_by_one(api: Api) -> None:
+    listed = await api("GET", "/readyz", verbose="")
+    assert listed.body == b"[+]ping ok\n[+]store ok\nreadyz check passed\n"
+    without = await api("GET", "/readyz", verbose="true", exclude="store")
+    assert b"[+]store excluded: ok" in without.body
+    assert (await api("GET", "/livez/ping")).body == b"ok"
+    assert (await api("GET", "/livez/none")).status == 404
+    with full_disk():
+        await api("POST", CONFIGMAPS, configmap())
+        failed = await api("GET", "/readyz", verbose="")
+        assert (failed.status, b"[-]store failed: " in failed.body) == (503, True)
+        assert (await api("GET", "/readyz", exclude="store")).status == 200
+
+
+async def test_the_server_is_found_as_a_service(api: Api) -> None:
+    service = (await api("GET", "/api/v1/namespaces/default/services/kubernetes")).json
+    points = (await api("GET", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes")).json
+    (port,) = service["spec"]["ports"]
+    assert (port["name"], port["port"], port["targetPort"]) == ("https", 443, points["ports"][0]["port"])
+    assert points["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
+    assert points["endpoints"][0]["addresses"] == ["127.0.0.1"]

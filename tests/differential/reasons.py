@@ -17,6 +17,10 @@ EVERYWHERE = {
     r"\.storageVersionHash$": "another hash of the same",
 }
 
+_OF_NODES = {r"\.(spec|status)$": "nothing watches Nodes, so none is tainted; Go writes empty values"}
+_CHECKS = {r"^$": "each server has checks of its own"}
+_ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
+
 STEPS: dict[str, dict[str, str]] = {
     "create with version": {"": "a client's mistake is 400 here and an unnamed 500 there"},
     "apply unknown field": {"": "a client's mistake is 400 here and an unnamed 500 there"},
@@ -27,8 +31,18 @@ STEPS: dict[str, dict[str, str]] = {
     "service": {r"ipFamil|clusterIPs": "no cluster network: nothing is allocated"},
     "service without ports": {r"\.spec\.ports$": "an empty list is kept as sent"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
-    "pod dry run": {r"\.spec\.(priority|preemptionPolicy|tolerations)$|qosClass": "nothing schedules Pods here"},
+    "pod dry run": {r"\.spec\.(priority|preemptionPolicy|tolerations)$": "nothing schedules Pods here"},
     "job": {r"controller-uid": "made of the uid"},
+    "job of details": {r"controller-uid": "made of the uid"},
+    "job deleted": {r"controller-uid": "made of the uid"},
+    "node": _OF_NODES,
+    "node status": _OF_NODES,
+    "nodes that take Pods": _OF_NODES,
+    **dict.fromkeys(("healthz in words", "livez in words", "readyz in words", "readyz without one"), _CHECKS),
+    "definition condition": _ACCEPTED,
+    "definition condition without a type": _ACCEPTED,
+    "the server's slice": {"": "the real server writes none for a loopback address"},
+    "the server's service": {r"\.spec": "no cluster network: nothing is allocated"},
     "hpa v1": {r"\.status": "no controller has been at it"},
     "hpa v2": {r"\.status": "no controller has been at it"},
     "definition get": {

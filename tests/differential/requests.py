@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.api.objects import deployment
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
+from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.step import (
     APPLY,
     CM,
@@ -45,6 +46,7 @@ def pod(**spec: Any) -> dict[str, Any]:
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
     *CUSTOM_SETUP,
+    *DETAILS_SETUP,
 ]
 
 STEPS = [
@@ -327,6 +329,7 @@ STEPS = [
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
     ),
     *CUSTOM_STEPS,
+    *DETAILS_STEPS,
     Step(
         "webhook bad",
         "POST",

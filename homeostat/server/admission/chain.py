@@ -99,7 +99,7 @@ def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject |
         return changed
     changed["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if call.subresource == "status":
-        return strategy.prepare_status_update(changed, old)
+        return strategy.prepare_status_update(call.kind, changed, old)
     strategy.prepare_update(call.kind, changed, old, call.subresource)
     call.kind.behaviour.prepare(changed, old, call.timestamp())
     return changed

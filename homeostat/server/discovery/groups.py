@@ -7,15 +7,17 @@ and `/apis`. Content negotiation chooses between them elsewhere.
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw
 
 from homeostat.objects.json import JsonObject, encode
-from homeostat.server.discovery.document import Document, content_hash, document_of
+from homeostat.server.discovery.document import Document, document_of
 from homeostat.server.kinds.registry import Kind
 
 # Kubernetes' own order, by the priority that its aggregator gives each group; custom groups follow by name.
@@ -160,7 +162,7 @@ def _resource(kind: Kind) -> JsonObject:
         found["categories"] = kind.categories
     if kind.is_stored:
         stored = f"{kind.group}/{kind.storage_version or kind.version}/{kind.kind}"
-        found["storageVersionHash"] = content_hash(stored.encode())[:12]
+        found["storageVersionHash"] = b64encode(sha256(stored.encode()).digest()[:8]).decode()
     return found
 
 

@@ -45,8 +45,17 @@ _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "ReplicationController"): ("status.replicas",),
     ("apps", "ReplicaSet"): ("status.replicas",),
     ("batch", "Job"): ("status.successful",),
-    ("events.k8s.io", "Event"): ("reason", "regarding.kind", "regarding.name", "regarding.namespace", "type"),
+    ("events.k8s.io", "Event"): (
+        "reason",
+        "regarding.kind",
+        "regarding.name",
+        "regarding.namespace",
+        "reportingController",
+        "type",
+    ),
 }
+_BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
+"""Fields that are false where they are absent."""
 
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
@@ -92,7 +101,12 @@ class BuiltinBehaviour:
         return []
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
-        return {name: text_at(obj, name) for name in self.selectable_fields}
+        found = {name: text_at(obj, name) for name in self.selectable_fields}
+        for name in self.selectable_fields & _BOOLEANS:
+            found[name] = found[name] or "false"
+        if self._kind == "Event" and not self._group:
+            found["source"] = found["source"] or found["reportingComponent"]
+        return found
 
 
 def check_finalizer_names(metadata: JsonObject) -> list[Cause]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 
 from homeostat.cel import Budget
@@ -84,6 +86,13 @@ class CustomBehaviour:
         except ManyDefaultsError as error:
             raise TooLongError from error
 
+    def default_stored(self, obj: JsonObject) -> bool:
+        try:
+            apply_defaults(obj, self.schema, most=_QUICK_DEFAULTS)
+        except ManyDefaultsError:
+            return False
+        return True
+
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
         pass
 
@@ -134,7 +143,7 @@ def _is_established(definition: JsonObject) -> bool:
 
 def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storage: str) -> Kind:
     spec = definition["spec"]
-    raw = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    raw = _raw_schema(version)
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale")
     return Kind(
@@ -157,8 +166,26 @@ def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storag
         behaviour=CustomBehaviour(raw, tuple(each["jsonPath"] for each in version.get("selectableFields") or ())),
         raw_schema=raw,
         printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
+        deprecation=_deprecation(spec["group"], version, names["kind"]),
         is_terminating="deletionTimestamp" in definition["metadata"],
     )
+
+
+def _raw_schema(version: JsonObject) -> JsonObject:
+    raw: JsonObject = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    return raw
+
+
+def _deprecation(group: str, version: JsonObject, kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return str(version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated")
+
+
+def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBehaviour:
+    version = next(each for each in definition["spec"]["versions"] if each.get("storage"))
+    served = next((each.behaviour for each in kinds if each.version == version["name"]), None)
+    return served if isinstance(served, CustomBehaviour) else CustomBehaviour(_raw_schema(version), ())
 
 
 class Definitions:
@@ -168,8 +195,10 @@ class Definitions:
         self._registry = registry
         self._watches = watches
         self._served: dict[str, list[Kind]] = {}
+        self._store: Store | None = None
 
     async def follow(self, store: Store) -> None:
+        self._store = store
         for record in store.select(Scope(RESOURCE)):
             self._put(record)
         await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
@@ -181,10 +210,26 @@ class Definitions:
             self._put(event.record)
 
     def _put(self, record: Record) -> None:
-        kinds = kinds_of(decode_stored(record.value))
+        definition = decode_stored(record.value)
+        kinds = kinds_of(definition)
+        if kinds and (before := self._defaults_before(definition, record.revision, kinds[0].resource)):
+            default = _stored_behaviour(definition, kinds).default_stored
+            kinds = [replace(each, defaults_before=before, default_stored=default) for each in kinds]
         self._registry.remove(self._served.get(record.key.name, ()))
         self._registry.add(kinds)
         self._served[record.key.name] = kinds
+
+    def _defaults_before(self, definition: JsonObject, revision: int, resource: str) -> int:
+        """The stored version's defaults may have been added after objects were stored, or other versions lack them."""
+        versions = definition["spec"]["versions"]
+        stored = next(encode(version.get("schema")) for version in versions if version.get("storage"))
+        if b'"default":' not in stored:
+            return 0
+        if any(encode(version.get("schema")) != stored for version in versions):
+            return sys.maxsize
+        assert self._store is not None
+        is_any_older = any(each.revision < revision for each in self._store.select(Scope(resource)))
+        return revision if is_any_older else 0
 
     def _remove(self, name: str) -> None:
         for kind in self._served.pop(name, ()):
@@ -265,8 +310,9 @@ def _condition(kind: str, conflict: str, reason: str, message: str, failure: str
 
 
 def _merge_conditions(current: object, new: tuple[JsonObject, ...], now: str) -> list[JsonObject]:
-    """Conditions by type; the transition time moves with the status."""
-    merged = {each["type"]: each for each in current if isinstance(each, dict) and "type" in each}  # type: ignore[attr-defined]
+    """Conditions by type, and those without one; the transition time moves with the status."""
+    found = [each for each in current if isinstance(each, dict)]  # type: ignore[attr-defined]
+    merged = {each.get("type") or index: each for index, each in enumerate(found)}
     for each in new:
         former = merged.get(each["type"])
         is_same = former is not None and former.get("status") == each["status"]

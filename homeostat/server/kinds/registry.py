@@ -87,6 +87,12 @@ class Kind:
     printer_columns: Sequence[JsonObject] = ()
     to_storage: Callable[[JsonObject], JsonObject] | None = None
     from_storage: Callable[[JsonObject], JsonObject] | None = None
+    defaults_before: int = 0
+    """Objects of an older revision may lack defaults of the stored version, and get them when they are read."""
+    default_stored: Callable[[JsonObject], bool] = field(default=lambda _: True, repr=False)
+    """Adds these defaults; False if they are too many, and the object is half filled."""
+    deprecation: str = ""
+    """A warning that each request to this version gets."""
     is_terminating: bool = False
     """The definition of a custom kind is being deleted: no new objects."""
 
@@ -225,6 +231,9 @@ authorization.k8s.io/v1 SelfSubjectAccessReview selfsubjectaccessreviews - V
 authorization.k8s.io/v1 SelfSubjectRulesReview selfsubjectrulesreviews - V
 """
 
+_DEPRECATIONS = {
+    ("v1", "Endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
 _CONVERSIONS = {
     ("events.k8s.io/v1", "Event"): (event_to_core, event_to_events),
     ("autoscaling/v1", "HorizontalPodAutoscaler"): (autoscaler_to_v2, autoscaler_to_v1),
@@ -261,6 +270,7 @@ def _builtin(words: list[str], behaviour_of: Callable[[str, str, str], Behaviour
         behaviour=behaviour_of(group, version, kind),
         to_storage=to_storage,
         from_storage=from_storage,
+        deprecation=_DEPRECATIONS.get((api_version, kind), ""),
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
+from collections.abc import Sequence
+from itertools import islice
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
 
@@ -43,9 +45,14 @@ def parse_body(call: Call) -> Json:
             return yaml.load(call.body)
         case _:
             value = decode(call.body)
-            if call.options.field_validation != "Ignore":
-                report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
+            report(call, _duplicates(call, value))
             return value
+
+
+def _duplicates(call: Call, value: Json) -> list[str]:
+    if call.options.field_validation == "Ignore" or body_type(call.content_type) != "json":
+        return []
+    return [f'duplicate field "{path}"' for path in duplicate_keys(call.body, value)]
 
 
 async def settle_body(call: Call) -> None:
@@ -84,14 +91,16 @@ def read_object(call: Call) -> JsonObject:
     """The object in the body, conformed to the call's kind."""
     if not call.body:
         raise BadRequestError("the request has no body; expected an object")
-    obj = parse_body(call)
-    return conform(call, obj)
+    if body_type(call.content_type) != "json":
+        return conform(call, parse_body(call))
+    obj = decode(call.body)
+    return conform(call, obj, problems=_duplicates(call, obj))
 
 
-def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonObject:
+def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems: Sequence[str] = ()) -> JsonObject:
     """Check an object's kind and types, handle unknown fields, set defaults. In place.
 
-    `clean` is metadata that needs no check: that of the stored object.
+    `clean` is metadata that needs no check: that of the stored object. `problems` are reported with unknown fields.
     """
     if not isinstance(obj, dict):
         raise BadRequestError(f"expected an object, got {type_name(obj)}")
@@ -105,8 +114,8 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
         listed = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_REPORTED])
         raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {listed}')
     unknown += kind.behaviour.prune(obj)
-    if unknown and call.options.field_validation != "Ignore":
-        report(call, [f'unknown field "{name}"' for name in unknown])
+    if (unknown or problems) and call.options.field_validation != "Ignore":
+        report(call, [*problems, *(f'unknown field "{name}"' for name in unknown)])
     kind.behaviour.default(obj)
     return obj
 
@@ -140,28 +149,45 @@ def report(call: Call, messages: list[str]) -> None:
 
 
 def duplicate_keys(body: bytes, value: Json) -> list[str]:
-    """Keys that a JSON document repeats within one object.
+    """The paths of keys that a JSON document repeats within one object.
 
     Parsing silently keeps the last one. The encoded value has as many `":` as the document unless a key was lost, so
     for nearly every document two counts are enough; a document with spaces before its colons is parsed again.
     """
     if body.count(b'":') == encode(value).count(b'":') and not _LOOSE_COLON.search(body):
         return []
-    found: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        seen: set[str] = set()
-        for name, _ in items:
-            if name in seen:
-                found.append(name)
-            seen.add(name)
-
-    decoder = stdlib_json.JSONDecoder(object_pairs_hook=pairs)
+    decoder = stdlib_json.JSONDecoder(object_pairs_hook=_Repeated)
     if len(body) > _LARGE_JSON_BYTES:
         # The scanner in C holds the interpreter lock from the first byte of an object to its last.
         decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        decoder.decode(body.decode())
+        return [path.removeprefix(".") for path in _repeated(decoder.decode(body.decode()))]
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
-    return found
+
+
+class _Repeated:
+    """The paths of repeated keys below an object, from the object on."""
+
+    __slots__ = ("paths",)
+
+    def __init__(self, items: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        self.paths: list[str] = []
+        for name, value in items:
+            if len(self.paths) >= _MAX_WARNINGS:
+                break
+            if name in seen:
+                self.paths.append(f".{name}")
+            seen.add(name)
+            self.paths += [f".{name}{path}" for path in _repeated(value)]
+
+
+def _repeated(value: Any) -> list[str]:
+    if isinstance(value, _Repeated):
+        return value.paths
+    if not isinstance(value, list):
+        return []
+    return list(
+        islice((f"[{index}]{path}" for index, each in enumerate(value) for path in _repeated(each)), _MAX_WARNINGS)
+    )

@@ -23,6 +23,8 @@ _JSON_TYPES = frozenset({"application/json", "application/*", "*/*", "text/*"})
 class Representation(msgspec.Struct, frozen=True, gc=False):
     form: Literal["object", "table", "partial", "aggregated"] = "object"
     yaml: bool = False
+    version: str = "v1"
+    """Of the Table, in meta.k8s.io."""
 
     @property
     def content_type(self) -> str:
@@ -51,7 +53,11 @@ def negotiate(accept: str, *, discovery: bool = False) -> Representation:
         found = _served(media.lower(), values, discovery=discovery)
         if found is not None:
             return found
-    raise NotAcceptableError(f"only the following media types are accepted: {JSON}, {YAML}")
+    raise not_acceptable()
+
+
+def not_acceptable() -> NotAcceptableError:
+    return NotAcceptableError(f"only the following media types are accepted: {JSON}, {YAML}")
 
 
 def _served(media: str, values: dict[str, str], *, discovery: bool) -> Representation | None:
@@ -63,8 +69,8 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
             return Representation(yaml=is_yaml)
         case ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") if discovery and not is_yaml:
             return Representation("aggregated")
-        case ("Table", "meta.k8s.io", "v1") if not discovery:
-            return Representation("table", is_yaml)
+        case ("Table", "meta.k8s.io", "v1" | "v1beta1" as version) if not discovery:
+            return Representation("table", is_yaml, version)
         case ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") if not discovery:
             return Representation("partial", is_yaml)
     return None

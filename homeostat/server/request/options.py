@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NoReturn
 from urllib.parse import parse_qsl
@@ -13,6 +14,7 @@ from homeostat.objects.errors import BadRequestError, Cause, InvalidError, unsup
 _MAX_PARAMETERS = 100
 _MAX_MANAGER_CHARACTERS = 128
 FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
 PROPAGATION_POLICIES = ("Background", "Foreground", "Orphan")
 
 
@@ -54,6 +56,11 @@ def parse_options(query: str) -> Options:
     if "\0" in query or "%00" in query:
         raise BadRequestError("the query contains a NUL character")
     values = dict(reversed(pairs))
+    timeout = values.get("timeout", "")
+    if timeout and not _DURATION.fullmatch(timeout):
+        raise BadRequestError(
+            f'invalid timeout specified in the request URL - expected a duration such as "30s", got {timeout[:40]!r}'
+        )
     return Options(
         watch=_boolean(values, "watch") or False,
         limit=_integer(values, "limit") or 0,

@@ -27,6 +27,12 @@ from homeostat.store.base import Put, Record, RevisionMismatchError
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _RACE_TRIES = 20
+_ORPHANING = frozenset({"replicationcontrollers", "jobs.batch"})
+"""Kinds whose dependents are orphaned unless the request says otherwise, as in Kubernetes."""
+_JOB_WARNING = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 _AT_ONCE = 64
 """Deletions of a collection that run at the same time, so that they share commits."""
 
@@ -94,6 +100,10 @@ def read_options(call: Call) -> DeleteOptions:
         raise BadRequestError("orphanDependents and propagationPolicy cannot be both set")
     if orphan:
         policy = "Orphan"
+    if not policy and orphan is None and call.kind.group_resource in _ORPHANING:
+        policy = "Orphan"
+        if call.kind.kind == "Job":
+            call.warnings.append(_JOB_WARNING)
     return msgspec.structs.replace(options, propagation_policy=policy)
 
 

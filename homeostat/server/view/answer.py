@@ -55,11 +55,12 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
 
 def _table_of_one(call: Call, obj: JsonObject) -> JsonObject:
     columns = call.kind.columns
-    metadata = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+    version = f"meta.k8s.io/{call.representation.version}"
+    metadata = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
     shown = {"None": None, "Object": obj}.get(call.options.include_object, metadata)
     return {
         "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
+        "apiVersion": version,
         "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")},
         "columnDefinitions": decode_stored(columns.definitions),
         "rows": [{"cells": columns.cells(obj, call.backend.now().timestamp()), "object": shown}],

@@ -41,7 +41,7 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
 def object_bytes(kind: Kind, record: Record) -> bytes:
     """The bytes of a stored object at this kind's version."""
     value = record.value
-    if kind.from_storage is not None:
+    if kind.from_storage is not None or record.revision < kind.defaults_before:
         return encode(object_of(kind, record))
     if value.startswith(kind.head):
         return value
@@ -55,6 +55,9 @@ def object_of(kind: Kind, record: Record) -> JsonObject:
     if kind.from_storage is not None:
         obj = kind.from_storage(obj)
     obj["apiVersion"] = kind.api_version
+    if record.revision < kind.defaults_before and not kind.default_stored(obj):
+        obj = decode_stored(record.value)
+        obj["apiVersion"] = kind.api_version
     return obj
 
 

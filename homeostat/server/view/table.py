@@ -21,6 +21,7 @@ from homeostat.server.kinds.builtins.members import integer, text
 _LONGEST_CELL = 16 * 1024
 """Characters of a text cell: a definition may show a large object in many columns."""
 
+_CUSTOM_AGE = msgspec.structs.replace(AGE, type="date")
 _sorted_json = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -97,7 +98,7 @@ def _custom_printer(printer_columns: Iterable[JsonObject]) -> Printer:
         columns.append(Column(text(each, "name"), kind, text(each, "format"), described, integer(each, "priority")))
         readers.append((first, _CELLS.get(kind, _no_cell)))
     if not columns:
-        return Printer((NAME, AGE), lambda obj: [name_of(obj), age_of(obj)])
+        return Printer((NAME, _CUSTOM_AGE), lambda obj: [name_of(obj), age_of(obj)])
 
     def cells(obj: JsonObject) -> list[Cell]:
         return [name_of(obj), *(cell(first(obj)) for first, cell in readers)]

@@ -24,7 +24,8 @@ class TableView:
         self._columns: Columns = call.kind.columns
         self._include = call.options.include_object
         self._backend = call.backend
-        self.share_key = ("table", call.kind.api_version, self._include)
+        self._version = call.representation.version.encode()
+        self.share_key = ("table", call.kind.api_version, self._include, self._version)
 
     def item(self, record: Record) -> bytes:
         row = self._row(record, self._backend.now().timestamp())
@@ -42,10 +43,11 @@ class TableView:
         return note is not None and note.row is not None and note.row[0] is self._columns
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
-        return self._document(_row(b"[]", _partial(encode(metadata))), metadata)
+        return self._document(_row(b"[]", self._partial(encode(metadata))), metadata)
 
     def list_head(self, metadata: JsonObject) -> bytes:
-        return b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[' % (
+        return b'{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":[' % (
+            self._version,
             encode(metadata),
             self._columns.definitions,
         )
@@ -72,12 +74,14 @@ class TableView:
             case "Object":
                 return object_bytes(self._kind, record)
             case _:
-                return _partial(metadata_bytes(record))
+                return self._partial(metadata_bytes(record))
+
+    def _partial(self, metadata: bytes) -> bytes:
+        return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s","metadata":%s}' % (
+            self._version,
+            metadata,
+        )
 
 
 def _row(cells: bytes, obj: bytes) -> bytes:
     return b'{"cells":%s,"object":%s}' % (cells, obj)
-
-
-def _partial(metadata: bytes) -> bytes:
-    return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":%s}' % metadata

@@ -94,14 +94,14 @@ class ObjectView:
         return object_bytes(self._kind, record)
 
     def takes_long(self, records: Sequence[Record]) -> bool:
-        return self._kind.from_storage is not None and len(records) > _MANY_DECODED
+        return not self.is_shared and len(records) > _MANY_DECODED
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": metadata})
 
     @property
     def is_shared(self) -> bool:
-        return self._kind.from_storage is None
+        return self._kind.from_storage is None and not self._kind.defaults_before
 
     def list_head(self, metadata: JsonObject) -> bytes:
         return list_head(self._kind.list_kind, self._kind.api_version, metadata)
@@ -109,7 +109,7 @@ class ObjectView:
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
         kind = self._kind
         head = kind.head
-        if kind.from_storage is None:
+        if self.is_shared:
             return [record.value if record.value.startswith(head) else object_bytes(kind, record) for record in records]
         return [object_bytes(kind, record) for record in records]
 

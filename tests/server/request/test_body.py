@@ -15,7 +15,7 @@ from homeostat.server.request.body import duplicate_keys
     [
         ('{"a": 1, "b": {"a": 2}}', []),
         ('{"a": 1, "a": 2}', ["a"]),
-        ('{"a" : 1, "b" : [{"c": 1, "\\u0063": 2}]}', ["c"]),
+        ('{"a" : 1, "b" : [{"c": 1, "\\u0063": 2}]}', ["b[0].c"]),
     ],
     ids=["none", "one", "escaped"],
 )

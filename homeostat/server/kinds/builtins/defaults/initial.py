@@ -7,6 +7,7 @@ from collections.abc import Callable
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.defaults.core import default_namespace
 from homeostat.server.kinds.builtins.defaults.network import default_balancer_status
+from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.defaults.storage import default_phase
 from homeostat.server.kinds.builtins.members import ensure_struct, struct
 
@@ -40,6 +41,12 @@ def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
     return complete
 
 
+def _start_pod(obj: JsonObject) -> None:
+    default_phase(obj)
+    if (status := ensure_struct(obj, "status")) is not None:
+        status.setdefault("qosClass", qos_class(obj))
+
+
 def _start_job(obj: JsonObject) -> None:
     _select_own_pods(obj)
     _count_nothing()(obj)
@@ -47,7 +54,7 @@ def _start_job(obj: JsonObject) -> None:
 
 INITIAL = {
     ("", "Namespace"): default_namespace,
-    ("", "Pod"): default_phase,
+    ("", "Pod"): _start_pod,
     ("", "PersistentVolume"): default_phase,
     ("", "PersistentVolumeClaim"): default_phase,
     ("", "Service"): default_balancer_status,
@@ -62,6 +69,7 @@ INITIAL = {
     ),
     ("", "ReplicationController"): _count_nothing("replicas"),
     ("", "ResourceQuota"): _count_nothing(),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _count_nothing(),
     ("autoscaling", "HorizontalPodAutoscaler"): _count_nothing("desiredReplicas"),
     ("policy", "PodDisruptionBudget"): _count_nothing(
         "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"

@@ -52,6 +52,9 @@ def _default_addresses(spec: JsonObject) -> None:
         spec["clusterIPs"] = [address]
     elif addresses and not address:
         spec["clusterIP"] = addresses[0]
+    if address == "None" and not spec.get("selector") and not spec.get("ipFamilyPolicy") and not spec.get("ipFamilies"):
+        # Its addresses are given by hand, and may be of both families.
+        spec["ipFamilyPolicy"], spec["ipFamilies"] = "RequireDualStack", ["IPv4", "IPv6"]
     set_default(spec, "ipFamilyPolicy", "SingleStack")
     if not spec.get("ipFamilies"):
         spec["ipFamilies"] = ["IPv6" if ":" in (address or "".join(addresses[:1])) else "IPv4"]

@@ -13,7 +13,8 @@ FIRST: dict[tuple[str, str], JsonObject] = {
     ("apps", "StatefulSet"): {"replicas": 0, "availableReplicas": 0},
     ("batch", "Job"): {},
     ("batch", "CronJob"): {},
-    ("", "Pod"): {"phase": "Pending"},
+    ("", "Pod"): {"phase": "Pending", "qosClass": "BestEffort"},
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): {},
     ("", "ReplicationController"): {"replicas": 0},
     ("", "ResourceQuota"): {},
     ("policy", "PodDisruptionBudget"): {

@@ -1,0 +1,75 @@
+"""The Service `default/kubernetes` and its EndpointSlice, by which clients in a cluster find the API server.
+
+Both are written once the server listens, because the port may be one that was free. A webhook may refuse them for a
+while, so the plane waits for them only some seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from typing import Final
+from urllib.parse import urlsplit
+
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
+from homeostat.plane.plane import Plane
+
+log = logging.getLogger(__name__)
+
+_NAME: Final = "kubernetes"
+_MANAGER: Final = "homeostat"
+_RETRY_S: Final = 30.0
+_HTTPS: Final = 443
+
+
+async def publish_own_service(plane: Plane) -> None:
+    """Until both are written."""
+    while True:
+        try:
+            await asyncio.gather(
+                *(
+                    plane.client.apply(f"{path}/{_NAME}", obj, manager=_MANAGER, force=True)
+                    for path, obj in service_objects(plane.url)
+                )
+            )
+            return
+        except ApiError as error:
+            extra = {"reason": str(error), "retry_s": _RETRY_S}
+            log.warning("failed to write the Service of the API server; retrying", extra=extra)
+            await asyncio.sleep(_RETRY_S)
+
+
+def service_objects(url: str) -> list[tuple[str, JsonObject]]:
+    """The collection path and the object, for a server at this address. Pure."""
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or _HTTPS
+    service: JsonObject = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": _NAME, "labels": {"component": "apiserver", "provider": _NAME}},
+        "spec": {
+            "clusterIP": "None",
+            "ports": [{"name": "https", "port": _HTTPS, "protocol": "TCP", "targetPort": port}],
+        },
+    }
+    points: JsonObject = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": _NAME, "labels": {"kubernetes.io/service-name": _NAME}},
+        "addressType": _address_type(host),
+        "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+    }
+    return [
+        ("/api/v1/namespaces/default/services", service),
+        ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", points),
+    ]
+
+
+def _address_type(host: str) -> str:
+    try:
+        return f"IPv{ipaddress.ip_address(host).version}"
+    except ValueError:
+        return "FQDN"
