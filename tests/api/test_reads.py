@@ -371,3 +371,16 @@ async def test_every_watch_opened_at_any_event_replays_the_same_order(api: Api) 
         rest = [(await again.next())[1]["metadata"]["resourceVersion"] for _ in order[place + 1 :]]
         assert rest == order[place + 1 :]
         again.close()
+
+
+async def test_a_watch_of_a_table_sends_its_columns_once(api: Api) -> None:
+    await make(api, "a")
+    await make(api, "b")
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    first, second = [await api.watch(CONFIGMAPS, headers=accept, **query) for query in ({}, {"resourceVersion": 1})]
+    await make(api, "c")
+    for watch in (first, second):
+        tables = [(await watch.next())[1] for _ in range(3)]
+        assert [len(each["columnDefinitions"] or ()) for each in tables] == [3, 0, 0]
+        assert [each["rows"][0]["cells"][0] for each in tables] == ["a", "b", "c"]
+        watch.close()

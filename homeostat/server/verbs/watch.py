@@ -81,6 +81,7 @@ class Watcher:
         self._call = call
         self._selection = selection
         self._view = view
+        self._later = view.later if view.later is not view else None
         self._since = since
         self._stream: Stream | None = None
         self._subscription: Subscription | None = None
@@ -131,6 +132,7 @@ class Watcher:
             for batch in batches(records):
                 lines = partial(added_lines, self._view, batch)
                 await send_parts(stream, await in_thread(lines, user=user) if self._view.takes_long(batch) else lines())
+                self._sent_one()
                 if stream.closed:
                     break
         if self._call.options.send_initial_events:
@@ -148,6 +150,12 @@ class Watcher:
             raise
         if chunk:
             self._frames.append(chunk)
+            if self._later is not None:
+                self._sent_one()
+
+    def _sent_one(self) -> None:
+        if self._later is not None:
+            self._view, self._later = self._later, None
 
     def _flush(self) -> None:
         """Write the events of one commit at once."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
 from typing import Any, cast
 
 from homeostat.objects.json import JsonObject, encode
@@ -25,7 +27,17 @@ class TableView:
         self._include = call.options.include_object
         self._backend = call.backend
         self._version = call.representation.version.encode()
-        self.share_key = ("table", call.kind.api_version, self._include, self._version)
+        self._definitions = self._columns.definitions
+        self.share_key = ("table", call.kind.api_version, self._include, self._version, False)
+
+    @cached_property
+    def later(self) -> TableView:
+        """The columns are sent once, with the first event."""
+        later = copy(self)
+        later._definitions = b"null"
+        later.share_key = (*self.share_key[:-1], True)
+        later.later = later
+        return later
 
     def item(self, record: Record) -> bytes:
         row = self._row(record, self._backend.now().timestamp())
@@ -49,7 +61,7 @@ class TableView:
         return b'{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":[' % (
             self._version,
             encode(metadata),
-            self._columns.definitions,
+            self._definitions,
         )
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:

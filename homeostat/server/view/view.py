@@ -22,6 +22,10 @@ class View(Protocol):
 
     @property
     def share_key(self) -> object: ...
+    @property
+    def later(self) -> View:
+        """The view of a watch's events after the first."""
+        ...
 
     def item(self, record: Record) -> bytes:
         """One object as a document of its own."""
@@ -56,6 +60,7 @@ def added_lines(view: View, records: Sequence[Record]) -> list[bytes]:
     parts: list[bytes] = []
     for record in records:
         parts += (b'{"type":"ADDED","object":', view.item(record), b"}\n")
+        view = view.later
     return parts
 
 
@@ -90,6 +95,10 @@ class ObjectView:
         self._kind = kind
         self.share_key = kind.api_version
 
+    @property
+    def later(self) -> ObjectView:
+        return self
+
     def item(self, record: Record) -> bytes:
         return object_bytes(self._kind, record)
 
@@ -117,6 +126,10 @@ class ObjectView:
 class PartialView:
     share_key = "partial"
     is_shared = False
+
+    @property
+    def later(self) -> PartialView:
+        return self
 
     def item(self, record: Record) -> bytes:
         return partial_bytes(record)
