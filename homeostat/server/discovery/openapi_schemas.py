@@ -97,8 +97,11 @@ def _add_builtins(schemas: Schemas, wanted: list[str]) -> None:
         schema: JsonObject = {"type": "object"}
         if required := sorted(field.name for field in fields if field.is_required):
             schema["required"] = required
-        properties: JsonObject = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-        schema["properties"] = properties = properties if builtin.is_kind else {}
+        properties: JsonObject = (
+            {"apiVersion": {"type": "string"}, "kind": {"type": "string"}} if builtin.is_kind else {}
+        )
+        if fields:
+            schema["properties"] = properties
         for field in fields:
             properties[field.name] = _property(field)
             if field.type in _NAMED_LEAVES:
