@@ -13,6 +13,7 @@ from homeostat.cli.image.preview import diffs
 from homeostat.objects.views.image import InvalidImageError, check_image
 from homeostat.operators.images.engine.manifest import Manifest, Target
 from homeostat.operators.images.engine.places import ManifestError
+from homeostat.operators.images.engine.reference import untagged
 
 _LARGEST = 1 << 20
 _MOST_FILES = 10_000
@@ -30,6 +31,8 @@ class Checkout:
 
 def edit_checkout(checkout: Checkout, *, is_dry_run: bool) -> None:
     """Prints the difference, and writes the files unless it is a dry run. `Failure` if no file has the image."""
+    if untagged(checkout.image) != checkout.image:
+        raise click.UsageError(f"--image {checkout.image} has a tag or a digest; give the tag with --tag")
     try:
         check_image(f"{checkout.image}:{checkout.tag}")
     except InvalidImageError as error:

@@ -22,9 +22,10 @@ from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.pulls.batch import branch_of
 from homeostat.operators.images.settings import read_settings
 from homeostat.operators.images.sources.builds import Builds
-from homeostat.operators.images.sources.forges import Forges
+from homeostat.operators.images.sources.forges import Forges, UnknownForgeError
 from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
+from homeostat.operators.images.sources.secrets import MissingSecretError, Secrets
 from homeostat.operators.images.world import Problem
 
 
@@ -44,14 +45,13 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
     found = [Preview(Plan(tuple(off), ()), "")] if off else []
     with TemporaryDirectory(prefix="homeostat-image-") as directory:
         async with RestClient() as rest:
+            forges = Forges(rest, settings)
             repositories = Repositories(Path(directory), lambda *_: None, rest, allows_file=allows_file)
             observer = Observer(
                 client,
                 repositories,
                 images=Images(rest, lambda _: None),
-                builds=Builds(
-                    rest, Forges(rest, settings), github_api=settings.github_api, gitlab_api=settings.gitlab_api
-                ),
+                builds=Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api),
                 records=known,
                 settings=settings,
             )
@@ -75,9 +75,24 @@ async def previews(client: Client, tracked: Sequence[Tracked], known: Known, *, 
                     continue
                 verdicts = await observer.survey(world)
                 plan = decide(verdicts, await observer.states(verdicts, memory), {})
+                plan = await _proposable(plan, forges, observer.secrets(memory))
                 applied = apply(world.files, plan.updates)
                 found.append(Preview(plan, "".join(diffs(world.files, applied.files))))
     return found
+
+
+async def _proposable(plan: Plan, forges: Forges, secrets: Secrets) -> Plan:
+    """Without changes that no pull request can be opened for: the forge is unknown, or its token."""
+    settled, updates = list(plan.settled), list[Due]()
+    for due in plan.updates:
+        try:
+            if due.rules.pull is not None:
+                await forges.pulls(due.tracked.settings.manifest_repository, due.rules.pull, secrets)
+            updates.append(due)
+        except (UnknownForgeError, MissingSecretError) as error:
+            entry = failed(due.tracked, str(error))
+            settled.append(Settled(tracked=due.tracked, entry=entry, reason="InvalidAnnotation"))
+    return Plan(tuple(settled), tuple(updates))
 
 
 def delivery_of(due: Due) -> str:

@@ -35,6 +35,10 @@ async def command(connection: Connection, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
         return
+    if not rows:
+        where = f"in the namespace {namespace}" if namespace else "here"
+        click.echo(f"no workload {where} has the annotations of gitops.operator; see docs/images.md", err=True)
+        return
     Table(_HEADINGS).print([list(each.values())[: len(_HEADINGS)] for each in rows])
 
 

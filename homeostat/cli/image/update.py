@@ -18,6 +18,7 @@ from homeostat.cli.image.targets import named_deployments, read_known
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.images.api import REQUESTED
 from homeostat.operators.images.engine.annotations import Tracked
+from homeostat.operators.images.engine.entry import skipped
 
 _LOOK_EVERY_S = 0.5
 
@@ -25,7 +26,15 @@ _LOOK_EVERY_S = 0.5
 @click.command(short_help="Update Deployments now, or files of a checkout.")
 @click.argument("names", nargs=-1, metavar="[NAMESPACE/NAME]...")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Print the difference that would be pushed; push nothing.")
-@click.option("--timeout", "within_s", default=300, show_default=True, help="Seconds to wait for the passes.")
+@click.option(
+    "--timeout",
+    "within_s",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    default=300,
+    show_default=True,
+    help="Seconds to wait for the passes.",
+)
 @click.option(
     "--path",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -65,6 +74,11 @@ def command(
             raise click.UsageError("--path needs --image and --tag, and takes no names of Deployments")
         edit_checkout(Checkout(path, image, tag, files, value_path), is_dry_run=is_dry_run)
         return
+    if image or tag or files or value_path:
+        # Who forgot --path must not get an update of everything.
+        raise click.UsageError("--image, --tag, --file and --value-path are for a checkout; add --path DIR")
+    if allow_file and not is_dry_run:
+        raise click.UsageError("--allow-file is for --dry-run; the operator has --images-allow-file")
     _on_cluster(names=names, is_dry_run=is_dry_run, within_s=within_s, allow_file=allow_file, **connection)
 
 
@@ -103,6 +117,9 @@ async def _preview(connection: Connection, tracked: Sequence[Tracked], *, allow_
 
 async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s: int) -> bool:
     asked = [each for each in tracked if each.settings.enabled]
+    for each in tracked:
+        if not each.settings.enabled:
+            click.echo(f"{each.key}: skipped: {skipped(each).message}")
     request = format_micro_time(datetime.now(UTC))
     for each in asked:
         patch = {"metadata": {"annotations": {REQUESTED: request}}}

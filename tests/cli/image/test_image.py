@@ -57,7 +57,7 @@ def _deploy(cli: Cli, app: Repository, manifests: Repository, **more: str) -> No
             "spec": {"containers": [{"name": "app", "image": f"org/app:{OLD}"}]},
         },
     }
-    key = {"ssh-privatekey": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n"}
+    key = {"ssh-privatekey": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n", "gitea-token": "x"}
     metadata = {"name": "web", "annotations": noted}
     documents = [
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": key},
@@ -67,6 +67,7 @@ def _deploy(cli: Cli, app: Repository, manifests: Repository, **more: str) -> No
     assert done.code == 0, done.err
 
 
+@pytest.mark.timeout(120)
 def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path) -> None:
     app, manifests = _scene(up.cli, tmp_path)
     before = manifests.head()
@@ -98,10 +99,16 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     # Delivered by requests from now on; without a token nothing can be proposed.
     app.push({"main.go": "package newest\n"})
     _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea")
+    for words in (("check", "--allow-file"), ("update",)):
+        done = up.cli("image", *words, "default/web")
+        assert (done.code, "gitops.operator.pull_request_secret_name" in done.out) == (1, True)
+    named = {"gitea_token_secret_name": "key", "gitea_token_secret_namespace": "default"}
+    _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea", **named)
     checked = up.cli("image", "check", "default/web", "--allow-file")
     assert "  by     a pull request from bot to master\n" in checked.out
+    _deploy(up.cli, app, manifests, enabled="false")
     done = up.cli("image", "update", "default/web")
-    assert (done.code, "gitops.operator.pull_request_secret_name" in done.out) == (1, True)
+    assert (done.code, done.out.split(":")[1].strip()) == (0, "skipped")
 
 
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:
@@ -124,3 +131,9 @@ def test_a_checkout_is_edited_without_a_cluster(cli: Cli, tmp_path: Path) -> Non
     assert cli.here(*words, "--file", "other.yaml").code == 1
     assert cli.here(*words, "--file", "../checkout/other.yaml").code == 1
     assert cli.here("image", "update", "--path", str(made.path)).code == 2
+    tagged = cli.here(*words[:4], "--image", "org/app:1", "--tag", "2")
+    assert (tagged.code, "give the tag with --tag" in tagged.err) == (2, True)
+    # Without --path nothing is updated, least of all everything.
+    forgotten = cli.here("image", "update", "--image", "org/app", "--tag", "2")
+    assert (forgotten.code, "add --path DIR" in forgotten.err) == (2, True)
+    assert cli.here("image", "update", "--allow-file", "default/web").code == 2

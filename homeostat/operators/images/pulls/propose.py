@@ -100,7 +100,8 @@ class Proposer:
         except MissingSecretError as error:
             return Delivered(_all_failed(batch, str(error), "SecretMissing"))
         except UnknownForgeError as error:
-            return Delivered(_all_failed(batch, str(error), "InvalidAnnotation"))
+            # Without a forge nothing was ever pushed either.
+            return Delivered(_all_failed(batch, str(error), "InvalidAnnotation"), is_clear=True)
         except ForgeError as error:
             retry_s = error.after_s if isinstance(error, RateLimitedError) else _RETRY_S
             text = f"pull requests of {batch.repository}: {error}"
