@@ -6,6 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.report import console, machine
+from benchmarks.soak.probe import Sample
 from benchmarks.soak.soak import Bounds, Result, rows
 
 
@@ -23,7 +24,8 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
         f"honest writes: {result.acknowledged} acknowledged, {result.refused} refused or without an answer, "
         f"{result.lost} lost; watch: {result.gaps} missed, {len(result.faults)} faults\n"
         f"/readyz: {len(result.samples)} samples, p99 {result.p99_ms:.1f} ms, longest "
-        f"{max((each.ms for each in result.samples), default=0.0):.0f} ms, {result.failures} failures\n"
+        f"{_longest(result.samples):.0f} ms, {result.failures} failures\n"
+        f"/readyz of an idle plane beside it: p99 {result.idle_p99_ms:.1f} ms, longest {_longest(result.idle):.0f} ms\n"
         f"memory: {result.quarter_mib(1):.0f} MiB in the second quarter, {result.quarter_mib(3):.0f} in the last, "
         f"peak {peak:.0f}"
     )
@@ -33,3 +35,7 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
     if not broken:
         out.print("all bounds hold")
     return not broken
+
+
+def _longest(samples: list[Sample]) -> float:
+    return max((each.ms for each in samples), default=0.0)

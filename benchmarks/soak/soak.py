@@ -23,6 +23,7 @@ _ATTACK_S = 20.0
 
 class Bounds(msgspec.Struct, frozen=True):
     p99_ms: float = 100.0
+    """How much longer the p99 of `/readyz` may be than that of an idle plane beside it, which waits for the machine."""
     growth_mib: float = 48.0
     """How much more memory the last quarter may use than the second."""
 
@@ -37,6 +38,8 @@ class Scale(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct):
     attacks: list[Attack]
     samples: list[Sample]
+    idle: list[Sample]
+    """Of a plane beside it that nobody uses."""
     memory: list[tuple[float, float]]
     failures: int
     acknowledged: int
@@ -48,6 +51,10 @@ class Result(msgspec.Struct):
     @property
     def p99_ms(self) -> float:
         return percentile(sorted(each.ms for each in self.samples), 0.99)
+
+    @property
+    def idle_p99_ms(self) -> float:
+        return percentile(sorted(each.ms for each in self.idle), 0.99)
 
     def quarter_mib(self, number: int) -> float:
         """The median memory of a quarter of the run."""
@@ -62,8 +69,9 @@ class Result(msgspec.Struct):
     def broken(self, bounds: Bounds) -> list[str]:
         """The bounds that do not hold, each as a sentence."""
         found = []
-        if self.p99_ms > bounds.p99_ms:
-            found.append(f"/readyz p99 is {self.p99_ms:.0f} ms; the bound is {bounds.p99_ms:g} ms")
+        if (held_ms := self.p99_ms - self.idle_p99_ms) > bounds.p99_ms:
+            beside = f"{held_ms:.0f} ms above that of an idle plane"
+            found.append(f"/readyz p99 is {self.p99_ms:.0f} ms, {beside}; the bound is {bounds.p99_ms:g} ms")
         if self.growth_mib > bounds.growth_mib:
             found.append(f"memory grew by {self.growth_mib:.0f} MiB; the bound is {bounds.growth_mib:g} MiB")
         if failing := sorted({each.name for each in self.attacks if each.outcome == "500"}):
@@ -83,18 +91,23 @@ class Result(msgspec.Struct):
 
 
 async def soak(scale: Scale) -> Result:
-    with scratch() as data, serve(data, "--operators", "housekeeping") as served:
+    with (
+        scratch() as data,
+        scratch() as unused,
+        serve(data, "--operators", "housekeeping") as served,
+        serve(unused, "--operators", "none") as idle,
+    ):
         await prepare(served.target, large=scale.large)
         async with _client(served) as client:
             await client.create("/api/v1/namespaces", {"metadata": {"name": "honest"}})
-            return await _run(served, client, scale)
+            return await _run(served, idle, client, scale)
 
 
-async def _run(served: Served, client: Client, scale: Scale) -> Result:
+async def _run(served: Served, idle: Served, client: Client, scale: Scale) -> Result:
     _, revision = await client.list("/api/v1/namespaces/honest/configmaps")
     writers = [Writer(client, number) for number in range(scale.writers)]
     watcher = Watcher(client, newest=int(revision))
-    with Probe(served.target, served.pid) as probe:
+    with Probe(served.target, served.pid) as probe, Probe(idle.target, idle.pid) as beside:
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(watcher.run())
             writing = [tasks.create_task(each.run()) for each in writers]
@@ -106,6 +119,7 @@ async def _run(served: Served, client: Client, scale: Scale) -> Result:
     return Result(
         attacks=attacks,
         samples=probe.samples,
+        idle=beside.samples,
         memory=probe.memory,
         failures=probe.failures,
         acknowledged=sum(each.acknowledged for each in writers),

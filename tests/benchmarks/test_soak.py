@@ -18,6 +18,7 @@ def result(**changes: Any) -> Result:
     good: dict[str, Any] = {
         "attacks": [Attack("pipelining", 1.0, 2.0, "16 answers")],
         "samples": [Sample(1.5, 3.0)],
+        "idle": [Sample(1.5, 2.0)],
         "memory": [(float(each), 80.0) for each in range(8)],
         "failures": 0,
         "acknowledged": 5,
@@ -33,7 +34,11 @@ def result(**changes: Any) -> Result:
     ("changes", "said"),
     [
         ({}, []),
-        ({"samples": [Sample(1.5, 101.0)]}, ["/readyz p99 is 101 ms; the bound is 100 ms"]),
+        (
+            {"samples": [Sample(1.5, 103.0)]},
+            ["/readyz p99 is 103 ms, 101 ms above that of an idle plane; the bound is 100 ms"],
+        ),
+        ({"samples": [Sample(1.5, 301.0)], "idle": [Sample(1.5, 250.0)]}, []),
         ({"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2}, ["memory grew by 100 MiB; the bound is 48 MiB"]),
         ({"attacks": [Attack("any-of", 1.0, 2.0, "500")]}, ["answered with 500: any-of"]),
         ({"failures": 2}, ["/readyz failed 2 times"]),
@@ -41,7 +46,7 @@ def result(**changes: Any) -> Result:
         ({"gaps": 3}, ["the watch missed 3 writes; in order"]),
         ({"faults": ["revision 7 expired"]}, ["the watch missed 0 writes; revision 7 expired"]),
     ],
-    ids=["all hold", "slow", "memory", "error", "not ready", "lost", "gap", "expired"],
+    ids=["all hold", "slow", "slow machine", "memory", "error", "not ready", "lost", "gap", "expired"],
 )
 def test_each_bound_can_be_broken(changes: dict[str, Any], said: list[str]) -> None:
     assert result(**changes).broken(Bounds()) == said
@@ -101,4 +106,5 @@ def test_a_soak_of_seconds_sees_attacks_writes_and_memory() -> None:
     assert found.acknowledged > 0
     assert (found.lost, found.gaps, found.faults) == (0, 0, [])
     assert len(found.samples) == len(found.memory) > 5
+    assert len(found.idle) > 5
     assert min(mib for _, mib in found.memory) > 20
