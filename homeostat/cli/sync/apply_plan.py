@@ -72,12 +72,12 @@ async def carried_out(run: Run, session: Session, prepared: Prepared, record: Re
 
 
 def finish(run: Run, report: Report) -> None:
-    """Print the report; fail if anything failed or was held."""
+    """Print the report, which holds no secrets; fail if anything failed or was held."""
     if is_text(run):
         for line in report_lines(report):
-            click.echo(run.scrubber.scrub(line))
+            click.echo(line)
     else:
-        print_value(run, run.scrubber.scrub_json(msgspec.to_builtins(report)))
+        print_value(run, msgspec.to_builtins(report))
     if failed := report.failed:
         more = f"{len(failed)} of {len(report.results)} resources failed: " if len(failed) > 1 else ""
         raise of_kind(failed[0].kind, f"{more}{failed[0].message}")

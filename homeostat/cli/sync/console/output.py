@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from homeostat.operators.sync.engine.errors import SyncError, ValidationError, o
 
 if TYPE_CHECKING:
     from homeostat.cli.sync.console.run import Run
-    from homeostat.objects.json import Json
+    from homeostat.objects.json import Json, JsonObject
     from homeostat.operators.sync.engine.payload.codec import Payload
     from homeostat.operators.sync.session.apply import Outcome
 
@@ -56,10 +56,18 @@ def is_text(run: Run) -> bool:
     return run.settings.output == "text" or (run.settings.output == "auto" and sys.stdout.isatty())
 
 
+_VALUES: Final = ("Local", "Remote", "Payload", "RemoteID")
+
+
+def scrubbed(run: Run, entry: JsonObject) -> JsonObject:
+    """An entry without known secrets in its values. Paths are names of files: one may be equal to a password."""
+    return {key: run.scrubber.scrub_json(item) if key in _VALUES else item for key, item in entry.items()}
+
+
 def finish(run: Run, outcomes: Sequence[Outcome]) -> None:
     """Print what was written if that is asked for, and fail if anything failed."""
     if run.settings.verbosity:
-        entries = [run.scrubber.scrub_json(each.written.entry) for each in outcomes if each.written is not None]
+        entries = [scrubbed(run, each.written.entry) for each in outcomes if each.written is not None]
         if entries:
             print_value(run, entries[0] if len(outcomes) == 1 else entries)
     raise_first([each.error for each in outcomes if each.error is not None], len(outcomes))

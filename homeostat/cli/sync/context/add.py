@@ -11,7 +11,7 @@ from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.context.catalog import Catalog, catalog_of
-from homeostat.operators.sync.context.document import check_unmasked, read_context
+from homeostat.operators.sync.context.document import check_addresses, check_unmasked, read_context
 from homeostat.operators.sync.engine.errors import ValidationError
 
 
@@ -69,6 +69,7 @@ async def given_context(
         value = {**value, "name": name}
     found = read_context(value)
     check_unmasked(found)
+    check_addresses(found)
     return found, credentials
 
 

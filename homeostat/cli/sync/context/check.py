@@ -49,7 +49,7 @@ async def _checked(run: Run, session: Session, part: str) -> JsonObject:
 async def _check(session: Session, part: str) -> tuple[str, str]:
     if part == "repository" and session.repository is not None:
         if not session.files.base.is_dir():
-            raise NotFoundError(f"there is no directory {session.files.base}")
+            raise NotFoundError(f"there is no directory {session.files.base}; create it with `context init`")
         if session.is_git:
             await working_tree(session).check()
         return "ok", str(session.files.base)

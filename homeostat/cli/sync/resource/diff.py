@@ -8,7 +8,7 @@ import click
 
 from homeostat.cli.console.colour import paint
 from homeostat.cli.sync.console.flags import COMPARE, RECURSIVE
-from homeostat.cli.sync.console.output import print_value, raise_first
+from homeostat.cli.sync.console.output import print_value, raise_first, scrubbed
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
 from homeostat.operators.sync.engine.compare.difference import Mode, hide_at
@@ -41,8 +41,7 @@ async def command(
         found = await compare_all(session, local_paths(session, target, is_recursive=recursive))
         compared = [each for each in found if isinstance(each, Compared)]
         if run.settings.output in ("json", "yaml"):
-            entries = [difference.entry for each in compared for difference in shown(each)]
-            print_value(run, run.scrubber.scrub_json(entries))
+            print_value(run, [scrubbed(run, entry.entry) for each in compared for entry in shown(each)])
         else:
             _print(run, compared, compare, names_only=names_only, is_complete=len(compared) == len(found))
         raise_first([each for each in found if isinstance(each, SyncError)], len(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.flags import COMPARE
-from homeostat.cli.sync.console.output import is_text, print_value, raise_first
+from homeostat.cli.sync.console.output import is_text, print_value, raise_first, scrubbed
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
 from homeostat.operators.sync.engine.compare.difference import Mode
@@ -32,5 +32,5 @@ async def command(run: Run, path: str | None, path_option: str | None, compare: 
             lines = [f"{each.operation} {each.resource}{each.path}\n" for each in entries]
             click.echo("".join(lines) or "No changes.\n", nl=False)
         else:
-            print_value(run, run.scrubber.scrub_json([each.entry for each in entries]))
+            print_value(run, [scrubbed(run, each.entry) for each in entries])
         raise_first([each for each in found if isinstance(each, SyncError)], len(found))

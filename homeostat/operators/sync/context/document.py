@@ -218,6 +218,15 @@ def expanded(value: Json, environment: Mapping[str, str]) -> Json:
             return value
 
 
+def check_addresses(context: JsonObject) -> None:
+    """Of a context that is added: an address that is no variable has to be one of http."""
+    http = context.get("managedService", {}).get("http", {})
+    token = http.get("auth", {}).get("oauth2", {}).get("tokenURL")
+    for where, value in (("url", http.get("url")), ("auth.oauth2.tokenURL", token)):
+        if value is not None and not _environment(str(value)) and not str(value).startswith(("http://", "https://")):
+            raise ValidationError(f'managedService.http.{where} "{value}" is not an http or https address')
+
+
 def with_settings(context: JsonObject, settings: Mapping[str, str]) -> JsonObject:
     """The context with some of its fields replaced, as `--set` gives them."""
     for key, text in settings.items():
