@@ -23,7 +23,14 @@ from homeostat.external.git.errors import (
     failure,
 )
 from homeostat.external.process import Finished, ProcessError, Program, run_program
-from homeostat.operators.sync.engine.errors import AuthError, SyncError, TransportError, ValidationError
+from homeostat.operators.sync.engine.errors import (
+    AuthError,
+    ConflictError,
+    NotFoundError,
+    SyncError,
+    TransportError,
+    ValidationError,
+)
 
 _ENVIRONMENT: Final = MappingProxyType(
     {
@@ -88,6 +95,9 @@ class WorkingTree:
 
     async def reset(self, *, is_hard: bool) -> None:
         target = self._tracked if self._remote is not None else "HEAD"
+        if (await self._run("rev-parse", "-q", "--verify", target)).code:
+            known = f'branch "{self._branch}" of the remote is unknown here; run `repository refresh` first'
+            raise NotFoundError(known if self._remote is not None else "the repository has no commit so far")
         await self._git("reset", "-q", "--hard" if is_hard else "--mixed", target)
 
     async def history(self, options: Sequence[str]) -> str:
@@ -99,7 +109,12 @@ class WorkingTree:
         return f"refs/remotes/origin/{self._branch}"
 
     async def fetch(self) -> None:
-        await self._call("fetch", "-q", "--", f"+refs/heads/{self._branch}:{self._tracked}")
+        try:
+            await self._call("fetch", "-q", "--", f"+refs/heads/{self._branch}:{self._tracked}")
+        except TransportError as error:
+            if "find remote ref" not in str(error):
+                raise
+            raise NotFoundError(f'the remote has no branch "{self._branch}"; push one, or set another') from error
 
     async def push(self, *, is_forced: bool = False) -> None:
         forced = ["--force"] if is_forced else []
@@ -118,8 +133,10 @@ class WorkingTree:
                     if done.code:
                         access.check()
                         raise failure(words[0], done, self._remote.secrets)
-        except (GitAddressError, PushConflictError) as error:
+        except GitAddressError as error:
             raise ValidationError(str(error)) from error
+        except PushConflictError as error:
+            raise ConflictError(str(error)) from error
         except (AuthenticationError, HostKeyError) as error:
             raise AuthError(str(error)) from error
         except GitError as error:

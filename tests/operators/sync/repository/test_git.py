@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.external.git.access import Remote
-from homeostat.operators.sync.engine.errors import SyncError, ValidationError
+from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, ValidationError
 from homeostat.operators.sync.repository.git import Status, WorkingTree
 
 
@@ -41,12 +41,20 @@ async def test_a_push_that_would_lose_commits_is_refused_unless_forced(tmp_path:
     other = await made(tmp_path / "two", remote)
     (tmp_path / "two" / "b.txt").write_text("x")
     await other.commit("other")
-    with pytest.raises(SyncError):
+    with pytest.raises(ConflictError):
         await other.push()
     await other.fetch()
     assert (await other.status()).state == "diverged"
     await other.push(is_forced=True)
     assert (await other.status()).state == "up_to_date"
+
+
+async def test_a_remote_without_the_branch_is_reported_as_such(tmp_path: Path, bare: Path) -> None:
+    tree = await made(tmp_path / "work", Remote(f"file://{bare}"))
+    with pytest.raises(NotFoundError, match="run `repository refresh` first"):
+        await tree.reset(is_hard=True)
+    with pytest.raises(NotFoundError, match='the remote has no branch "main"'):
+        await tree.fetch()
 
 
 async def test_nothing_to_commit_is_no_commit(tmp_path: Path) -> None:
