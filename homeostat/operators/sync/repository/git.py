@@ -19,7 +19,6 @@ from homeostat.external.git.errors import (
     GitAddressError,
     GitError,
     HostKeyError,
-    PushConflictError,
     failure,
 )
 from homeostat.external.process import Finished, ProcessError, Program, run_program
@@ -132,11 +131,14 @@ class WorkingTree:
                     done = await self._run(*before, self._remote.url, last, environment=access.environment)
                     if done.code:
                         access.check()
+                        if b"! [rejected]" in done.stderr:
+                            raise ConflictError(
+                                f'branch "{self._branch}" of the remote has commits that are not here; take them over '
+                                "with git, or replace them with `repository push --force-push`"
+                            )
                         raise failure(words[0], done, self._remote.secrets)
         except GitAddressError as error:
             raise ValidationError(str(error)) from error
-        except PushConflictError as error:
-            raise ConflictError(str(error)) from error
         except (AuthenticationError, HostKeyError) as error:
             raise AuthError(str(error)) from error
         except GitError as error:
