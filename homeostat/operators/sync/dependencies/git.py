@@ -16,8 +16,8 @@ from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import MissingRefError
 from homeostat.external.git.program import Limits
 from homeostat.external.git.repository import Repository
+from homeostat.operators.sync.engine.tree.directory import LARGEST_FILE
 
-LARGEST_FILE: Final = 16 << 20
 MOST_FILES: Final = 200_000
 MOST_BYTES: Final = 256 << 20
 FETCH_TIMEOUT_S: Final = 300.0

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from homeostat.external.git.repository import PathChange, Repository
 from homeostat.external.git.snapshot import Snapshot, TreeEntry
-from homeostat.operators.sync.dependencies.git import LARGEST_FILE
 from homeostat.operators.sync.engine.paths.logical import is_within, segments
 from homeostat.operators.sync.engine.paths.selector import is_wild
 from homeostat.operators.sync.engine.plan.changes import FileChange, Plan, Target
-from homeostat.operators.sync.engine.tree.directory import TOO_LARGE, Directory, directory_of
+from homeostat.operators.sync.engine.tree.directory import LARGEST_FILE, TOO_LARGE, Directory, directory_of
 
 
 async def list_files(snapshot: Snapshot) -> list[TreeEntry]:

@@ -17,9 +17,8 @@ from typing import Final
 from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import is_wild, selects
-from homeostat.operators.sync.engine.tree.directory import TOO_LARGE, Directory
+from homeostat.operators.sync.engine.tree.directory import LARGEST_FILE, TOO_LARGE, Directory
 
-LARGEST_FILE: Final = 16 << 20
 MOST_FILES: Final = 200_000
 MOST_BYTES: Final = 1 << 30
 DEEPEST: Final = 64

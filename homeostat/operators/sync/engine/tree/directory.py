@@ -13,6 +13,8 @@ from typing import Final
 
 from homeostat.operators.sync.engine.errors import ValidationError
 
+LARGEST_FILE: Final = 16 << 20
+"""Bytes; of the resource of a larger file only itself fails."""
 TOO_LARGE: Final = b"\0too large\0"
 """Stands for the content of a file beyond the limit, by identity."""
 
@@ -44,7 +46,7 @@ class Directory:
     def read(self, name: str) -> bytes:
         data = self.files[name]
         if data is TOO_LARGE:
-            raise ValidationError(f"file {name} is too large to read")
+            raise ValidationError(f"file {name} is larger than {LARGEST_FILE >> 20} MiB, the limit of one file")
         return data
 
     def walk(self, path: str = "") -> Iterator[tuple[str, Directory]]:
