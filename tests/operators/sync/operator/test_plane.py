@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,21 @@ def push(delivery: str, ref: str = "refs/heads/main", secret: str = SECRET, even
     return {"data": body, "headers": headers}
 
 
+def signed(body: bytes, secret: str) -> str:
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+SIGNED: dict[str, Callable[[bytes, str], dict[str, str]]] = {
+    "github": lambda body, secret: {
+        "X-GitHub-Event": "push",
+        "X-GitHub-Delivery": "1",
+        "X-Hub-Signature-256": f"sha256={signed(body, secret)}",
+    },
+    "gitlab": lambda _, secret: {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": secret},
+    "generic-hmac": lambda body, secret: {"X-Event-Type": "push", "X-Signature": signed(body, secret)},
+}
+
+
 async def test_a_push_webhook_converges_and_bad_ones_change_nothing(served: Served) -> None:
     served.origin.commit({"customers/acme/resource.json": '{"id": "acme"}'})
     await served.declare()
@@ -105,6 +120,11 @@ async def test_a_push_webhook_converges_and_bad_ones_change_nothing(served: Serv
         await served.synced(revision)
         hook = await served.get("RepositoryWebhook", "hook")
         assert hook["status"]["lastDeliveryID"] == "5"
+        for provider, make in SIGNED.items():
+            await served.apply("RepositoryWebhook", provider, {**spec, "provider": provider})
+            where, body = f"{HOOKS}/{served.namespace}/{provider}", b'{"ref": "refs/heads/main"}'
+            assert (await post(where, data=body, headers=make(body, "wrong-secret")))[0] == 401
+            assert (await post(where, data=body, headers=make(body, SECRET))) == (202, "accepted")
         await served.apply("RepositoryWebhook", "hook", {**spec, "suspend": True})
         assert (await post(path, **push("6"))) == (202, "suspended")
     await served.until(
