@@ -15,7 +15,7 @@ from homeostat.operators.images.records import owned
 
 @click.command(short_help="Stop updates of Deployments.")
 @names_argument
-@click.option("--reason", default="", help="Why, for others who look.")
+@click.option("--reason", default="", help="The reason, stored in the ImageUpdate.")
 @connected
 async def command(connection: Connection, names: tuple[str, ...], reason: str) -> None:
     """Stop updates of Deployments: the tag in the manifests repository stays until the pin is removed.

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 @data_option
 @database_option
 def command(file: Path, is_check: bool, data: Path, database: Path | str | None) -> None:
-    """Write all objects, and the history still kept, to FILE: at one revision, checked, for your eyes only.
+    """Write all objects, and the history still kept, to FILE.
 
-    A plane on the database goes on serving and writing. Secrets stay sealed: the file is of no use without the plane's
-    seal.key, which is not in it, nor are its certificates and tokens.
+    All objects are of one revision. The file is verified, and only you can read it. A plane on the database continues
+    to serve. Secrets stay encrypted. The file has no keys: to restore it, you also need the plane's seal.key, and to
+    keep its certificates and tokens, pki and tokens.json.
 
     \b
     Examples:

@@ -32,5 +32,6 @@ def database_option(function: F) -> F:
         default="",
         envvar="HOMEOSTAT_DATABASE",
         callback=parse_database,
-        help="sqlite:///PATH or postgresql://USER@HOST/NAME; also $HOMEOSTAT_DATABASE.  [default: a file in the data]",
+        help="sqlite:///PATH or postgresql://USER@HOST/NAME; also $HOMEOSTAT_DATABASE.  "
+        "[default: a file in the data directory]",
     )(function)

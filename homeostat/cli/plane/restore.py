@@ -32,7 +32,7 @@ def command(file: Path, is_resumed: bool, data: Path, database: Path | str | Non
     """Restore the objects of FILE into an empty database, all of them or none.
 
     The data directory must have the seal.key of the plane that the backup was made of; put its pki and tokens.json
-    there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin
+    there too, or every kubeconfig and token is invalid. Objects keep their uid and resourceVersion. New revisions begin
     far above any that clients may have seen, so that their watches get 410 and list again; use --resume for a move.
     Operators of the restored plane are paused until it is started with --resume-effects.
 

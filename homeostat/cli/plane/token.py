@@ -26,8 +26,8 @@ _DAY_S = 86400
 _days = re.compile(r"(\d{1,5})([dwy])").fullmatch
 _DAYS = {"d": 1, "w": 7, "y": 365}
 _BESIDE_A_CERTIFICATE = (
-    "With the administrator's kubeconfig, kubectl --token is still the administrator: its certificate prevails. "
-    "-o kubeconfig prints one for the token."
+    "With the administrator's kubeconfig, kubectl --token has no effect: the certificate takes precedence. "
+    "-o kubeconfig prints a kubeconfig for the token."
 )
 
 
@@ -111,7 +111,7 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
         click.echo(text)
         click.echo(_BESIDE_A_CERTIFICATE, err=True)
     if not groups:
-        click.echo(_no_permissions(name), err=True)
+        click.echo(_needs_binding(name), err=True)
 
 
 @command.command("list")
@@ -162,11 +162,12 @@ def revoke(token_id: str, data: Path) -> None:
     click.echo(f"revoked {token_id}")
 
 
-def _no_permissions(user: str) -> str:
+def _needs_binding(user: str) -> str:
     name = shlex.quote(user)
     return (
-        f"The user {name} has no permissions yet. Grant some by a binding to a role, for example to read everything "
-        f"but Secrets: kubectl create clusterrolebinding {name}-view --clusterrole=view --user={name}"
+        f"The user {name} has only the permissions that role bindings grant. If there is none yet, create one, for "
+        f"example to read everything but Secrets: "
+        f"kubectl create clusterrolebinding {name}-view --clusterrole=view --user={name}"
     )
 
 

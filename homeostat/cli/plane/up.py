@@ -47,7 +47,7 @@ HOUSEKEEPING = "housekeeping"
     help="Port to listen on; 0 takes a free one.",
 )
 @database_option
-@click.option("--address", metavar="URL", default="", help="What clients call the plane.  [default: where it listens]")
+@click.option("--address", metavar="URL", default="", help="URL that clients use.  [default: where it listens]")
 @click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
 @click.option(
     "--operators",
@@ -55,7 +55,7 @@ HOUSEKEEPING = "housekeeping"
     show_default=True,
     metavar="all|none|A,B",
     help="Operators to run; also a file (./greeter.py) or a module of your own. Housekeeping (garbage collection, "
-    "deletion of namespaces and definitions) runs beside whatever is named; none leaves out that, too.",
+    "deletion of namespaces and definitions) always runs beside them, except with none.",
 )
 @programs_option
 @click.option(
@@ -76,7 +76,7 @@ HOUSEKEEPING = "housekeeping"
     metavar="FILE",
     help="Policy of audit.k8s.io/v1 that says which requests are logged, and how much of them.",
 )
-@click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
+@click.option("-v", "--verbose", count=True, help="Log more; twice for everything.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -102,7 +102,7 @@ def command(
       homeostat up --data ./plane --port 7444
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
-      homeostat up --operators ./greeter.py   # that and housekeeping, neither policy nor actions
+      homeostat up --operators ./greeter.py   # that one and housekeeping only
       homeostat up --open --rest-port 8080    # the REST API at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """

@@ -79,7 +79,7 @@ OPTIONS = (
         name="images-interval",
         variable=INTERVAL,
         metavar="SECONDS",
-        help="Seconds between two passes of image updates; 0 for none, only when asked.  [default: 300]",
+        help="Seconds between two passes of image updates; 0 for passes on request only.  [default: 300]",
     ),
     OperatorOption(
         name="images-allow-file",

@@ -72,14 +72,14 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
 def fleet_options(function: F) -> F:
     function = connection_options(function)
-    function = click.option("-A", "--all-namespaces", is_flag=True, help="Ask the whole cluster, not one namespace.")(
+    function = click.option("-A", "--all-namespaces", is_flag=True, help="Read the whole cluster, not one namespace.")(
         function
     )
     return click.option(
         "--contracts",
         default="",
         metavar="DIRECTORY",
-        help="Ask the contracts below this directory instead of the Pactos of a cluster.",
+        help="Read the contracts below this directory instead of the Pactos of a cluster.",
     )(function)
 
 

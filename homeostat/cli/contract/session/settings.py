@@ -69,7 +69,7 @@ def global_options(*, has_short_output: bool = True) -> list[click.Parameter]:
     return [
         _option(format_names, type=click.Choice(_FORMATS), help="How to print.  [default: text]"),
         _option(["-v", "--verbose"], is_flag=True, help="Print what is read from where, on standard error."),
-        _option(["--no-cache"], is_flag=True, help="Fetch bundles anew instead of reading them from the cache."),
+        _option(["--no-cache"], is_flag=True, help="Fetch bundles again instead of reading them from the cache."),
         _option(["--no-anim"], is_flag=True, help="Show no animation; there is none."),
         _option(["--config"], metavar="FILE", help="A YAML file with defaults of these options."),
     ]
