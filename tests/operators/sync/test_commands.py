@@ -33,6 +33,18 @@ def step(*args: str, code: int = 0, **more: Any) -> dict[str, Any]:
     return {"args": list(args), **more, "expect": {"exit": code, **expect}}
 
 
+def _entry(payload: Any) -> dict[str, Any]:
+    return {
+        "LogicalPath": "/s/a",
+        "CollectionPath": "/s",
+        "LocalAlias": "a",
+        "RemoteID": "a",
+        "ResolvedRemotePath": "/s/a",
+        "Payload": payload,
+        "PayloadDescriptor": {"PayloadType": "json", "MediaType": "application/json", "Extension": ".json"},
+    }
+
+
 CASES: dict[str, dict[str, Any]] = {
     "an id that the server gives is found by the alias": {
         "files": {
@@ -366,6 +378,18 @@ CASES: dict[str, dict[str, Any]] = {
             step("resource", "save", "/s/a", "-f", "id=a", "--push", code=2, says=["repository.git.remote.url"]),
         ],
         "expect": {"objects": {}},
+    },
+    "what became of resources is shown with -v, of equal ones too": {
+        "files": {"s/a/resource.json": J({"id": "a"})},
+        "server": {"collections": {"/s": {"add": {"rev": 1}}}, "objects": {"/s/a": {"id": "a", "rev": 1}}},
+        "steps": [
+            step("resource", "apply", "/s/a", "-v", stdout={"json": _entry({"id": "a", "rev": 1})}),
+            step("resource", "apply", "/s/", "-v", stdout={"json": [_entry({"id": "a", "rev": 1})]}),
+            step("resource", "apply", "/s/", "-v", "-o", "text", stdout={"text": "/s/a\n"}),
+            step("resource", "apply", "/s/", "-f", "id=a", "-v", stdout={"json": _entry({"id": "a", "rev": 1})}),
+            step("resource", "get", "/s/", "-o", "text", stdout={"text": "/s/a\n"}),
+        ],
+        "expect": {"objects": {"/s/a": {"id": "a", "rev": 1}}},
     },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},

@@ -64,12 +64,16 @@ def scrubbed(run: Run, entry: JsonObject) -> JsonObject:
     return {key: run.scrubber.scrub_json(item) if key in _VALUES else item for key, item in entry.items()}
 
 
-def finish(run: Run, outcomes: Sequence[Outcome]) -> None:
-    """Print what was written if that is asked for, and fail if anything failed."""
+def finish(run: Run, outcomes: Sequence[Outcome], path: str) -> None:
+    """Print what became of the resources of a path if that is asked for, and fail if anything failed."""
     if run.settings.verbosity:
-        entries = [scrubbed(run, each.written.entry) for each in outcomes if each.written is not None]
-        if entries:
-            print_value(run, entries[0] if len(outcomes) == 1 else entries)
+        written = [each.written for each in outcomes if each.written is not None]
+        entries = [scrubbed(run, each.entry) for each in sorted(written, key=lambda each: each.path)]
+        if run.settings.output == "text":
+            click.echo("".join(f"{each['LogicalPath']}\n" for each in entries), nl=False)
+        elif entries:
+            is_one = len(outcomes) == 1 and outcomes[0].path == path
+            print_value(run, entries[0] if is_one else entries)
     raise_first([each.error for each in outcomes if each.error is not None], len(outcomes))
 
 

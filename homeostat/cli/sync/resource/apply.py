@@ -51,8 +51,9 @@ async def command(
     given = await read_input(payload, content_type) if payload is not None else None
     async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
         paths = chosen_paths(session, target, given, is_recursive=recursive)
-        outcomes = await apply(session, paths, force=force, method=http_method, given=given)
+        describes = run.settings.verbosity > 0
+        outcomes = await apply(session, paths, force=force, method=http_method, given=given, describes=describes)
         await note_created(run, session, outcomes)
         if refresh:
             await refresh_files(session, [each.path for each in outcomes if each.error is None])
-        finish(run, outcomes)
+        finish(run, outcomes, target.path if given is None else paths[0])

@@ -52,7 +52,7 @@ def one_way(operation: Literal["create", "update"]) -> click.Command:
             outcomes = await _send_all(session, paths, operation, given, http_method)
             if refresh:
                 await refresh_files(session, [each.path for each in outcomes if each.error is None])
-            finish(run, outcomes)
+            finish(run, outcomes, target.path if given is None else paths[0])
 
     command.help = (
         f"{operation.capitalize()} what the repository declares; the server's objects are not compared.\n\n"

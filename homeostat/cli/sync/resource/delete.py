@@ -55,7 +55,7 @@ async def command(
         failed = {each.path for each in outcomes if each.error is not None}
         if source != "managed-service":
             await _delete_files(session, [each for each in paths if each not in failed], message)
-        finish(run, outcomes)
+        finish(run, outcomes, target.path)
 
 
 def _paths(session: Session, target: Target, *, is_recursive: bool, needs_files: bool) -> list[str]:

@@ -53,7 +53,9 @@ async def command(
     async with run.session(target.path, connects=source != "repository") as session:
         view = _View(session, prune_defaults, show_secrets, excluded(exclude))
         found = await (view.local(target) if source == "repository" else view.remote(target, http_method))
-        if show_metadata:
+        if run.settings.output == "text" and view.paths is not None:
+            click.echo("".join(f"{each}\n" for each in view.paths), nl=False)
+        elif show_metadata:
             print_value(run, {"payload": wrapped(found), "metadata": await _metadata(session, target)})
         else:
             print_payload(run, found)
@@ -64,12 +66,15 @@ class _View:
 
     def __init__(self, session: Session, prunes: bool, shows_secrets: bool, excludes: set[str]) -> None:
         self._session, self._prunes, self._shows, self._excludes = session, prunes, shows_secrets, excludes
+        self.paths: list[str] | None = None
+        """Of the items, if it is a collection."""
 
     async def local(self, target: Target) -> Payload:
         path = None if target.is_collection else find_local(self._session, target.path)
         if path is not None and (payload := local_payload(self._session, path)) is not None:
             return await self._local(path, payload)
         paths = [each for each in listed(self._session, target, is_recursive=False) if name(each) not in self._excludes]
+        self.paths = paths
         payloads = ((each, local_payload(self._session, each)) for each in paths)
         return Payload([(await self._local(each, found)).value for each, found in payloads if found is not None])
 
@@ -92,7 +97,8 @@ class _View:
         return self._shown(target.path, payload_of(found))
 
     def _items(self, items: list[Item]) -> Payload:
-        kept = (each for each in items if each.alias not in self._excludes and each.id not in self._excludes)
+        kept = [each for each in items if each.alias not in self._excludes and each.id not in self._excludes]
+        self.paths = [each.path for each in kept]
         return Payload([self._shown(each.path, Payload(each.value)).value for each in kept])
 
     def _shown(self, path: str, payload: Payload) -> Payload:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, TypeVar
 
@@ -25,7 +25,7 @@ from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe, read_resource
 from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.transform import transformed
-from homeostat.operators.sync.session.write import Written, create, update
+from homeostat.operators.sync.session.write import Written, create, described, update
 
 T = TypeVar("T")
 _SLICE_S: Final = 0.005
@@ -52,12 +52,21 @@ class Compared:
 
 
 async def apply(
-    session: Session, paths: Sequence[str], *, force: bool = False, method: str = "", given: Payload | None = None
+    session: Session,
+    paths: Sequence[str],
+    *,
+    force: bool = False,
+    method: str = "",
+    given: Payload | None = None,
+    describes: bool = False,
 ) -> list[Outcome]:
-    """In the order of the paths."""
+    """In the order of the paths; `describes` adds what the server has of those that are equal."""
 
     async def one(path: str) -> Outcome:
-        return await _apply_one(session, path, force=force, method=method, given=given)
+        outcome, compared = await _apply_one(session, path, force=force, method=method, given=given)
+        if not describes or compared is None or outcome.action != "unchanged":
+            return outcome
+        return replace(outcome, written=await described(session, compared.wanted, compared.remote))
 
     outcomes = dict[str, Outcome]()
     for level in levels(paths):
@@ -122,17 +131,19 @@ async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
     await together(fetch, [each for each, count in counts.items() if count > 1])
 
 
-async def _apply_one(session: Session, path: str, *, force: bool, method: str, given: Payload | None) -> Outcome:
+async def _apply_one(
+    session: Session, path: str, *, force: bool, method: str, given: Payload | None
+) -> tuple[Outcome, Compared | None]:
     try:
         compared = await compare(session, path, given=given)
         wanted, remote = compared.wanted, compared.remote
         if not remote.is_there:
-            return await _create(session, wanted, method)
+            return await _create(session, wanted, method), compared
         if not compared.found and not force:
-            return Outcome(path, "unchanged")
-        return Outcome(path, "updated", await update(session, wanted, remote, method=method))
+            return Outcome(path, "unchanged"), compared
+        return Outcome(path, "updated", await update(session, wanted, remote, method=method)), compared
     except SyncError as error:
-        return Outcome(path, error=of(path, error))
+        return Outcome(path, error=of(path, error)), None
 
 
 async def _create(session: Session, wanted: Desired, method: str) -> Outcome:

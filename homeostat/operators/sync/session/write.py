@@ -60,6 +60,15 @@ async def update(session: Session, wanted: Desired, remote: Remote, *, method: s
     return await _send(session, wanted, "update", remote, method)
 
 
+async def described(session: Session, wanted: Desired, remote: Remote) -> Written:
+    """An object that is equal already, in the same form."""
+    place = Place(path=wanted.path, alias=wanted.alias, remote_id=remote.id or wanted.id)
+    call = await render(session, wanted.rules, "update", place, _addressed(wanted, remote), wanted.wire)
+    known = remote.id or wanted.id or wanted.alias
+    shown = Payload(remote.value, wanted.wire)
+    return Written(wanted.path, wanted.alias, known, call.path, shown, secrets=wanted.secrets)
+
+
 async def _send(session: Session, wanted: Desired, operation: str, remote: Remote, method: str) -> Written:
     check_required(wanted, operation, remote)
     rules, chosen = wanted.rules, wanted.rules.operations[operation]
