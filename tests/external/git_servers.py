@@ -178,6 +178,8 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
         "UsePAM": "no",
         "PermitRootLogin": "prohibit-password",
         "PasswordAuthentication": "no",
+        # As by default, but for sure and not at random: more logins at once are dropped.
+        "MaxStartups": "8:100:8",
     }
     (folder / "config").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     if os.geteuid() == 0:

@@ -235,6 +235,14 @@ async def _pinned(url: str) -> dict[str, str]:
     return {"HostName": address, "HostKeyAlias": host if port == _SSH_PORT else f"[{host}]:{port}", "CheckHostIP": "no"}
 
 
+def ssh_server(url: str) -> str:
+    """`host:port` of an ssh URL; empty for others."""
+    if not _scp_like(url) and urlsplit(url).scheme != "ssh":
+        return ""
+    host, port = _ssh_target(url)
+    return f"{host}:{port}"
+
+
 def _ssh_target(url: str) -> tuple[str, int]:
     if _scp_like(url):
         return url.partition(":")[0].rpartition("@")[2], _SSH_PORT

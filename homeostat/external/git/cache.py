@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.access import PROTOCOLS, Remote, check_remote
+from homeostat.external.git.access import PROTOCOLS, Remote, check_remote, ssh_server
 from homeostat.external.git.advertisement import branch_head, is_readable
 from homeostat.external.git.commit import SCRATCH
 from homeostat.external.git.errors import GitError
@@ -27,6 +27,9 @@ from homeostat.external.git.repository import Repository, check_ref, create_bare
 from homeostat.external.rest.client import RestClient
 
 _LARGEST: Final = 4 << 30
+_MOST_SSH: Final = 6
+"""Connections to one server at once: by default sshd drops some once ten have not logged in yet."""
+_MOST_SERVERS: Final = 256
 _MOST_PACKS: Final = 10
 _GROWTH: Final = 4
 _SLACK: Final = 64
@@ -53,12 +56,14 @@ class GitCache:
         self._rest = rest
         self._directory, self._limits = directory, limits or Limits()
         self._largest, self._protocols = largest_bytes, protocols
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        """By server of ssh."""
 
     @asynccontextmanager
     async def open(self, remote: Remote) -> AsyncIterator[Repository]:
         check_remote(remote, self._protocols)
         directory = self._directory / remote.key
-        git = Git(bare=directory / "bare.0", remote=remote, limits=self._limits, protocols=self._protocols)
+        git = self._git(directory / "bare.0", remote)
         try:
             with idle_lock(directory / _USED) as lock:
                 if lock is not None:
@@ -80,8 +85,21 @@ class GitCache:
                 return found
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Listing refs needs no repository, so git is given a place where there is none.
-        git = Git(bare=self._directory / "none", remote=remote, limits=self._limits, protocols=self._protocols)
-        return (await Repository(git).resolve(ref))[1]
+        return (await Repository(self._git(self._directory / "none", remote)).resolve(ref))[1]
+
+    def _git(self, bare: Path, remote: Remote) -> Git:
+        server = ssh_server(remote.url)
+        if server and server not in self._slots:
+            if len(self._slots) >= _MOST_SERVERS:
+                self._slots.clear()
+            self._slots[server] = asyncio.Semaphore(_MOST_SSH)
+        return Git(
+            bare=bare,
+            remote=remote,
+            limits=self._limits,
+            protocols=self._protocols,
+            slots=self._slots[server] if server else None,
+        )
 
     async def _create(self, git: Git) -> Path:
         directory = git.bare.parent

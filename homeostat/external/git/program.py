@@ -6,7 +6,9 @@ handles a `git` that ends with an error code.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -49,6 +51,8 @@ class Git:
     limits: Limits
     protocols: Collection[str] = PROTOCOLS
     inherited: tuple[int, ...] = ()
+    slots: asyncio.Semaphore | None = None
+    """Limits how many connect to the server at once; None for any number."""
 
     async def run(
         self,
@@ -61,7 +65,7 @@ class Git:
         return await self._run(words, {**isolated(self.remote, config), **environment}, stdin, largest)
 
     async def call(self, *words: str, stdin: bytes = b"", largest: int = 1 << 20, lock: int | None = None) -> Finished:
-        async with connected(self.remote, self.protocols, self.bare.parent) as access:
+        async with self.slots or nullcontext(), connected(self.remote, self.protocols, self.bare.parent) as access:
             done = await self._run(words, access.environment, stdin, largest, () if lock is None else (lock,))
         if done.code:
             access.check()

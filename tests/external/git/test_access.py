@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.external.git.access import Remote, check_remote
+from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import (
     AuthenticationError,
     GitAddressError,
@@ -114,6 +115,10 @@ async def test_over_ssh_the_key_counts_and_the_host_must_be_known(
     wrong = await open_git(Remote(url, SshKey(_new_key(tmp_path, ""), sshd.known_hosts)))
     with pytest.raises(AuthenticationError, match="Permission denied"):
         await wrong.fetch("main")
+    # The server drops logins that come all at once.
+    heads = GitCache(cache)
+    asked = (heads.resolve(sshd.remote(origin.path), "refs/heads/main") for _ in range(12))
+    assert set(await asyncio.gather(*asked)) == {commit}
 
 
 async def test_a_key_with_a_passphrase_is_opened(open_git: Open, origin: Origin, sshd: Sshd, tmp_path: Path) -> None:
