@@ -355,12 +355,14 @@ class Connection(asyncio.Protocol):
         self.counters.bytes_out += len(data)
         self._transport.write(data)
 
-    def shutdown(self) -> None:
-        """The server stops: close at once if idle, otherwise after the current response."""
+    def shutdown(self) -> bool:
+        """The server stops: close at once if idle, else after the current response. Returns whether it was idle."""
         if self._stream is not None and not self._is_finite:
             self._stream.close()
         elif not self._is_busy and not self._is_closing and not self._parser.is_midway:
             self._close()
+            return True
+        return False
 
     def abort(self) -> None:
         self._transport.abort()

@@ -23,6 +23,7 @@ __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]
 BACKLOG = 1024
 # How long to wait for aborted connections and cancelled tasks; only a task that resists cancellation takes time.
 _ABORT_WAIT_S = 5.0
+_CONFIRM_WITHIN_S = 0.1
 # The kernel finds peers that vanished: it probes after 30 s of silence and closes the connection 60 s later.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
@@ -86,8 +87,11 @@ class Server:
             return
         self._service.is_stopping = True
         self._listener.close()
-        for connection in list(self._open):
-            connection.shutdown()
+        idle = [connection for connection in list(self._open) if connection.shutdown()]
+        await self._wait_until_empty(min(_CONFIRM_WITHIN_S, grace_s))
+        # A client that keeps a connection for later does not read, and so never confirms the end of TLS.
+        for connection in self._open.intersection(idle):
+            connection.abort()
         await self._wait_until_empty(grace_s)
         for connection in list(self._open):
             connection.abort()

@@ -85,3 +85,20 @@ async def test_beyond_the_limit_the_oldest_that_has_not_begun_gives_way(authorit
         for each in opened:
             each.close()
         await eventually(lambda: server.connections == 0)
+
+
+async def test_a_client_that_keeps_an_idle_connection_does_not_hold_up_the_end(authority: Authority) -> None:
+    """It does not read, as pools of clients do, so it never confirms the end of TLS."""
+
+    def use(port: int) -> ssl.SSLSocket:
+        raw = socket.create_connection(("127.0.0.1", port))
+        kept = authority.client().wrap_socket(raw, server_hostname="localhost")
+        kept.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert kept.recv(1000)
+        return kept
+
+    async with running(ok, tls=authority.server) as server:
+        kept = await asyncio.to_thread(use, server.port)
+        async with asyncio.timeout(5):
+            await server.stop(grace_s=60)
+        kept.close()
