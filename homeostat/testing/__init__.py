@@ -6,6 +6,16 @@ from homeostat.testing import check_status, condition_of, eventually, open_test_
 from homeostat.testing.clock import virtual_time
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
+from homeostat.testing.served import Kubernetes, ServedPlane, served_plane
 from homeostat.testing.status import check_status, condition_of
 
-__all__ = ["check_status", "condition_of", "eventually", "open_test_plane", "virtual_time"]
+__all__ = [
+    "Kubernetes",
+    "ServedPlane",
+    "check_status",
+    "condition_of",
+    "eventually",
+    "open_test_plane",
+    "served_plane",
+    "virtual_time",
+]

@@ -10,10 +10,12 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from homeostat import __version__
 from homeostat.cli.console.failure import Failure
@@ -38,6 +40,13 @@ HOUSEKEEPING = "housekeeping"
 
 @click.command(cls=FaceCommand, short_help="Start the control plane.")
 @data_option
+@click.option(
+    "--ephemeral",
+    "is_ephemeral",
+    is_flag=True,
+    help="Keep everything in a temporary directory that is removed at the end, and take a free port unless --port "
+    "names one.",
+)
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDR", help="Address to listen on.")
 @click.option(
     "--port",
@@ -82,6 +91,7 @@ def command(
     ctx: click.Context,
     /,
     data: Path,
+    is_ephemeral: bool,
     bind: str,
     port: int,
     database: Path | str | None,
@@ -100,6 +110,7 @@ def command(
     Examples:
       homeostat up
       homeostat up --data ./plane --port 7444
+      homeostat up --ephemeral       # for tests: leaves nothing behind
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
       homeostat up --operators ./greeter.py   # that one and housekeeping only
@@ -107,6 +118,8 @@ def command(
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
     host = _host(bind, is_open=is_open)
+    if is_ephemeral:
+        data, port = _ephemeral(ctx, port)
     if is_open:
         _check_open(database, allows_programs=allows_programs)
     if audit_policy is not None and audit_log is None:
@@ -136,6 +149,17 @@ def command(
     if settings.faces is not None:
         check_faces(described, settings.environment)
     _serve(settings, verbose)
+
+
+def _ephemeral(ctx: click.Context, port: int) -> tuple[Path, int]:
+    """A directory that goes with the command, and a port."""
+    for name in ("data", "database"):
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--ephemeral keeps nothing, and --{name} says where to keep it; leave out one of them"
+            )
+    is_named = ctx.get_parameter_source("port") is not ParameterSource.DEFAULT
+    return Path(ctx.with_resource(TemporaryDirectory(prefix="homeostat-"))), port if is_named else 0
 
 
 def _check_open(database: Path | str | None, *, allows_programs: bool) -> None:

@@ -197,3 +197,24 @@ def test_a_start_prints_a_link_that_signs_in_once(cli: Cli) -> None:
 def test_an_open_start_prints_no_link(cli: Cli) -> None:
     with running(cli, "--operators", "actions", "--open") as up:
         assert not [each for each in welcome_of(up) if each.startswith("  sign in")]
+
+
+def test_an_ephemeral_plane_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with running(Cli({**cli.environment, "TMPDIR": str(temporary)}), "--ephemeral") as up:
+        (folder,) = temporary.iterdir()
+        assert f"export KUBECONFIG={folder}/kubeconfig" in "\n".join(up.welcome)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        connected = Cli({**cli.environment, "KUBECONFIG": str(folder / "kubeconfig")})
+        assert connected("get", "namespaces", "default", "-o", "name").out == "namespace/default\n"
+        up.process.send_signal(signal.SIGTERM)
+        assert up.process.wait(10) == 0
+    assert list(temporary.iterdir()) == []
+    assert not up.data.exists()
+
+
+def test_an_ephemeral_plane_is_not_told_where_to_keep_its_data(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("up", "--ephemeral", "--data", tmp_path)
+    assert refused.code == 2
+    assert "--ephemeral keeps nothing, and --data says where to keep it; leave out one of them" in refused.err

@@ -1,0 +1,39 @@
+"""Fixtures of pytest: a Kubernetes API for every test, without a cluster.
+
+def test_a_config_map_is_read(kubernetes):
+    api = lightkube.Client(namespace=kubernetes.namespace)
+    ...
+
+pytest loads this module in every run, so it imports nothing else until a fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from homeostat.testing.served import Kubernetes, ServedPlane
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("kubernetes_operators", "Operators that run in the plane of the fixture `kubernetes`.", "args", [])
+
+
+@pytest.fixture(scope="session")
+def kubernetes_plane(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[ServedPlane]:
+    """One plane for the session, or for each worker of pytest-xdist."""
+    from homeostat.testing.served import served_plane
+
+    with served_plane(tmp_path_factory.mktemp("plane"), *pytestconfig.getini("kubernetes_operators")) as plane:
+        yield plane
+
+
+@pytest.fixture
+def kubernetes(kubernetes_plane: ServedPlane, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kubernetes]:
+    """The API with a namespace of the test's own. `KUBECONFIG` leads there, so clients and kubectl need no settings."""
+    with kubernetes_plane.namespace() as found:
+        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
+        yield found
