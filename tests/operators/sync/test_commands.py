@@ -45,6 +45,11 @@ def _entry(payload: Any) -> dict[str, Any]:
     }
 
 
+def _answer(value: Any) -> dict[str, Any]:
+    form = {"PayloadType": "json", "MediaType": "application/json", "Extension": ".json"}
+    return {"Value": value, "Descriptor": form}
+
+
 CASES: dict[str, dict[str, Any]] = {
     "an id that the server gives is found by the alias": {
         "files": {
@@ -390,6 +395,53 @@ CASES: dict[str, dict[str, Any]] = {
             step("resource", "get", "/s/", "-o", "text", stdout={"text": "/s/a\n"}),
         ],
         "expect": {"objects": {"/s/a": {"id": "a", "rev": 1}}},
+    },
+    "a raw request is checked, and shows the answer of a change with -v": {
+        "server": {"collections": {"/s": {}}},
+        "steps": [
+            step("resource", "request", "get", "/s/../x", code=2, says=[".."]),
+            step("resource", "request", "get", "s", code=2),
+            step("resource", "request", "get", "/s", "-H", "nothing", code=2, says=["nothing"]),
+            step("resource", "request", "get", "/s", "-H", "X-A: 1", "-H", "X-B=2:3", stdout={"json": _answer([])}),
+            step(
+                "resource",
+                "request",
+                "post",
+                "/s",
+                "-f",
+                '{"id": "a"}',
+                stdout={"text": ""},
+                writes=[{"method": "POST", "path": "/s", "body": {"id": "a"}}],
+            ),
+            step(
+                "resource",
+                "request",
+                "put",
+                "/s/a",
+                "-f",
+                '{"id": "a"}',
+                "-v",
+                stdout={"json": _answer({"id": "a"})},
+                writes=[{"method": "PUT", "path": "/s/a", "body": {"id": "a"}}],
+            ),
+        ],
+        "expect": {"objects": {"/s/a": {"id": "a"}}},
+    },
+    "a secret is addressed by a key, and never by a path alone": {
+        "context": STORE,
+        "steps": [
+            step("secret", "store", "--path", "/s/a", "--key", "/k", "/k", "value-1"),
+            step("secret", "get", "--path", "/s/a", "/k", stdout={"text": "value-1\n"}),
+            step("secret", "get", "/s/a", "/k", "--path", "/s/a", stdout={"text": "value-1\n"}),
+            step("secret", "get", "/s/a", code=2, says=["secret list /s/a"]),
+            step("secret", "set", "/s/a", "value-2", code=2),
+            step("secret", "get", "--key", "/k", code=2, says=["--path"]),
+            step("secret", "get", "/s/b", "/k", "--path", "/s/a", code=2, says=["contradicts"]),
+            step("secret", "list", "/s/a:/k", code=2),
+            step("secret", "list", "/s/a", "--path", "/s/b", code=2),
+            step("secret", "list", "s", code=2),
+        ],
+        "expect": {"objects": {}},
     },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},

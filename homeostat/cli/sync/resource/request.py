@@ -12,14 +12,15 @@ from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.payload.codec import encode
 
-_METHODS = ("get", "head", "options", "post", "put", "patch", "delete", "trace", "connect")
+_READS = ("get", "head", "options", "trace")
+_METHODS = (*_READS, "post", "put", "patch", "delete", "connect")
 
 
 @click.command("request", short_help="Send one request with the credentials of the context.")
 @click.argument("method", metavar="METHOD")
 @path_arguments
 @click.option("-f", "--payload", default=None, help="The body: a file, - for standard input, or JSON.")
-@click.option("-H", "--header", "headers", multiple=True, help="A header, as Name: value. Repeatable.")
+@click.option("-H", "--header", "headers", multiple=True, help="A header: Name: value, or Name=value. Repeatable.")
 @click.option("--accept-type", default="", help="The media type to accept.")
 @click.option("--content-type", default="", help="The media type of the body.")
 @click.option("-y", "--yes", is_flag=True, help="Confirm a deletion.")
@@ -36,22 +37,22 @@ async def command(
     content_type: str,
     yes: bool,
 ) -> None:
-    """Send a request to the managed server and print its answer with its form.
+    """Send a request to the managed server. The answer is printed with its form; that of a request which changes
+    something only with -v.
 
     \b
     Examples:
       homeostat sync resource request get /customers
-      homeostat sync resource request post /customers -f '{"id": "acme"}'
+      homeostat sync resource request post /customers -f '{"id": "acme"}' -v
     """
     method = method.lower()
     if method not in _METHODS:
         raise SyncError(f'there is no method "{method}"; expected one of {", ".join(_METHODS)}')
     where = chosen_text(path, path_option)
-    if not where.startswith("/"):
-        raise ValidationError(f'path "{where}" is relative; expected a leading "/"')
+    _check_path(where.partition("?")[0])
     if method == "delete" and not yes:
         raise ValidationError("request delete needs --yes")
-    given = {name.strip(): value.strip() for name, _, value in (each.partition(":") for each in headers)}
+    given = dict(map(_header, headers))
     body = await read_input(payload, content_type, assigns=False) if payload is not None else None
     async with run.session() as session:
         server = session.remote
@@ -64,4 +65,19 @@ async def command(
         url += f"?{where.partition('?')[2]}" if "?" in where else ""
         data = encode(body.value, body.form, is_compact=True) if body is not None else None
         answer = await server.send(method.upper(), url, headers=chosen, data=data)
-        print_value(run, run.scrubber.scrub_json(described(answer.payload)))
+        if method in _READS or run.settings.verbosity:
+            print_value(run, run.scrubber.scrub_json(described(answer.payload)))
+
+
+def _check_path(path: str) -> None:
+    if not path.startswith("/"):
+        raise ValidationError(f'path "{path}" is relative; expected a leading "/"')
+    if any(each in (".", "..") for each in path.split("/")):
+        raise ValidationError(f'path "{path}" has the segment "." or "..", which is not allowed')
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition(":" if ":" in text else "=")
+    if not name.strip() or not sign:
+        raise ValidationError(f'"{text}" is not a header; expected "Name: value" or "Name=value"')
+    return name.strip(), value.strip()

@@ -18,10 +18,14 @@ def key_arguments(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def chosen_key(words: Sequence[str], path: str | None, key: str | None) -> str:
-    if path is not None or key is not None:
-        given = [each for each in (path, key) if each is not None] + list(words)
-    else:
-        given = list(words)
+    if key is not None and path is None:
+        raise ValidationError("--key needs --path; pass both, or PATH:KEY")
+    given = list(words)
+    for option, value, place in (("--path", path, 0), ("--key", key, -1)):
+        if value is not None and value not in given:
+            if len(given) > 1 or (place and given and path is not None and given[0] != path):
+                raise ValidationError(f'{option} "{value}" contradicts the argument "{given[place]}"')
+            given.insert(0 if not place else len(given), value)
     match given:
         case [one]:
             return _normal(one)
@@ -33,4 +37,8 @@ def chosen_key(words: Sequence[str], path: str | None, key: str | None) -> str:
 
 def _normal(text: str) -> str:
     where, colon, name = text.partition(":")
-    return normal_key(attribute_key(parse(where).path, name)) if colon and where.startswith("/") else normal_key(text)
+    if not text.strip().startswith("/"):
+        return normal_key(text)
+    if not colon or not name.strip():
+        raise ValidationError(f'"{text}" is a path; a key is required: {text} KEY. `secret list {text}` shows its keys')
+    return normal_key(attribute_key(parse(where).path, name))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.output import is_text, print_value
-from homeostat.cli.sync.console.run import Run, path_arguments, sync_command
+from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
+from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.logical import parse
 from homeostat.operators.sync.engine.secrets.keys import below, shown_key
 
@@ -21,7 +22,9 @@ async def command(run: Run, path: str | None, path_option: str | None, recursive
     Examples:
       homeostat sync secret list /customers -r
     """
-    given = path if path is not None else path_option
+    given = chosen_text(path, path_option) if path is not None or path_option is not None else None
+    if given is not None and ":" in given:
+        raise ValidationError(f'"{given}" names a secret; list takes a path, and `secret get {given}` prints the value')
     async with run.session(connects=False) as session:
         keys = await session.secrets.keys()
     found = sorted(map(shown_key, keys)) if given is None else below(keys, parse(given).path, is_recursive=recursive)
