@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.json import Json
+from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 
 GROUP: Final = "declarest.io"
@@ -39,6 +40,11 @@ def one_of(message: str, *fields: str) -> Rule:
 
 def at_most_one_of(message: str, *fields: str) -> Rule:
     return Rule(" + ".join(f"(has(self.{each}) ? 1 : 0)" for each in fields) + " <= 1", message)
+
+
+def kind(plural: str, name: str, short_name: str) -> Kind:
+    """A namespaced kind of the group."""
+    return Kind(GROUP, VERSION, plural, name, is_namespaced=True, short_names=(short_name,), categories=(CATEGORY,))
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -12,8 +12,7 @@ from msgspec import Meta
 from homeostat.objects.crd.custom_kind import Column, CustomKind, Status
 from homeostat.objects.crd.field_meta import Count, Time
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
-from homeostat.operators.sync.api.parts import CATEGORY, GROUP, VERSION, Duration, ObjectRef, Part, Text, doc
+from homeostat.operators.sync.api.parts import GROUP, Duration, ObjectRef, Part, Text, doc, kind
 from homeostat.operators.sync.run.options import SyncOptions
 
 REQUESTED: Final = f"{GROUP}/reconcile-requested-at"
@@ -118,15 +117,7 @@ class SyncPolicy(Declared, frozen=True, kw_only=True):
 
 
 SYNC_POLICY: Final = CustomKind(
-    Kind(
-        GROUP,
-        VERSION,
-        "syncpolicies",
-        "SyncPolicy",
-        is_namespaced=True,
-        short_names=("sp",),
-        categories=(CATEGORY,),
-    ),
+    kind("syncpolicies", "SyncPolicy", "sp"),
     spec=PolicySpec,
     status=PolicyStatus,
     columns=(

@@ -9,12 +9,9 @@ from msgspec import Meta
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.crd.field_meta import Time
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.sync.api.parts import (
-    CATEGORY,
     GROUP,
-    VERSION,
     Duration,
     Name,
     Part,
@@ -25,6 +22,7 @@ from homeostat.operators.sync.api.parts import (
     Tls,
     Url,
     doc,
+    kind,
     one_of,
 )
 
@@ -102,15 +100,7 @@ class ResourceRepository(Declared, frozen=True, kw_only=True):
 
 
 RESOURCE_REPOSITORY: Final = CustomKind(
-    Kind(
-        GROUP,
-        VERSION,
-        "resourcerepositories",
-        "ResourceRepository",
-        is_namespaced=True,
-        short_names=("rr",),
-        categories=(CATEGORY,),
-    ),
+    kind("resourcerepositories", "ResourceRepository", "rr"),
     spec=RepositorySpec,
     status=RepositoryStatus,
     columns=(Column("Revision", ".status.lastFetchedRevision"), READY_COLUMN, AGE_COLUMN),

@@ -9,12 +9,8 @@ from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.sync.api.parts import (
-    CATEGORY,
-    GROUP,
-    VERSION,
     Duration,
     Name,
     Part,
@@ -25,6 +21,7 @@ from homeostat.operators.sync.api.parts import (
     Url,
     at_most_one_of,
     doc,
+    kind,
     one_of,
 )
 
@@ -163,15 +160,7 @@ class ManagedServer(Declared, frozen=True, kw_only=True):
 
 
 MANAGED_SERVER: Final = CustomKind(
-    Kind(
-        GROUP,
-        VERSION,
-        "managedservers",
-        "ManagedServer",
-        is_namespaced=True,
-        short_names=("ms",),
-        categories=(CATEGORY,),
-    ),
+    kind("managedservers", "ManagedServer", "ms"),
     spec=ServerSpec,
     status=ServerStatus,
     columns=(Column("URL", ".spec.http.baseURL", priority=1), READY_COLUMN, AGE_COLUMN),

@@ -9,12 +9,8 @@ from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, CustomKind, Status
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.sync.api.parts import (
-    CATEGORY,
-    GROUP,
-    VERSION,
     Name,
     Part,
     Proxy,
@@ -24,6 +20,7 @@ from homeostat.operators.sync.api.parts import (
     Tls,
     Url,
     doc,
+    kind,
     one_of,
 )
 
@@ -107,15 +104,7 @@ class SecretStore(Declared, frozen=True, kw_only=True):
 
 
 SECRET_STORE: Final = CustomKind(
-    Kind(
-        GROUP,
-        VERSION,
-        "secretstores",
-        "SecretStore",
-        is_namespaced=True,
-        short_names=("sst",),
-        categories=(CATEGORY,),
-    ),
+    kind("secretstores", "SecretStore", "sst"),
     spec=StoreSpec,
     status=StoreStatus,
     columns=(READY_COLUMN, AGE_COLUMN),

@@ -10,8 +10,7 @@ from msgspec import Meta
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.crd.field_meta import Time
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
-from homeostat.operators.sync.api.parts import CATEGORY, GROUP, VERSION, ObjectRef, Part, SecretKey, Text, doc
+from homeostat.operators.sync.api.parts import ObjectRef, Part, SecretKey, Text, doc, kind
 
 Provider = Literal["github", "gitlab", "gitea", "generic-hmac"]
 HOOKS: Final = "/hooks/v1/repositorywebhooks"
@@ -51,15 +50,7 @@ class RepositoryWebhook(Declared, frozen=True, kw_only=True):
 
 
 REPOSITORY_WEBHOOK: Final = CustomKind(
-    Kind(
-        GROUP,
-        VERSION,
-        "repositorywebhooks",
-        "RepositoryWebhook",
-        is_namespaced=True,
-        short_names=("rwh",),
-        categories=(CATEGORY,),
-    ),
+    kind("repositorywebhooks", "RepositoryWebhook", "rwh"),
     spec=WebhookSpec,
     status=WebhookStatus,
     columns=(

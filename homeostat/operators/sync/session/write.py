@@ -9,7 +9,7 @@ from homeostat.operators.sync.engine.compare.difference import hide_at
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.lists.items import identity_of
 from homeostat.operators.sync.engine.metadata.call import Call, Place, scope_of
-from homeostat.operators.sync.engine.openapi.use import check_body
+from homeostat.operators.sync.engine.openapi.use import check_body, media_of_body
 from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.engine.paths.variables import variables
 from homeostat.operators.sync.engine.payload import pointer
@@ -81,9 +81,8 @@ async def _send(session: Session, wanted: Desired, operation: str, remote: Remot
         await _validate(session, wanted, operation, call, body)
     if remote.etag and operation == "update":
         call = replace(call, headers={"If-Match": remote.etag, **call.headers})
-    answer = await session.remote.ask(
-        call, expected=wanted.wire, accept=wanted.wire.media, body=Payload(body, wanted.wire)
-    )
+    form = replace(wanted.wire, media=media_of_body(session.openapi, call, wanted.wire))
+    answer = await session.remote.ask(call, expected=wanted.wire, accept=wanted.wire.media, body=Payload(body, form))
     got = answer.payload.value
     session.remember(parent(wanted.path), got, rules)
     identity = identity_of(rules, got)[1] if isinstance(got, dict) else ""

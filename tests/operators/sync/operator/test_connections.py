@@ -99,7 +99,9 @@ class Sites:
         if name and name not in self.objects:
             return web.json_response({}, status=404)
         if request.method == "PATCH":
-            self.objects[name] |= await request.json()
+            if request.content_type != "application/merge-patch+json":
+                return web.json_response({}, status=415)
+            self.objects[name] |= json.loads(await request.read())
         if name:
             return web.json_response(self.objects[name])
         return web.json_response(list(self.objects.values()))

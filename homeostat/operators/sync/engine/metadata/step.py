@@ -6,7 +6,6 @@ A jq program is not run here: whoever has a jq runs it between the other steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,10 +60,6 @@ def apply_step(step: Select | Exclude, value: Json) -> Json:
     for each in step.pointers:
         value = pointer.without(value, each)
     return value
-
-
-def needs_jq(steps: Sequence[Step]) -> bool:
-    return any(isinstance(each, Jq) for each in steps)
 
 
 def referenced(program: str) -> list[str]:

@@ -11,6 +11,7 @@ from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.metadata.rules import Operation
 from homeostat.operators.sync.engine.openapi.document import OpenApi
 from homeostat.operators.sync.engine.openapi.schema import problems
+from homeostat.operators.sync.engine.payload.format import Descriptor, by_media
 
 _PREFERRED: Final = {"create": ("post", "put"), "update": ("put", "patch", "post")}
 
@@ -31,12 +32,20 @@ def completed(document: OpenApi | None, operation: Operation, call: Call) -> Cal
     return replace(call, method=method.upper()) if method else call
 
 
-def media_of_body(document: OpenApi | None, call: Call) -> str:
-    """The first of the sorted media types that the path takes; empty if the document does not say."""
+def media_of_body(document: OpenApi | None, call: Call, wire: Descriptor) -> str:
+    """The media type of a body of this format: its own, unless the path takes only others of the same type, such as
+    `application/merge-patch+json` for JSON.
+    """
     item = document.item(call.path) if document is not None else None
-    if document is None or item is None:
-        return ""
-    return min(document.request_bodies(item, call.method), default="")
+    taken = document.request_bodies(item, call.method) if document is not None and item is not None else {}
+    if not taken or wire.media in taken:
+        return wire.media
+    return next((each for each in sorted(taken) if _type(each) == wire.type), wire.media)
+
+
+def _type(media: str) -> str:
+    found = by_media(media)
+    return found.type if found is not None else ""
 
 
 def check_body(document: OpenApi | None, reference: str, call: Call, body: Json) -> None:
