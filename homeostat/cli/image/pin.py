@@ -25,7 +25,7 @@ async def command(connection: Connection, names: tuple[str, ...], reason: str) -
       homeostat image pin shop/web --reason "the new version leaks memory"
       homeostat image unpin shop/web
     """
-    tracked, known = await named_deployments(connection, names), await read_known(connection)
+    tracked, known = await named_deployments(connection, names), await read_known(connection, is_required=True)
     for each in tracked:
         tag = known.status(each).tag or each.version
         await _pin(connection, each, {"tag": tag, "reason": reason or "pinned by hand"})

@@ -43,9 +43,18 @@ class Known:
         return record_of(status, pin)
 
 
-async def read_known(connection: Connection, namespace: str = "") -> Known:
-    kind = IMAGE_UPDATE.kind
-    return Known([each async for each in Projection(connection.client, kind, ImageUpdate).list(Selection(namespace))])
+async def read_known(connection: Connection, namespace: str = "", *, is_required: bool = False) -> Known:
+    """Nothing where the operator was never installed; `Failure` if it is required."""
+    found = Projection(connection.client, IMAGE_UPDATE.kind, ImageUpdate).list(Selection(namespace))
+    try:
+        return Known([each async for each in found])
+    except NotFoundError:
+        if is_required:
+            raise Failure(
+                "the server has no ImageUpdates, so the operator images does not run there; install it with: "
+                "homeostat deploy --operators images | kubectl apply --server-side -f -"
+            ) from None
+        return Known([])
 
 
 async def tracked_deployments(connection: Connection, namespace: str = "") -> list[Tracked]:

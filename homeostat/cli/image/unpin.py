@@ -20,7 +20,7 @@ async def command(connection: Connection, names: tuple[str, ...]) -> None:
       homeostat image unpin shop/web
       homeostat image update shop/web
     """
-    known = await read_known(connection)
+    known = await read_known(connection, is_required=True)
     for each in await named_deployments(connection, names):
         found = known.find(each)
         if found is None or found.spec.pin is None:

@@ -120,6 +120,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
     for each in tracked:
         if not each.settings.enabled:
             click.echo(f"{each.key}: skipped: {skipped(each).message}")
+    await read_known(connection, is_required=True)
     request = format_micro_time(datetime.now(UTC))
     for each in asked:
         patch = {"metadata": {"annotations": {REQUESTED: request}}}

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from homeostat.cli.console.connection import Connection
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.image.targets import Known, read_known
+from homeostat.plane import Settings, open_plane
 from tests.cli.running import Cli, Up, make_cli, running
 from tests.external.git_servers import Origin
 from tests.operators.images.scenarios import OLD
@@ -137,3 +141,12 @@ def test_a_checkout_is_edited_without_a_cluster(cli: Cli, tmp_path: Path) -> Non
     forgotten = cli.here("image", "update", "--image", "org/app", "--tag", "2")
     assert (forgotten.code, "add --path DIR" in forgotten.err) == (2, True)
     assert cli.here("image", "update", "--allow-file", "default/web").code == 2
+
+
+async def test_a_server_without_the_operator_has_nothing_remembered(data: Path) -> None:
+    """So that a plan can be seen before anything is installed."""
+    async with open_plane(Settings(data=data, port=0, is_open=True, operators=frozenset())) as plane:
+        connection = Connection(plane.client, "default")
+        assert isinstance(await read_known(connection), Known)
+        with pytest.raises(Failure, match="homeostat deploy --operators images"):
+            await read_known(connection, is_required=True)
