@@ -42,8 +42,8 @@ class PostgresRoles:
     async def plan(self, job: Job[Config]) -> Plan:
         async with _server(job) as server:
             todo = await _steps(job, server)
-        told = "\n".join(each.told for each in todo) or "matches the declaration"
-        return Plan(bool(todo), _changes(todo), told)
+        text = "\n".join(each.text for each in todo) or "matches the declaration"
+        return Plan(bool(todo), _changes(todo), text)
 
     async def apply(self, job: Job[Config]) -> Outcome:
         async with _server(job) as server:
@@ -52,7 +52,7 @@ class PostgresRoles:
         return Outcome(
             is_success=True,
             changes=_changes(todo),
-            output="\n".join(each.told for each in todo),
+            output="\n".join(each.text for each in todo),
             outputs={"role": job.name, "url": _url_of(job)},
             conditions=(_can_login(job),),
         )

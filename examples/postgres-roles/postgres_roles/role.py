@@ -17,7 +17,7 @@ class Role(msgspec.Struct, frozen=True):
 
 
 class Step(NamedTuple):
-    told: str
+    text: str
     sql: str
 
 
@@ -25,7 +25,7 @@ def steps(name: str, wanted: Role, found: Role | None, mark: str) -> Iterator[St
     role = _identifier(name)
     if found is None:
         yield Step("create it", f"CREATE ROLE {role}; COMMENT ON ROLE {role} IS {_literal(mark)}")
-        found = Role()  # what CREATE ROLE makes when it is told nothing more
+        found = Role()  # what CREATE ROLE makes without further clauses
     if found.is_privileged:
         yield Step(
             "take its privileges away",

@@ -1,4 +1,4 @@
-"""A PostgreSQL server: its roles are read and changed, and its errors told in Homeostat's."""
+"""A PostgreSQL server: its roles are read and changed, and its errors become those of Homeostat."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager

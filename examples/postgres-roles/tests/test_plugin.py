@@ -137,11 +137,11 @@ async def test_a_server_that_does_not_answer_is_waited_for() -> None:
             pass
 
 
-async def test_no_password_is_told(client: Client) -> None:
+async def test_no_password_is_shown(client: Client) -> None:
     await declare(client)
     await reaches(client, "ready")
     records, _ = await client.list("/apis/homeostat.dev/v1alpha1/namespaces/default/reconciliations")
-    told = f"{await client.get(ORDERS)} {records}"
-    assert "set its password" in told
-    assert "open-sesame" not in told
-    assert "SCRAM" not in told
+    shown = f"{await client.get(ORDERS)} {records}"
+    assert "set its password" in shown
+    assert "open-sesame" not in shown
+    assert "SCRAM" not in shown

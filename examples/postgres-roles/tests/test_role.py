@@ -17,7 +17,7 @@ from postgres_roles.scram import is_verifier_of, make_verifier
     ids=["as declared", "missing", "missing, with more", "too mighty", "another password", "no password", "groups"],
 )
 def test_what_is_left_to_do(wanted: Role, found: Role | None, todo: list[str]) -> None:
-    assert [each.told for each in steps("orders", wanted, found, "ours")] == todo
+    assert [each.text for each in steps("orders", wanted, found, "ours")] == todo
 
 
 def test_names_are_quoted() -> None:

@@ -11,7 +11,7 @@ Promises, each with a test:
 | a reconciliation ends with | queue | conditions | log |
 |---|---|---|---|
 | a `Decision` | forget; add after `requeue_after` | those decided | none |
-| the same actions right after they were done | retry with backoff | those decided | warning, once while it goes on |
+| the same actions right after they were done | retry with backoff | those decided | warning, once |
 | the object gone | forget | none | none |
 | `ConflictError` | retry | untouched | debug |
 | `Wait(reason, after)` | forget; add after | Reconciling=True, Ready=Unknown | info |
