@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,33 +15,43 @@ from tests.cli.running import make_cli, running
 _OPTIONS = ("--open", "--operators", "images", "--images-interval", "0", "--images-allow-file")
 
 
-def _await(file: Path) -> None:
+def _await(what: str, holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
-    while not file.exists():
-        assert time.monotonic() < deadline, f"{file} did not appear"
+    while not holds():
+        assert time.monotonic() < deadline, f"timed out after 20 s: {what}"
         time.sleep(0.02)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("hook", ["pre-receive", "post-receive"])
 def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path) -> None:
     cli = make_cli(tmp_path / "plane" / "data")
-    mark = tmp_path / "reached"
+    mark, go = tmp_path / "reached", tmp_path / "go"
     with running(cli, *_OPTIONS) as up:
         app, manifests = _scene(cli, tmp_path)
         script = manifests.path / ".git" / "hooks" / hook
         script.parent.mkdir(exist_ok=True)
-        # Before or after the branch has moved; its process ends with the operator's.
-        script.write_text(f"#!/bin/sh\ntouch {mark}\nsleep 5\n")
+        # Before or after the branch has moved. The receiving process outlives the operator and waits, 20 s at most.
+        wait = f"n=0; while [ ! -e {go} ] && [ $n -lt 400 ]; do n=$((n+1)); sleep 0.05; done"
+        script.write_text(f"#!/bin/sh\necho $PPID > {mark}.part\nmv {mark}.part {mark}\n{wait}\n")
         script.chmod(0o755)
         waiting = cli.start("image", "update", "default/web", "--timeout", "30")
-        _await(mark)
+        _await("the hook to run", mark.exists)
         up.process.send_signal(signal.SIGKILL)
         up.process.wait(10)
         waiting.kill()
         waiting.communicate()
     script.unlink()
-    # The hook of the push that was cut off has to end before its branch is looked at.
-    time.sleep(6)
+    # The push that was cut off has to end before its branch is looked at.
+    go.touch()
+    receiving = int(mark.read_text())
+    _await("the push to end", lambda: not _is_running(receiving))
     with running(cli, *_OPTIONS):
         done = cli("image", "update", "default/web")
         assert done.code == 0, done.out + done.err
