@@ -136,9 +136,9 @@ class Cluster:
             f"--initial-advertise-peer-urls={peers}",
             f"--initial-cluster=default={peers}",
             "--unsafe-no-fsync",
-            # It is alone, and need not wait for the votes of others.
-            "--heartbeat-interval=10",
-            "--election-timeout=60",
+            # It is alone and need not wait long for votes; heartbeats more often would take CPU all the time.
+            "--heartbeat-interval=100",
+            "--election-timeout=500",
         ]
 
     def _apiserver_options(self) -> list[str]:
