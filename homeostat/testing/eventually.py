@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
-_LOOK_EVERY_S = 0.01
+_FIRST_S = 0.01
+_LONGEST_S = 0.05
 
 
 @overload
@@ -19,11 +20,11 @@ async def eventually(
 async def eventually(see: Callable[[], T], holds: Callable[[T], object] = ..., *, within_s: float = ...) -> T: ...
 
 
-async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bool, *, within_s: float = 10.0) -> Any:
+async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bool, *, within_s: float = 30.0) -> Any:
     """Returns the result of `see` for which `holds` is true. An error of `see` is retried until the timeout."""
     error: Exception | None = None
     last = "nothing"
-    deadline = asyncio.get_running_loop().time() + within_s
+    began = asyncio.get_running_loop().time()
     while True:
         try:
             seen = see()
@@ -34,6 +35,8 @@ async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bo
             error, last = None, repr(seen)
         except Exception as caught:
             error, last = caught, repr(caught)
-        if asyncio.get_running_loop().time() >= deadline:
+        waited = asyncio.get_running_loop().time() - began
+        if waited >= within_s:
             raise AssertionError(f"timed out after {within_s:g} s; last seen: {last}") from error
-        await asyncio.sleep(_LOOK_EVERY_S)
+        # Less often the longer it takes: a look takes CPU that what is waited for may need.
+        await asyncio.sleep(min(max(waited / 5, _FIRST_S), _LONGEST_S))
