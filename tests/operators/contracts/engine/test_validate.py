@@ -36,6 +36,92 @@ def _files(text: str = "", **files: Any) -> dict[str, bytes]:
     return content | {f"{name}.json": json.dumps(value).encode() for name, value in files.items()}
 
 
+_RUNTIME = """
+interfaces:
+  - {name: rpc, type: grpc, port: 90, contract: a.json}
+  - {name: paid, type: event, contract: a.json}
+  - {name: web, type: http, port: 80}
+runtime:
+  workload: service
+  state: {type: stateless, persistence: {scope: local, durability: ephemeral}, dataCriticality: low}
+"""
+_READY = "readiness: {expires: 2099-01-01, checks: [{id: a, type: url, status: done, evidence: x, weight: 10}]}"
+_SHA = "b" * 64
+_FOUND: dict[str, tuple[str, str]] = {
+    "a number as port in hexadecimal": ("interfaces: [{name: a, type: http, port: 0x1F90}]", ""),
+    "a fraction as port": ("interfaces: [{name: a, type: http, port: 80.5}]", "SCHEMA_VIOLATION interfaces.0.port"),
+    "a text as port": ('interfaces: [{name: a, type: http, port: "80"}]', "PARSE_ERROR"),
+    "no type": ("interfaces: [{name: a, port: 1}]", "SCHEMA_VIOLATION interfaces.0"),
+    "no interfaces": ("interfaces: []", ""),
+    "no policies": ("policies: []", "SCHEMA_VIOLATION policies"),
+    "two sources of a policy": ("policies: [{name: a, schema: a.json, ref: x}]", "SCHEMA_VIOLATION policies.0"),
+    "health of an event": (
+        f"{_RUNTIME}  health: {{interface: paid}}",
+        "HEALTH_INTERFACE_INVALID runtime.health.interface",
+    ),
+    "metrics of an event": (
+        f"{_RUNTIME}  metrics: {{interface: paid, path: /m}}",
+        "METRICS_INTERFACE_INVALID runtime.metrics.interface",
+    ),
+    "metrics of nothing": (
+        f"{_RUNTIME}  metrics: {{interface: no, path: /m}}",
+        "METRICS_INTERFACE_NOT_FOUND runtime.metrics.interface",
+    ),
+    "a path for grpc": (f"{_RUNTIME}  health: {{interface: rpc, path: /h}}", "HEALTH_PATH_IGNORED runtime.health.path"),
+    "metrics with a path for grpc": (
+        f"{_RUNTIME}  metrics: {{interface: rpc, path: /h}}",
+        "METRICS_PATH_IGNORED runtime.metrics.path",
+    ),
+    "health without interface": (f"{_RUNTIME}  health: {{path: /h}}", "SCHEMA_VIOLATION runtime.health"),
+    "an empty lifecycle": (f"{_RUNTIME}  lifecycle: {{}}", ""),
+    "less than no time": (
+        f"{_RUNTIME}  lifecycle: {{gracefulShutdownSeconds: -5}}",
+        "SCHEMA_VIOLATION runtime.lifecycle.gracefulShutdownSeconds",
+    ),
+    "a policy at no place": ('policies: [{name: a, ref: "oci://x"}]', "INVALID_POLICY_REF policies[0].ref"),
+    "a dependency at no place": (
+        'dependencies: [{name: d, ref: "oci://d", compatibility: "1"}]',
+        "INVALID_OCI_REF dependencies[0].ref",
+    ),
+    "a dependency with tag and digest": (
+        f'dependencies: [{{name: d, ref: "oci://a.io/b:1@sha256:{_SHA}", compatibility: "1"}}]',
+        "",
+    ),
+    "a number as constraint": (
+        "dependencies: [{name: d, ref: ../d, compatibility: 1}]",
+        "SCHEMA_VIOLATION dependencies.0.compatibility",
+    ),
+    "scaling from more to less": ("scaling: {min: 5, max: 2}", "SCALING_MIN_EXCEEDS_MAX scaling"),
+    "scaling to nothing": ("scaling: {min: 0, max: 0}", ""),
+    "half of a range": ("scaling: {min: 5}", "SCHEMA_VIOLATION scaling"),
+    "a path with a dot": ("configurations: [{name: a, schema: ./a.json}]", "FILE_NOT_FOUND configurations[0].schema"),
+    "a path outside": ("configurations: [{name: a, schema: ../a.json}]", "FILE_NOT_FOUND configurations[0].schema"),
+    "a schema of no type": (
+        "configurations: [{name: a, schema: b.json}]",
+        "INVALID_CONFIG_SCHEMA configurations[0].schema",
+    ),
+    "values that are a list": ("configurations: [{name: a, schema: a.json, values: [1]}]", "PARSE_ERROR"),
+    "no values": ("configurations: [{name: a, schema: c.json, values: {}}]", ""),
+    "a date that is not quoted": (_READY, ""),
+    "a short date": (_READY.replace("2099-01-01", "2099-1-1"), "INVALID_READINESS_EXPIRES readiness.expires"),
+    "a time as date": (
+        _READY.replace("2099-01-01", "2099-01-01T00:00:00Z"),
+        "INVALID_READINESS_EXPIRES readiness.expires",
+    ),
+    "no checks": ("readiness: {expires: 2099-01-01, checks: []}", "SCHEMA_VIOLATION readiness.checks"),
+    "a weight beyond the limit": (_READY.replace("10", "101"), "SCHEMA_VIOLATION readiness.checks.0.weight"),
+    "merged keys": ("metadata: {a: &a {b: 1}, c: {<<: *a, b: 2}}", ""),
+}
+
+
+@pytest.mark.parametrize("case", _FOUND)
+def test_a_mistake_has_one_code_and_its_path(case: str) -> None:
+    text, expected = _FOUND[case]
+    findings = validate_files(_files(text, a={}, b={"type": "strnig"}, c={"required": ["x"]})).findings
+    found = {f"{each.code} {each.path}".strip() for each in (*findings.errors, *findings.warnings)}
+    assert found == ({expected} if expected else set())
+
+
 def _codes(files: dict[str, bytes], **options: Any) -> list[str]:
     found = validate_files(files, **options).findings
     return [each.code for each in found.errors + found.warnings]
