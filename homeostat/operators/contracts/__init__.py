@@ -7,21 +7,14 @@ read.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from homeostat.operators.contracts.operator import (
-        ALERTS,
-        FACES,
-        KINDS,
-        PANELS,
-        RULES,
-        SECTIONS,
-        SETTINGS,
-        WAKES,
-        check_environment,
-        register,
-    )
+    from homeostat.operators.contracts.access import RULES
+    from homeostat.operators.contracts.api import KINDS
+    from homeostat.operators.contracts.deployment import ALERTS, PANELS
+    from homeostat.operators.contracts.operator import FACES, SECTIONS, SETTINGS, WAKES, check_environment, register
 
 __all__ = [
     "ALERTS",
@@ -35,12 +28,11 @@ __all__ = [
     "check_environment",
     "register",
 ]
+_PLACES = {"ALERTS": "deployment", "KINDS": "api", "PANELS": "deployment", "RULES": "access"}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the operator when it is registered: a command that validates a file needs the engine alone."""
+    """Imports a module when it is needed: a command that validates a file needs the engine alone."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from homeostat.operators.contracts import operator
-
-    return getattr(operator, name)
+    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)

@@ -9,6 +9,7 @@ The lines of a Pacto are rendered when its figures change, and not when they are
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -81,6 +82,13 @@ class Series:
         before = self._shown.pop(key, None)
         if before is not None:
             self._update(key, before, None)
+
+    async def run(self) -> None:
+        """Until it is cancelled. Another process may become the leader, and reports from then on."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.forget_all()
 
     def forget_all(self) -> None:
         self._shown.clear()

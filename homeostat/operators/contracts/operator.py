@@ -1,17 +1,15 @@
-"""The operator of `Pacto` objects, put together: what it watches, and what runs beside its controller."""
+"""The operator of `Pacto` objects, put together: what it watches, and what its controller uses."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import CONFIG_MAP, SECRET
-from homeostat.operators.contracts.access import DASHBOARD_RULES, RULES
+from homeostat.operators.contracts.access import DASHBOARD_RULES
 from homeostat.operators.contracts.act import Actor
-from homeostat.operators.contracts.api import COMPONENT, KINDS, PACTO, PACTO_REVISION, Pacto, PactoRevision
+from homeostat.operators.contracts.api import COMPONENT, PACTO, PACTO_REVISION, Pacto, PactoRevision
 from homeostat.operators.contracts.decide import Action, decide_evaluated, decide_new, evaluate
-from homeostat.operators.contracts.deployment import ALERTS, PANELS
 from homeostat.operators.contracts.engine.checks.series import figures
 from homeostat.operators.contracts.engine.checks.served import drift_counts
 from homeostat.operators.contracts.forecast import forecast
@@ -21,14 +19,10 @@ from homeostat.operators.contracts.live.routes import INDEXES, PactoRoutes
 from homeostat.operators.contracts.live.targets import Targets
 from homeostat.operators.contracts.live.trust import TrustedKeys
 from homeostat.operators.contracts.live.versions import Versions
-from homeostat.operators.contracts.loading.loader import Loader
-from homeostat.operators.contracts.loading.registries import Registries
+from homeostat.operators.contracts.loading.background import Background
 from homeostat.operators.contracts.metrics import Series
 from homeostat.operators.contracts.observe import BY_PACTO, Observer
-from homeostat.operators.contracts.probes.document import send_document
-from homeostat.operators.contracts.probes.prober import WORKERS, Prober
-from homeostat.operators.contracts.probes.request import probe_client, send_probe
-from homeostat.operators.contracts.settings import NAMES, read_settings
+from homeostat.operators.contracts.settings import NAMES, Settings, read_settings
 from homeostat.operators.contracts.world import World
 from homeostat.runtime.cache.cache import Cache
 from homeostat.runtime.control.reconcile import Options
@@ -36,19 +30,6 @@ from homeostat.runtime.faces.face import Face
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.routes import to_owner
-
-__all__ = [
-    "ALERTS",
-    "FACES",
-    "KINDS",
-    "PANELS",
-    "RULES",
-    "SECTIONS",
-    "SETTINGS",
-    "WAKES",
-    "check_environment",
-    "register",
-]
 
 FACES = (
     Face(
@@ -135,35 +116,9 @@ def register(setup: Setup) -> None:
     pactos = setup.watch(PACTO.kind, Pacto, indexes=INDEXES)
     revisions = setup.watch(PACTO_REVISION.kind, PactoRevision, indexes={BY_PACTO: _pacto_of})
     routes = PactoRoutes(pactos.cache)
-    client = probe_client(setup.environment, connections=WORKERS)
-
-    def seconds() -> float:
-        return asyncio.get_running_loop().time()
-
-    prober = Prober(lambda url: send_probe(client, url, seconds), routes.enqueue, seconds)
-    documents = Prober(lambda url: send_document(client, url, seconds), routes.enqueue, seconds)
-    registries = Registries(setup.directory, setup.environment)
-    loader = Loader(
-        registries.source,
-        routes.repository_changed,
-        most_versions=settings.revision_limit,
-        seconds=seconds,
-        try_again=registries.try_again,
-    )
-    secrets = Versions(setup, SECRET, routes.secret_changed)
-    config_maps = Versions(setup, CONFIG_MAP, routes.config_map_changed)
-    observer = Observer(
-        Targets(setup, routes.target_changed),
-        loader,
-        prober,
-        secrets=PullSecrets(setup, secrets),
-        drifts=Drifts(documents),
-        keys=TrustedKeys(setup, {"Secret": secrets, "ConfigMap": config_maps}),
-        pactos=pactos.cache,
-        revisions=revisions.cache,
-        settings=settings,
-    )
-    series = Series(lambda: prober.sent + documents.sent)
+    background = Background(setup, routes, settings)
+    observer = _observer(setup, routes, background, settings, pactos=pactos.cache, revisions=revisions.cache)
+    series = Series(lambda: background.sent)
     setup.metrics.register(series)
     operator = PactoOperator(observer, Actor(setup.client, setup.recorder), series, pactos.cache)
     # A pass waits for writes only, and the server commits many of them together.
@@ -172,28 +127,34 @@ def register(setup: Setup) -> None:
     controller.also(revisions, to_owner(PACTO.kind), when=lambda change: change.new is None)
     routes.start(controller)
     pactos.add_handler(routes.pacto_changed)
-
     pactos.add_handler(lambda change: operator.forget(change.namespace, change.name) if change.new is None else None)
+    setup.run(background.probe, is_reading=True)
+    setup.run(background.load, is_reading=True)
+    setup.run(series.run)
 
-    async def probe() -> None:
-        async with client, asyncio.TaskGroup() as tasks:
-            tasks.create_task(prober.run())
-            tasks.create_task(documents.run())
 
-    async def load() -> None:
-        async with registries:
-            await loader.run()
-
-    async def clear_at_end() -> None:
-        """Another process may become the leader, and reports from then on."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            series.forget_all()
-
-    setup.run(probe, is_reading=True)
-    setup.run(load, is_reading=True)
-    setup.run(clear_at_end)
+def _observer(
+    setup: Setup,
+    routes: PactoRoutes,
+    background: Background,
+    settings: Settings,
+    *,
+    pactos: Cache[Pacto],
+    revisions: Cache[PactoRevision],
+) -> Observer:
+    secrets = Versions(setup, SECRET, routes.secret_changed)
+    config_maps = Versions(setup, CONFIG_MAP, routes.config_map_changed)
+    return Observer(
+        Targets(setup, routes.target_changed),
+        background.loader,
+        background.prober,
+        secrets=PullSecrets(setup, secrets),
+        drifts=Drifts(background.documents),
+        keys=TrustedKeys(setup, {"Secret": secrets, "ConfigMap": config_maps}),
+        pactos=pactos,
+        revisions=revisions,
+        settings=settings,
+    )
 
 
 def _pacto_of(revision: PactoRevision) -> tuple[tuple[str, str], ...]:

@@ -123,7 +123,7 @@ async def test_the_operator_does_all_it_can_with_its_rules_and_needs_each(
             key_map = {"kind": "ConfigMap", "name": "keys"}
             await live.client.create(CONFIG_MAP.path(live.namespace), _key_map(signing_key()))
             await live.declare("signed", contractRef={**ref, "verifyKeyRef": key_map})
-            await live.says("SignatureVerified", "False", "SignatureInvalid", "signed")
+            await live.says("Reconciling", "True", "SignaturePending", "signed")
             await live.declare("inline", contractRef={"inline": contract()})
             await live.shows("inline", contractStatus="Reference")
             await live.change({"spec": {"contractRef": {"inline": contract("2.0.0")}}}, "inline")
