@@ -143,9 +143,9 @@ def test_a_checkout_is_edited_without_a_cluster(cli: Cli, tmp_path: Path) -> Non
     assert cli.here("image", "update", "--allow-file", "default/web").code == 2
 
 
-async def test_a_server_without_the_operator_has_nothing_remembered(data: Path) -> None:
+async def test_a_server_without_the_operator_has_nothing_remembered(tmp_path: Path) -> None:
     """So that a plan can be seen before anything is installed."""
-    async with open_plane(Settings(data=data, port=0, is_open=True, operators=frozenset())) as plane:
+    async with open_plane(Settings(data=tmp_path / "data", port=0, is_open=True, operators=frozenset())) as plane:
         connection = Connection(plane.client, "default")
         assert isinstance(await read_known(connection), Known)
         with pytest.raises(Failure, match="homeostat deploy --operators images"):
