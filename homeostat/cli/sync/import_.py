@@ -9,7 +9,7 @@ import click
 from homeostat.cli.sync.console.flags import ALLOW_PLAINTEXT, MESSAGE, PRUNE_DEFAULTS, PUSH
 from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.run import Run, sync_command
-from homeostat.cli.sync.repository.commits import check_push, commit_files
+from homeostat.cli.sync.repository.commits import check_push, commit_files, commit_message
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import is_within, parse, segments
@@ -90,7 +90,7 @@ async def command(
         if not dry_run:
             names = await write_prepared(session, prepared)
             await session.files.write(metadata)
-            text = message or f"declarest: import {len(prepared)} resources"
+            text = commit_message(f"declarest: import {len(prepared)} resources", message)
             await commit_files(session, text, [*names, *metadata], pushes=push)
         _show(run, prepared, sorted(metadata), found.skipped)
 

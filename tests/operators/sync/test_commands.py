@@ -443,6 +443,26 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "expect": {"objects": {}},
     },
+    "a path may be an option wherever it is an argument, and a message is added": {
+        "git": True,
+        "files": {
+            "s/_/metadata.yaml": "resource: {defaults: {profiles: {big: {n: 9}}}}\n",
+            "s/a/resource.json": J({"id": "a"}),
+        },
+        "server": {"collections": {"/s": {}}, "objects": {"/s/r": {"id": "r", "v": 1}}},
+        "steps": [
+            step("resource", "defaults", "profile", "get", "--path", "/s/", "big", stdout={"json": {"n": 9}}),
+            step("resource", "defaults", "profile", "get", "/s/", code=2, says=["profile"]),
+            step("resource", "copy", "-p", "/s/a", "/s/b", "--override-attributes", "/id=b", "-m", "ticket-1"),
+            step("resource", "copy", "-p", "/s/r", "--target-path", "/s/c", "--override-attributes", "/id=c"),
+            step("resource", "copy", "/s/none", "/s/d", code=3, says=["/s/none is not in the repository"]),
+            step("repository", "history", "--oneline", says=["declarest: copy resource /s/a to /s/b - ticket-1"]),
+        ],
+        "expect": {
+            "objects": {"/s/r": {"id": "r", "v": 1}},
+            "files": {"s/b/resource.json": J({"id": "b"}), "s/c/resource.json": J({"id": "c", "v": 1})},
+        },
+    },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
         "steps": [step("resource", "get", "/settings/", stdout={"json": {"a": [1], "b": [2]}})],

@@ -19,7 +19,7 @@ INPUT: Final = click.option("-f", "--payload", default="-", help="The payload: a
 CONTEXT: Final = click.option(
     "-f", "--payload", default=None, help="The context: a file, - for standard input, or JSON."
 )
-MESSAGE: Final = click.option("-m", "--message", default="", help="The message of the commit.")
+MESSAGE: Final = click.option("-m", "--message", default="", help="Text to add to the message of the commit.")
 PUSH: Final = click.option("--push", is_flag=True, help="Push the commit.")
 PRUNE_DEFAULTS: Final = click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
 ALLOW_PLAINTEXT: Final = click.option(

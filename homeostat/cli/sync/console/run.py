@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -167,6 +167,29 @@ def path_arguments(function: Callable[..., None]) -> Callable[..., None]:
         function
     )
     return click.argument("path", required=False, default=None, shell_complete=complete_path)(function)
+
+
+def path_and_word(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`PATH WORD`, or `WORD` with `-p PATH`; `chosen_pair` tells them apart."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        function = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")(
+            function
+        )
+        return click.argument("words", nargs=-1, metavar=f"PATH {name}", shell_complete=complete_path)(function)
+
+    return decorate
+
+
+def chosen_pair(words: Sequence[str], path: str | None, name: str) -> tuple[str, str]:
+    """The path and the word behind it."""
+    given = [path, *words] if path is not None and words[:1] != (path,) else [*words]
+    match given:
+        case [where, word] if word.strip():
+            return where, word
+        case _:
+            what = f"PATH {name.upper()}, or --path PATH {name.upper()}"
+            raise ValidationError(f"a path and a {name} are required: {what}")
 
 
 def chosen_text(argument: str | None, option: str | None) -> str:

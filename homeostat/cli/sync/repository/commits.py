@@ -40,6 +40,10 @@ def check_push(session: Session, *, pushes: bool) -> None:
         raise ValidationError("the repository has no remote; set repository.git.remote.url in the context")
 
 
+def commit_message(text: str, addition: str) -> str:
+    return f"{text} - {addition}" if addition else text
+
+
 async def commit_files(session: Session, message: str, names: Sequence[str], *, pushes: bool = False) -> None:
     """Commit these files on a git repository; on a plain directory there is nothing to do."""
     if session.is_git and names:

@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.flags import HTTP_METHOD, MESSAGE, RECURSIVE
 from homeostat.cli.sync.console.output import finish
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import local_paths
-from homeostat.cli.sync.repository.commits import commit_files
+from homeostat.cli.sync.repository.commits import commit_files, commit_message
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import Target, segments
 from homeostat.operators.sync.engine.tree.layout import payload_file
@@ -74,4 +74,4 @@ async def _delete_files(session: Session, paths: list[str], message: str) -> Non
         if name is not None:
             file = f"{path[1:]}/{name}"
             await session.files.write({file: None})
-            await commit_files(session, message or f"declarest: delete resource {path}", [file])
+            await commit_files(session, commit_message(f"declarest: delete resource {path}", message), [file])

@@ -10,7 +10,7 @@ from homeostat.cli.sync.console.flags import ALLOW_PLAINTEXT, EXCLUDE, MESSAGE, 
 from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_text, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import excluded, given_path
-from homeostat.cli.sync.repository.commits import check_push, commit_files
+from homeostat.cli.sync.repository.commits import check_push, commit_files, commit_message
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.lists.items import identified, items_of
 from homeostat.operators.sync.engine.paths.logical import Target, parse
@@ -106,7 +106,7 @@ async def command(
 
 
 def _message(path: str, message: str) -> str:
-    return message or f"declarest: save resource {path}"
+    return commit_message(f"declarest: save resource {path}", message)
 
 
 def _pointers(text: str | None) -> tuple[str, ...] | None:

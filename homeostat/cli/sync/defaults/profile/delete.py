@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.console.run import Run, chosen_pair, path_and_word, sync_command
 from homeostat.cli.sync.defaults.block import Block
 from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 from homeostat.operators.sync.engine.errors import ValidationError
@@ -12,16 +12,16 @@ from homeostat.operators.sync.engine.metadata.document import included
 
 
 @click.command("delete", short_help="Delete a profile.")
-@click.argument("path")
-@click.argument("name")
+@path_and_word("PROFILE")
 @sync_command(changes=True)
-async def command(run: Run, path: str, name: str) -> None:
+async def command(run: Run, words: tuple[str, ...], path_option: str | None) -> None:
     """Delete a profile from the document, and its file. One that is in use is refused.
 
     \b
     Examples:
       homeostat sync resource defaults profile delete /customers/ big
     """
+    path, name = chosen_pair(words, path_option, "profile")
     selector = chosen_selector(path, None)
     async with document_session(run, selector) as session:
         block = Block(session, selector)

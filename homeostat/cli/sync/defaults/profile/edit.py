@@ -5,23 +5,23 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.sync.console.editor import EDITOR
-from homeostat.cli.sync.console.run import Run, sync_command
+from homeostat.cli.sync.console.run import Run, chosen_pair, path_and_word, sync_command
 from homeostat.cli.sync.defaults.block import Block, edit_object
 from homeostat.cli.sync.metadata.address import chosen_selector, document_session
 
 
 @click.command("edit", short_help="Edit a profile.")
-@click.argument("path")
-@click.argument("name")
+@path_and_word("PROFILE")
 @EDITOR
 @sync_command(changes=True)
-async def command(run: Run, path: str, name: str, editor: str | None) -> None:
+async def command(run: Run, words: tuple[str, ...], path_option: str | None, editor: str | None) -> None:
     """Open the values of a profile in an editor. One that does not exist is added.
 
     \b
     Examples:
       homeostat sync resource defaults profile edit /customers/ big
     """
+    path, name = chosen_pair(words, path_option, "profile")
     selector = chosen_selector(path, None)
     async with document_session(run, selector) as session:
         block = Block(session, selector)
