@@ -14,8 +14,19 @@ import pytest
 _TESTS = Path(__file__).parent
 
 LONG = (
-    "operators/images/test_live.py",
     "operators/contracts/test_scenarios.py",
+    "operators/images/test_live.py",
+    "operators/images/test_scenarios.py",
+    "operators/images/test_pulls.py",
+    "operators/images/test_races.py",
+    "operators/images/test_crashes.py",
+    "docs/test_sync.py",
+    "docs/test_plugin_tutorial.py",
+    "replicas/test_loss.py",
+    "web/dashboard/test_browser.py",
+    "web/actions/test_openapi.py",
+    "cli/operators/test_rbac_rest.py",
+    "runtime/test_operator_faults.py",
     "fuzz/test_types.py",
     "operators/policy/test_live_enforcement.py",
     "operators/actions/test_kill.py",
@@ -38,6 +49,21 @@ LONG = (
     "cli/plane/test_backup.py",
     "cli/image/test_image.py",
     "runtime/test_election_chaos.py",
+    "docs/test_images.py",
+    "docs/test_tutorial.py",
+    "docs/test_contracts.py",
+    "consistency/test_http.py",
+    "consistency/test_consistency.py",
+    "replicas/test_outage.py",
+    "cluster/test_resources.py",
+    "cluster/test_faults.py",
+    "operators/images/pulls/test_propose.py",
+    "operators/images/test_workloads.py",
+    "operators/actions/test_controllers.py",
+    "external/git/test_cache.py",
+    "benchmarks/test_soak.py",
+    "fuzz/test_openapi.py",
+    "fuzz/test_memory.py",
 )
 _RANK = {_TESTS / name: rank for rank, name in enumerate(LONG)}
 
