@@ -33,6 +33,9 @@ BODY_SLICE = 64 * 1024
 # Beyond this the transport calls pause_writing.
 WRITE_HIGH_WATER = 64 * 1024
 
+# Of a large body; a piece has 64 KiB.
+_PIECES_A_TURN = 16
+
 # A client that reads less than this does not count as reading.
 _PROGRESS = 4 * 1024
 
@@ -45,9 +48,9 @@ _FULL = -3
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        "_is_busy", "_is_closing", "_is_finite", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_queued",
-        "_is_serving", "_least_unread", "_outgoing", "_own_bytes", "_parser", "_request", "_service", "_stream",
-        "_task", "_timer", "_track", "_transport", "_unparsed", "counters",
+        "_is_busy", "_is_closing", "_is_finite", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_pushing",
+        "_is_queued", "_is_serving", "_least_unread", "_outgoing", "_own_bytes", "_parser", "_request", "_service",
+        "_stream", "_task", "_timer", "_track", "_transport", "_unparsed", "counters",
     )  # fmt: skip
 
     _transport: asyncio.Transport
@@ -61,6 +64,7 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Future[Answer] | None = None
         self._stream: HttpStream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
+        self._is_pushing = False
         self._unparsed: memoryview | None = None
         self._is_busy = False
         self._is_serving = False
@@ -135,7 +139,7 @@ class Connection(asyncio.Protocol):
         self._service.unread.discard(self)
         if self._stream is not None:
             self._stream.resume()
-        if self._outgoing is not None:
+        if self._outgoing is not None and not self._is_pushing:
             self._push()
         self._serve()
 
@@ -201,6 +205,11 @@ class Connection(asyncio.Protocol):
             self._service.turns.add(self)
 
     def take_turn(self) -> None:
+        if self._is_pushing:
+            self._is_pushing = False
+            if self._outgoing is not None and not self._is_full:
+                self._push()
+            return
         self._is_queued = False
         self._serve()
 
@@ -289,11 +298,18 @@ class Connection(asyncio.Protocol):
         self._push()
 
     def _push(self) -> None:
-        """Write a large body until the transport is full; `resume_writing` continues."""
+        """Write a large body until the transport is full, and `resume_writing` continues, or for one turn.
+
+        A fast client would read a list of 100 MB in one turn of the loop.
+        """
         assert self._outgoing is not None
-        for piece in self._outgoing:
+        for number, piece in enumerate(self._outgoing, 1):
             self._put(piece)
             if self._is_full:
+                return
+            if number == _PIECES_A_TURN:
+                self._is_pushing = True
+                self._service.turns.add(self)
                 return
         self._outgoing = None
         self._release()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from itertools import pairwise
 from typing import Any
 
+import pytest
+
+from homeostat.edge import turns
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.server import Handler, Limits
 from homeostat.edge.stream import Stream, frame, produced_by, send_parts
@@ -139,3 +144,32 @@ async def test_large_bodies_that_nobody_reads_count_as_unread() -> None:
             client.send(request())
         await eventually(lambda: server.counters.cut_off >= 3)
         await eventually(lambda: server.connections == 3)
+
+
+async def test_a_large_body_is_written_over_many_turns_of_the_loop(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However fast its client reads."""
+    monkeypatch.setattr(turns, "LONGEST_S", 0.0)
+    loop, sent, is_over = asyncio.get_running_loop(), [0], False
+
+    def read_all(port: int) -> int:
+        raw = socket.create_connection(("127.0.0.1", port))
+        with authority.client().wrap_socket(raw, server_hostname="localhost") as client:
+            client.sendall(request())
+            size = 0
+            while size < 40 * len(LARGE):
+                size += len(client.recv(1 << 20))
+            return size
+
+    async with running(lambda _: Reply(200, [LARGE] * 40), tls=authority.server) as server:
+
+        def tick() -> None:
+            sent.append(server.counters.bytes_out)
+            if not is_over:
+                loop.call_soon(tick)
+
+        tick()
+        assert await asyncio.to_thread(read_all, server.port) >= 40 * len(LARGE)
+        is_over = True
+    assert max(after - before for before, after in pairwise(sent)) < 2_500_000

@@ -1,7 +1,8 @@
 """The response of a list.
 
-A list of stored bytes costs no memory, so it is sent as it is. A large list in any other form (a Table, metadata only,
-YAML, gzip) is produced batch by batch as the client reads it: a client that does not read costs one batch, not a list.
+A list of stored bytes costs no memory, so it is sent as it is, unless it has thousands of objects. A large list in any
+other form (a Table, metadata only, YAML, gzip) is produced batch by batch as the client reads it: a client that does
+not read costs one batch, not a list.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from homeostat.store.base import Record
 
 PRODUCED_FROM_BYTES = 1024 * 1024
 """Of the stored objects; a smaller list is sent at once."""
+MOST_AT_ONCE = 10_000
+"""Records; a longer list is sent in batches even if it is stored as it is sent: joining it takes too long."""
 _BATCH_BYTES = 512 * 1024
 _BATCH_RECORDS = 500
 _RESERVED_BYTES = 2 * 1024 * 1024
@@ -53,7 +56,8 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
     is_stored = view.is_shared and not is_yaml and not is_pretty
     size = 0 if is_stored and not call.accepts_gzip else sum([len(record.value) for record in records])
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
-    if size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped):
+    is_at_once = size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped)
+    if is_at_once and len(records) <= MOST_AT_ONCE:
         make = partial(list_parts, view, records, metadata)
         parts = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
         # In one piece if it is not the store's memory, which is how the connection knows what it keeps for a client.

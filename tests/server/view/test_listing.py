@@ -13,8 +13,10 @@ from homeostat.edge.limits import Limits
 from homeostat.edge.server import Server
 from homeostat.objects import yaml
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.server.view import listing
 from homeostat.server.view.listing import PRODUCED_FROM_BYTES
 from homeostat.server.view.table_view import TableView
+from homeostat.server.view.view import ObjectView
 from homeostat.store.base import Record
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
@@ -70,6 +72,23 @@ async def test_a_list_is_the_same_in_every_form(api: Api, is_large: bool) -> Non
     if is_large:
         zipped = await api("GET", CONFIGMAPS, headers={"accept-encoding": "gzip"})
         assert (zipped.headers["content-encoding"], gzip.decompress(zipped.body)) == (["gzip"], plain.body)
+
+
+async def test_a_list_of_many_objects_is_sent_in_batches(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill(api, 30, 100)
+    whole = await api("GET", CONFIGMAPS)
+    monkeypatch.setattr(listing, "MOST_AT_ONCE", 20)
+    monkeypatch.setattr(listing, "_BATCH_RECORDS", 7)
+    batches: list[int] = []
+    make = ObjectView.list_items
+
+    def count(view: ObjectView, records: Sequence[Record]) -> list[bytes]:
+        batches.append(len(records))
+        return make(view, records)
+
+    monkeypatch.setattr(ObjectView, "list_items", count)
+    assert (await api("GET", CONFIGMAPS)).body == whole.body
+    assert batches == [7, 7, 7, 7, 2]
 
 
 async def test_rows_of_a_table_are_made_as_the_client_reads(
