@@ -1,7 +1,7 @@
 """Writes the tags of a plan: one commit for all of them, pushed without force, and the outcome of each.
 
 If the branch moved meanwhile, the tags are set in the files of its new head. A file whose tag has changed since it was
-compared is not touched: the next pass decides anew.
+compared is not touched: the next pass decides again.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def observed(decision: Decision[A], obj: Declared) -> Decision[A]:
 def transition_notices(
     obj: Declared, conditions: Conditions, event: str, *, is_warning: bool = True
 ) -> tuple[Notice, ...]:
-    """An Event if Ready changes its reason or its message; none for a state that goes on."""
+    """An Event if Ready changes its reason or its message; none if the state is the same."""
     ready = conditions[0]
     before = find(obj.read_status(Status).conditions, READY)
     if before is not None and (before.status, before.reason, before.message) == (

@@ -107,7 +107,7 @@ class Library:
         return await self._once("tags", key, lambda: self._listed(key))
 
     def forget(self) -> None:
-        """Ask the registries again. Bundles stay: a digest has one content for ever."""
+        """Ask the registries again. Bundles stay: the content of a digest never changes."""
         self._tags.clear()
         self._failures.clear()
         self._digests.clear()

@@ -48,7 +48,7 @@ RULES: Final = FaceRules(
     cluster=(rule(GROUP, ["pactos"], [*READ, "patch"]),), namespace=(rule("", ["secrets"], ["get"]),)
 )
 SETTLE_S: Final = 1.0
-"""Distribution reports a manifest before it stores the tag. Who looks at once finds the old tag, or none."""
+"""Distribution reports a manifest before it stores the tag. A request at that moment returns the old tag, or none."""
 _HINT: Final = f"set {SECRET}, or {SECRET_REF} to the Secret that has it"
 _READY_WITHIN_S: Final = 10.0
 _AT_ONCE: Final = 8

@@ -8,7 +8,7 @@ down; an answer of 2xx says that all affected objects were notified, so a sender
 none; a repeated delivery does nothing.
 
 A replay that reaches another replica, or comes from a sender whose deliveries have no id, causes one more
-reconciliation and nothing else: a webhook says where to look, and never what to believe.
+reconciliation and nothing else: a webhook says what changed where, and its content is never trusted.
 """
 
 from __future__ import annotations

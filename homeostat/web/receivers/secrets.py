@@ -1,7 +1,7 @@
 """The secrets that senders of webhooks prove themselves with: from the environment, or from a Secret of Kubernetes.
 
 They are read again when some seconds have passed, so a Secret can be replaced at any time. Each line of the value is a
-secret of its own: while a secret is replaced, the old and the new one are there.
+secret of its own: while a secret is replaced, the old and the new one are valid.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _policies(parsed: Parsed, files: Files | None, fetched: Fetched | None) -> t
 
 
 def _check_gate(parsed: Parsed, day: date, findings: Findings) -> None:
-    """Also if the contract is invalid: whoever asks for the gate learns of both."""
+    """Also if the contract is invalid: the result then reports both."""
     assessment = assess(parsed.contract, day)
     if assessment is not None and not assessment.is_passing:
         findings.error("READINESS_GATE_UNMET", "readiness", describe_gate(assessment))

@@ -96,7 +96,7 @@ class Repository:
         return bool(self._wishes)
 
     async def refresh(self, on_ready: Callable[[], None]) -> bool:
-        """Read everything anew; returns whether anything changed. `on_ready` is called in between."""
+        """Read everything again; returns whether anything changed. `on_ready` is called in between."""
         self.is_used()
         self.refreshed_at, self.reading = self._seconds(), frozenset(self._wishes)
         try:

@@ -132,7 +132,7 @@ class Prober:
                     tasks.create_task(self._probe(url, owners[url]))
 
     async def _probe(self, url: str, owners: list[Owner]) -> None:
-        """One request serves all owners of the endpoint, each in the generation that asked for it."""
+        """One request serves all owners of the endpoint, each in the generation that requested it."""
         asked = {owner: result for owner in owners if (result := self._results.get(owner, {}).get(url)) is not None}
         try:
             outcome = await self._send(url)

@@ -23,7 +23,7 @@ _UNREAD: Final = 1 << 62
 
 
 def probe_client(environment: Mapping[str, str], *, connections: int) -> RestClient:
-    """Every probe is sent, also to a host that failed before: the result is what is asked for."""
+    """Every probe is sent, also to a host that failed before: the caller needs the result."""
     settings = RestSettings(
         proxies=read_proxies(environment), connect_s=TIMEOUT_S, connections=connections, breaker=None
     )

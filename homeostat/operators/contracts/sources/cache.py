@@ -1,6 +1,6 @@
 """Manifests and layers on disk, by digest; shared by processes.
 
-Promises, each with a test: what is read matches its digest, and a damaged file is removed and fetched anew; a file
+Promises, each with a test: what is read matches its digest, and a damaged file is removed and fetched again; a file
 appears whole or not at all, also after a crash; together the files stay below a limit, and those used least recently go
 first; nothing is written outside the directory. A cache that cannot be written is no error: the next run fetches again.
 """

@@ -79,7 +79,7 @@ Verify = Callable[[Image], Awaitable[None]]
 
 
 class RegistrySource:
-    """`reads_cache` is False to fetch everything anew; what was fetched is cached all the same.
+    """`reads_cache` is False to fetch everything again; what was fetched is cached all the same.
 
     Where several owners share a cache, set `checks_access`: the registry is then asked with the owner's credentials
     before a pinned digest is read from the cache. References with a tag are always resolved with them.

@@ -1,4 +1,4 @@
-"""What one pass has asked for, so that all Deployments that need the same answer share one question."""
+"""The answers that one pass has received, so that Deployments that need the same answer share one request."""
 
 from __future__ import annotations
 

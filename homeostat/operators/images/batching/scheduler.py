@@ -58,7 +58,7 @@ class Scheduler:
         return self._tasks is not None
 
     async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
-        """A pass over all Deployments, or over the groups of some; the entries of those that were asked for."""
+        """A pass over all Deployments, or over the groups of some; returns the entries of the requested ones."""
         # Before it runs, the caches may be empty: absence of data is not data.
         self._check_running()
         tracked = [each for each in self._tracked() if keys is None or each.key in keys]

@@ -1,4 +1,4 @@
-"""Credentials that are asked for: `{prompt: true, persistInSession: true}` in the catalog.
+"""Credentials that a prompt asks for: `{prompt: true, persistInSession: true}` in the catalog.
 
 What was typed is kept, if the catalog says so, in a file of the session that only its owner reads, below
 `XDG_RUNTIME_DIR`. The session is named by `DECLAREST_PROMPT_AUTH_SESSION_ID`; without it nothing is kept.

@@ -1,7 +1,7 @@
-"""After a creation: what only that answer tells is kept, and the object has to be seen on the server.
+"""After a creation: values that only that answer has are stored, and the object has to appear on the server.
 
 An API that creates asynchronously answers 202, or has objects that are not ready at once: metadata says by a jq program
-when they are. Then the object is read until it is there and ready, for a limited time.
+when they are. Then the object is read until it exists and is ready, for a limited time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def capture(session: Session, wanted: Desired, written: Written) -> None:
 
 
 async def wait_ready(session: Session, wanted: Desired, written: Written) -> Remote:
-    """The object once it is there and ready; `TransportError` after the time that metadata allows."""
+    """The object once it exists and is ready; `TransportError` after the time that metadata allows."""
     ready = wanted.rules.ready
     timeout_s = ready.timeout_s if ready is not None else _DEFAULT_TIMEOUT_S
     wait_s = _FIRST_WAIT_S
@@ -100,7 +100,7 @@ async def _holds(session: Session, program: str, remote: Remote) -> bool:
 
 
 async def confirm(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
-    """What the server has of new objects. Those that it lacks are looked for once more, because a read may be served by
+    """What the server has of new objects. Those that it lacks are read once more, because a read may be served by
     a replica that is late.
     """
     found = await _seen_now(session, created)

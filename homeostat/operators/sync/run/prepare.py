@@ -40,7 +40,7 @@ class Prepared:
     remotes: Mapping[str, Remote] = field(default_factory=dict, repr=False)
     """Of the objects to delete."""
     facts: Mapping[str, Owned] = field(default_factory=dict, repr=False)
-    """Of every declared resource that was compared: its id, if it is there, and what it declares."""
+    """Of every declared resource that was compared: its id, if it exists, and what it declares."""
     errors: Mapping[str, SyncError] = field(default_factory=dict, repr=False)
     """Of the resources that could not be compared."""
     held_until: datetime | None = None
@@ -162,7 +162,7 @@ def _lost(before: Owned, compared: Compared) -> list[str]:
 
 
 def refuse_doubles(steps: dict[str, Step], facts: Mapping[str, Owned]) -> None:
-    """Two files that declare the same object would undo each other for ever: neither is applied."""
+    """Two files that declare the same object would undo each other endlessly: neither is applied."""
     first = dict[tuple[str, str], str]()
     for path, fact in facts.items():
         if not fact.id:

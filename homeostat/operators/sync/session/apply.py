@@ -158,7 +158,7 @@ async def _create(session: Session, wanted: Desired, method: str) -> Outcome:
 
 
 async def compare(session: Session, path: str, *, given: Payload | None = None) -> Compared:
-    """Without masking: whoever prints differences masks them with `shown`."""
+    """Without masking: callers that print differences mask them with `shown`."""
     wanted = await desired(session, path, given)
     item = _known(session, wanted)
     if item is not None:

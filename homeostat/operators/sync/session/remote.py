@@ -88,7 +88,7 @@ async def _placed(session: Session, rules: Rules, place: Place) -> Place:
 
 
 def _has_two_identities(session: Session, collection: str) -> bool:
-    """Whether documents of exactly this collection tell id and alias of its objects apart."""
+    """Whether documents of exactly this collection distinguish id and alias of its objects."""
     depth = len(segments(collection))
     for each in session.metadata.layers(collection, is_collection=True):
         resource = each.document.get("resource", {})

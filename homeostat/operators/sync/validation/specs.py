@@ -172,7 +172,7 @@ def _server(spec: ServerSpec) -> Iterator[Cause]:
 
 
 def _is_bundle(text: str) -> bool:
-    """No file of the operator's machine: whoever declares a server could read it."""
+    """No file of the operator's machine: a user who declares a server could read it."""
     return _is_http(text) or text.startswith("oci://") or ("/" not in text and not text.startswith("."))
 
 

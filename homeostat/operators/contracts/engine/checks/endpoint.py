@@ -38,7 +38,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms: int = 0
     error: str = ""
     document: bytes = b""
-    """The body, packed by zlib, where it was asked for."""
+    """The body, compressed with zlib, if it was requested."""
 
     @property
     def is_reachable(self) -> bool:

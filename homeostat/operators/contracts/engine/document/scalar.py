@@ -53,7 +53,7 @@ def resolve(text: str) -> Scalar:
 
 
 def is_text(text: str) -> bool:
-    """Whether a plain scalar is a text for certain: the usual case, without a look at numbers and times."""
+    """Whether a plain scalar is certainly a string: the usual case, for which numbers and times need no check."""
     return text not in _WORDS and text[0] not in _STARTS
 
 

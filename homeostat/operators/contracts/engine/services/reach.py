@@ -5,7 +5,7 @@
     reach.radius("ledger")               # 1
 
 The set of each service is kept, as bits of an integer. A change makes only those stale that it can affect: the ones of
-what its targets require. `refresh` computes them anew, from the sets of their dependents, which are not stale.
+what its targets require. `refresh` computes them again, from the sets of their dependents, which are not stale.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homeostat.operators.contracts.engine.services.components import components
 
 
 class Reach:
-    """`spare` is the number of bits of services that are gone, before all are assigned anew."""
+    """`spare` is the number of bits of services that are gone, before all are assigned again."""
 
     def __init__(self, *, spare: int = 1000) -> None:
         self._spare = spare

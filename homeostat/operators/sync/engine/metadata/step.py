@@ -1,6 +1,6 @@
 """One step of a transform: select attributes, exclude attributes, or run a jq program. Pure.
 
-A jq program is not run here: whoever has a jq runs it between the other steps.
+A jq program is not run here: the caller runs it between the other steps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A repository, or the part of it that a command needs, as a value: directories with their files. Pure.
 
-It is read once, by whoever has the files; everything else works on this value. A file that is too large to read is
+The driver of the repository reads it once; everything else works on this value. A file that is too large to read is
 there by its name, and reading it is an error of its resource alone.
 """
 
