@@ -236,10 +236,11 @@ async def test_a_request_that_no_workload_needs_is_closed_once(data: Path, tmp_p
         assert "is pinned at" in (await scene.entry())["message"]
         await stage.client.merge(IMAGE_UPDATE.kind.path(NAMESPACE, "web"), {"spec": {"pin": None}})
         await eventually(scene.entry, lambda found: found["action"] == "patched")
+        deleted = (await stage.update("web"))["metadata"]["uid"]
         await stage.client.delete(IMAGE_UPDATE.kind.path(NAMESPACE, "web"))
-        await eventually(stage.updates, lambda found: found == [])
+        await eventually(stage.updates, lambda found: not found or found[0]["metadata"]["uid"] != deleted)
         assert (await scene.entry())["message"].startswith("waiting for pull request")
-        assert (await stage.update("web"))["metadata"]["finalizers"] == [FINALIZER]
+        await eventually(lambda: stage.update("web"), lambda each: each["metadata"].get("finalizers") == [FINALIZER])
 
         # The forge fails, and then the Secret is gone: the ImageUpdate does not stay for ever.
         scene.forge.ends_at = (0, False)
