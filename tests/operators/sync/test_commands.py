@@ -463,6 +463,39 @@ CASES: dict[str, dict[str, Any]] = {
             "files": {"s/b/resource.json": J({"id": "b"}), "s/c/resource.json": J({"id": "c", "v": 1})},
         },
     },
+    "a recursive command keeps within the limits of the server": {
+        "context": {"managedService": {"http": {"requestThrottling": {"maxConcurrentRequests": 1, "queueSize": 1}}}},
+        "files": {f"s/{each}/resource.json": J({"id": each}) for each in "abcd"},
+        "server": {"collections": {"/s": {}}},
+        "steps": [
+            {"order": "any"}
+            | step(
+                "resource",
+                "apply",
+                "/s",
+                "-r",
+                writes=[{"method": "POST", "path": "/s", "body": {"id": each}} for each in "abcd"],
+            ),
+            step("resource", "diff", "/s", "-r", says=["No differences"]),
+        ],
+        "expect": {"objects": {f"/s/{each}": {"id": each} for each in "abcd"}},
+    },
+    "an error of jq shows neither values nor text that is not the user's": {
+        "files": {
+            "s/_/metadata.yaml": "operations: {create: {transforms: [{jqExpression: '.pw + 1'}]}}\n",
+            "s/a/resource.json": J({"id": "a", "pw": "value-of-the-file"}),
+            "t/_/metadata.yaml": "operations: {create: {transforms: [{jqExpression: '.a |'}]}}\n",
+            "t/a/resource.json": J({"id": "a"}),
+        },
+        "server": {"collections": {"/s": {}, "/t": {}}},
+        "never": ["value-of-the-file", "def resource", "top-level"],
+        "files_free": True,
+        "steps": [
+            step("resource", "apply", "/s/a", code=2, says=["string and number cannot be added"]),
+            step("resource", "apply", "/t/a", code=2, says=["syntax error"]),
+        ],
+        "expect": {"objects": {}},
+    },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
         "steps": [step("resource", "get", "/settings/", stdout={"json": {"a": [1], "b": [2]}})],

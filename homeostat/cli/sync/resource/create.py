@@ -70,7 +70,8 @@ async def _send_all(
         except SyncError as error:
             return Outcome(path, error=of(path, error))
 
-    return [each for level in levels(paths) for each in await together(one, level)]
+    most = session.concurrency
+    return [each for level in levels(paths) for each in await together(one, level, most=most)]
 
 
 async def _send(session: Session, path: str, operation: str, given: Payload | None, method: str) -> Outcome:

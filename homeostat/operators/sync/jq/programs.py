@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -17,9 +18,16 @@ from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.step import RESOURCE_FUNCTION
 
+_value = re.compile(r"\b(string|object|array|number|boolean) \(.*?\)(?= |$)").sub
 TIMEOUT_S: Final = 20.0
 MAX_ANSWER: Final = 64 << 20
 """Bytes that one request to the worker may answer."""
+
+
+def _stated(error: str) -> str:
+    """The first line, without places in text of ours, and without values: they may be secret."""
+    line = error.strip().partition("\n")[0].removeprefix("jq: error: ").partition(" at <top-level>")[0]
+    return _value(r"\1", line)[:300]
 
 
 class JqPrograms:
@@ -49,7 +57,7 @@ class JqPrograms:
         async with self._lock:
             answer = await self._exchange(json.dumps(request).encode() + b"\n")
         if "error" in answer:
-            raise ValidationError(f'jq "{program[:200]}" failed: {str(answer["error"])[:300]}')
+            raise ValidationError(f'jq "{program[:200]}" failed: {_stated(str(answer["error"]))}')
         results: list[list[Json]] = answer["results"]
         return results
 

@@ -31,6 +31,8 @@ from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.write import Written
 
 ACCEPTED: Final = 202
+_AT_ONCE: Final = 10
+"""Objects of one collection that are read at a time."""
 _FEW: Final = 3
 """New objects of one collection that are read one by one; for more of them it is listed."""
 _AGAIN_S: Final = 0.5
@@ -140,9 +142,9 @@ async def _seen_now(session: Session, created: Sequence[tuple[Desired, Written]]
             except SyncError as error:
                 found[path] = of(path, error)
 
-        await together(read, list(group))
+        await together(read, list(group), most=min(_AT_ONCE, session.concurrency))
 
-    await together(one, list(groups))
+    await together(one, list(groups), most=max(1, session.concurrency // _AT_ONCE))
     return found
 
 

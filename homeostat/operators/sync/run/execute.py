@@ -143,7 +143,7 @@ async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
         await _apply(run, by_path[path], needs[path])
 
     for level in levels(needs):
-        await together(one, level)
+        await together(one, level, most=run.session.concurrency)
 
 
 def _node(wanted: Desired, step: Step) -> Node:
@@ -226,7 +226,7 @@ async def _delete_all(run: Run, steps: Sequence[Step]) -> None:
         await _delete(run, by_path[path], replacements.get(path, ""))
 
     for level in reversed(by_depth(by_path)):
-        await together(one, level)
+        await together(one, level, most=run.session.concurrency)
 
 
 async def _delete(run: Run, step: Step, replacement: str) -> None:

@@ -78,7 +78,7 @@ async def make_plan(
         if advance is not None:
             advance(1)
 
-    await together(one, declared)
+    await together(one, declared, most=session.concurrency)
     turns = Turns()
     refuse_doubles(found.steps, found.facts)
     await turns.give_way()

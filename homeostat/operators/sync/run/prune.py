@@ -52,7 +52,7 @@ async def observe_candidates(
 
     if options.prune:
         await prepare_lists(session, paths)
-    return await together(one, paths)
+    return await together(one, paths, most=session.concurrency)
 
 
 async def _observed(session: Session, path: str, owned: Owned, options: SyncOptions) -> Candidate:

@@ -40,11 +40,10 @@ from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.metadata.rules import Pagination
 from homeostat.operators.sync.engine.payload.codec import Payload, decode, encode
 from homeostat.operators.sync.engine.payload.format import BINARY, JSON, Descriptor, by_media
-from homeostat.operators.sync.server.settings import ServerSettings, Throttle
+from homeostat.operators.sync.server.settings import CONCURRENT, ServerSettings, Throttle
 
 LARGEST_RESPONSE: Final = 64 << 20
 """Bytes of one answer, a list included."""
-CONCURRENT: Final = 50
 _RETRY: Final = RetryPolicy(attempts=4, retries_refused=True)
 _REDIRECTS: Final = 3
 _DECODED_AT_ONCE: Final = 64 << 10

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from homeostat.edge.proxies import Proxies
 from homeostat.external.rest.auth import Auth
 from homeostat.external.secrets.credentials import TlsCredentials
+
+CONCURRENT: Final = 50
+"""Requests of one sync at a time, unless the server allows fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

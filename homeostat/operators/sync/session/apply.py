@@ -20,7 +20,7 @@ from homeostat.operators.sync.engine.lists.items import Item
 from homeostat.operators.sync.engine.paths.logical import parent, segments
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.payload.pointer import MISSING
-from homeostat.operators.sync.server.client import CONCURRENT
+from homeostat.operators.sync.server.settings import CONCURRENT
 from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe, read_resource
 from homeostat.operators.sync.session.session import Session
@@ -71,7 +71,7 @@ async def apply(
     outcomes = dict[str, Outcome]()
     for level in levels(paths):
         await prepare_lists(session, level)
-        for outcome in await together(one, level):
+        for outcome in await together(one, level, most=session.concurrency):
             outcomes[outcome.path] = outcome
     return [outcomes[path] for path in paths]
 
@@ -82,7 +82,7 @@ def levels(paths: Iterable[str]) -> list[list[str]]:
     return [list(group) for _, group in groupby(ordered, key=lambda each: len(segments(each)))]
 
 
-async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) -> list[T]:
+async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str], *, most: int = CONCURRENT) -> list[T]:
     """Up to so many at a time, in the order of the paths."""
     results = dict[int, T]()
     waiting, turns = iter(enumerate(paths)), Turns()
@@ -93,7 +93,7 @@ async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) ->
             await turns.give_way()
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(min(CONCURRENT, len(paths))):
+        for _ in range(min(most, len(paths))):
             group.create_task(worker())
     return [results[place] for place in range(len(paths))]
 
@@ -128,7 +128,7 @@ async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
             # Then each resource is read by itself, and reports its own error.
             session.forget(collection)
 
-    await together(fetch, [each for each, count in counts.items() if count > 1])
+    await together(fetch, [each for each, count in counts.items() if count > 1], most=session.concurrency)
 
 
 async def _apply_one(
@@ -203,4 +203,4 @@ async def compare_all(session: Session, paths: Sequence[str]) -> list[Compared |
         except SyncError as error:
             return of(path, error)
 
-    return await together(one, paths)
+    return await together(one, paths, most=session.concurrency)

@@ -116,7 +116,7 @@ async def discover(
                 found.skipped[path] = error
                 return []
 
-        for path, items in zip(paths, await together(one, paths), strict=True):
+        for path, items in zip(paths, await together(one, paths, most=session.concurrency), strict=True):
             found.addresses[path] = address
             related = [each for each in items if any(overlaps(each.path, path) for path in within)]
             above += [each.path for each in related]
@@ -127,7 +127,8 @@ async def discover(
                 raise ValidationError(f"the server has more than {most} objects; import some collections only")
     found.payloads.sort(key=lambda each: each[0])
     if is_full:
-        found.payloads = await together(lambda path: _read(session, path), [path for path, _ in found.payloads])
+        wanted = [path for path, _ in found.payloads]
+        found.payloads = await together(lambda path: _read(session, path), wanted, most=session.concurrency)
     return found
 
 

@@ -26,7 +26,8 @@ async def remove(session: Session, paths: Sequence[str], *, method: str = "") ->
             return Outcome(path, error=of(path, error))
         return Outcome(path, "deleted")
 
-    return [each for level in reversed(levels(paths)) for each in await together(one, level)]
+    most = session.concurrency
+    return [each for level in reversed(levels(paths)) for each in await together(one, level, most=most)]
 
 
 async def _remove(session: Session, path: str, method: str) -> None:

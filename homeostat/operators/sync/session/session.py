@@ -36,6 +36,7 @@ from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.jq.programs import JqPrograms
 from homeostat.operators.sync.repository.files import FileRepository
+from homeostat.operators.sync.server.settings import CONCURRENT
 from homeostat.operators.sync.stores.store import SecretStore
 
 if TYPE_CHECKING:
@@ -115,6 +116,12 @@ class Session:
             index[0][identity] = index[1][alias] = item
         elif not rules.has_one_identity:
             self.forget(collection)
+
+    @property
+    def concurrency(self) -> int:
+        """Requests at a time. Those of one session never wait in the queue of `requestThrottling`, which is bounded."""
+        limit = self.server.settings.throttle.concurrent if self.server is not None else 0
+        return min(CONCURRENT, limit) if limit else CONCURRENT
 
     @property
     def files(self) -> FileRepository:
