@@ -75,40 +75,40 @@ def _deploy(cli: Cli, app: Repository, manifests: Repository, **more: str) -> No
 def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path) -> None:
     app, manifests = _scene(up.cli, tmp_path)
     before = manifests.head()
-    checked = up.cli("image", "check", "default/web", "--allow-file")
+    checked = up.cli.here("image", "check", "default/web", "--allow-file")
     assert checked.code == 0, checked.err
     assert f"would be updated: org/app {OLD} -> {app.head()}" in checked.out
     assert f"{_PATH}, line 9" in checked.out
-    preview = up.cli("image", "update", "--dry-run", "--allow-file", "default/web")
+    preview = up.cli.here("image", "update", "--dry-run", "--allow-file", "default/web")
     assert f"-          image: org/app:{OLD} # ours\n+          image: org/app:{app.head()} # ours\n" in preview.out
     assert manifests.head() == before
     done = up.cli("image", "update", "default/web")
     assert (done.code, done.out.split(":")[1].strip()) == (0, "patched"), done.err
     assert f"org/app:{app.head()} # ours" in manifests.show(_PATH)
-    (row,) = up.cli("image", "status", "-o", "json").json
+    (row,) = up.cli.here("image", "status", "-o", "json").json
     assert (row["name"], row["tag"], row["result"], row["pinned"]) == ("web", app.head(), "patched", "")
-    pinned = up.cli("image", "pin", "default/web", "--reason", "a release")
+    pinned = up.cli.here("image", "pin", "default/web", "--reason", "a release")
     assert pinned.out == f"default/web pinned at {app.head()}\n"
     head = app.head()
     newer = app.push({"main.go": "package newer\n"})
     assert (
         f"skipped: Deployment web is pinned at {head} (a release); remove"
-        in up.cli("image", "update", "default/web").out
+        in up.cli.here("image", "update", "default/web").out
     )
     assert app.head() not in manifests.show(_PATH)
-    assert up.cli("image", "unpin", "default/web").code == 0
-    assert "patched" in up.cli("image", "update", "default/web").out
+    assert up.cli.here("image", "unpin", "default/web").code == 0
+    assert "patched" in up.cli.here("image", "update", "default/web").out
     assert newer in manifests.show(_PATH)
-    assert up.cli("image", "status").rows[1][:2] == ["default", "web"]
+    assert up.cli.here("image", "status").rows[1][:2] == ["default", "web"]
     # Delivered by requests from now on; without a token nothing can be proposed.
     app.push({"main.go": "package newest\n"})
     _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea")
     for words in (("check", "--allow-file"), ("update",)):
-        done = up.cli("image", *words, "default/web")
+        done = up.cli.here("image", *words, "default/web")
         assert (done.code, "gitops.operator.pull_request_secret_name" in done.out) == (1, True)
     named = {"gitea_token_secret_name": "key", "gitea_token_secret_namespace": "default"}
     _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea", **named)
-    checked = up.cli("image", "check", "default/web", "--allow-file")
+    checked = up.cli.here("image", "check", "default/web", "--allow-file")
     assert "  by     a pull request from bot to master\n" in checked.out
     _deploy(up.cli, app, manifests, enabled="false")
     done = up.cli("image", "update", "default/web")
