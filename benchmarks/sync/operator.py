@@ -67,7 +67,11 @@ async def measure(stage: Stage) -> None:
 
 class LongestTurn:
     def __init__(self) -> None:
-        self.cpu_s = 0.0
+        self.cpu_s = self._since = 0.0
+
+    def reset(self) -> None:
+        """Counts the turns that begin after it."""
+        self.cpu_s, self._since = 0.0, time.thread_time()
 
     def watch(self) -> None:
         run = asyncio.Handle._run
@@ -75,7 +79,8 @@ class LongestTurn:
         def timed(handle: asyncio.Handle) -> None:
             start = time.thread_time()
             run(handle)
-            self.cpu_s = max(self.cpu_s, time.thread_time() - start)
+            if start >= self._since:
+                self.cpu_s = max(self.cpu_s, time.thread_time() - start)
 
         asyncio.Handle._run = timed  # type: ignore[assignment]
 
@@ -87,7 +92,8 @@ class Work:
     def __init__(self, stage: Stage, name: str) -> None:
         self._stage, self._name = stage, name
         stage.rest.call("DELETE", "/_/requests")
-        self._wall, self._cpu, TURNS.cpu_s = time.perf_counter(), time.process_time(), 0.0
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        TURNS.reset()
 
     async def report(self) -> None:
         wall_s, cpu_s = time.perf_counter() - self._wall, time.process_time() - self._cpu

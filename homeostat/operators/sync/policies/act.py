@@ -117,7 +117,7 @@ class Actor:
         status: dict[str, Json] = {
             "lastSyncMode": report.mode,
             "resourceStats": msgspec.to_builtins(stats),
-            "resources": msgspec.to_builtins(listed[:MOST_REPORTED]),
+            "resources": msgspec.to_builtins([_entry(each) for each in listed[:MOST_REPORTED]]),
             "resourcesOmitted": max(len(listed) - MOST_REPORTED, 0) or None,
             "drifted": _drifted(report) or None,
             "held": len(report.held) or None,
@@ -232,10 +232,10 @@ def _drifted(report: Report) -> int:
     return sum(each.became in ("created", "updated", "deleted", "held", "failed") for each in report.results)
 
 
-def _listed(report: Report) -> list[ResourceReport]:
+def _listed(report: Report) -> list[Result]:
     """Failed ones first, then changed ones; those that are as declared are not listed."""
     found = [each for each in report.results if each.became != "unchanged"]
-    return [_entry(each) for each in sorted(found, key=lambda each: (_ORDER.index(each.became), each.path))]
+    return sorted(found, key=lambda each: (_ORDER.index(each.became), each.path))
 
 
 def _entry(result: Result) -> ResourceReport:
