@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 _SETTLE_S = 0.05
 _SETTLE_SHARE = 20
 """How many times as long as discovery took the next one waits: with thousands of kinds it takes tenths of a second."""
+_STARTED_A_TURN = 50
+"""Watches: thousands that start in one turn of the event loop would block it for half a second."""
 BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
 """The backoff of all retries in housekeeping. Most failures are races with other writers, so it starts low."""
 # The server is in the same process, so no proxy can drop events and no comparison is needed.
@@ -54,6 +56,7 @@ class Feed:
         self.kinds: Mapping[str, Kind] = {}
         """All served kinds by key, also those that are not watched."""
         self.is_synced = False
+        self._is_following = False
         self.subscribe(self._observe_definitions, DEFINITION_KEY)
 
     def subscribe(self, observer: Observer, *keys: str) -> None:
@@ -67,7 +70,7 @@ class Feed:
                 self._is_stale.clear()
                 began = thread_time()
                 try:
-                    self._follow(await self.discover(), tasks)
+                    await self._follow(await self.discover(), tasks)
                 except (ApiError, UnreachableError) as error:
                     failures += 1
                     log.warning("discovery failed", extra={"reason": str(error), "failures": failures})
@@ -88,8 +91,9 @@ class Feed:
         await asyncio.sleep(0)  # Thousands of kinds take long to read, and long to follow.
         return by_key(kinds)
 
-    def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
+    async def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
         known, self.kinds = self.kinds, kinds
+        self.is_synced, self._is_following = False, True
         wanted = {
             key: followed.source
             if (followed := self._followed.get(key)) is not None and known.get(key) == kind
@@ -103,10 +107,14 @@ class Feed:
                 del self._followed[key]
                 if key not in wanted:
                     followed.relay.deliver(Lost(key))
+        started = 0
         for key, source in wanted.items():
             if key not in self._followed:
                 self._followed[key] = self._start(key, source, tasks)
-        self.is_synced = False
+                started += 1
+                if started % _STARTED_A_TURN == 0:
+                    await asyncio.sleep(0)
+        self._is_following = False
         self._check_synced()
 
     def _start(self, key: str, source: Source, tasks: asyncio.TaskGroup) -> _Followed:
@@ -124,7 +132,9 @@ class Feed:
 
     def _check_synced(self) -> None:
         # The newest first: of thousands, those are the ones that may not be listed yet.
-        if not self.is_synced and all(each.relay.is_synced for each in reversed(self._followed.values())):
+        if not (self.is_synced or self._is_following) and all(
+            each.relay.is_synced for each in reversed(self._followed.values())
+        ):
             self.is_synced = True
             for observer, _ in self._observers:
                 observer(Synced())

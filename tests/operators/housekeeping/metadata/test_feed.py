@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from time import thread_time
 from typing import Any
 
@@ -14,7 +15,7 @@ from homeostat.client.base import Client, Response
 from homeostat.objects.errors import ExpiredError, NotFoundError, status_of
 from homeostat.objects.json import encode
 from homeostat.operators import housekeeping
-from homeostat.operators.housekeeping.metadata.events import Listed
+from homeostat.operators.housekeeping.metadata.events import Listed, Synced
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY
 from homeostat.testing.clock import virtual_time
@@ -180,3 +181,46 @@ async def test_discovery_of_many_kinds_takes_a_small_share_of_the_time() -> None
     finally:
         running.cancel()
     assert 1 <= server.discoveries <= 5, "with 50 ms between them there would be 15"
+
+
+class Many(Server):
+    """Serves 400 kinds without objects, and notes how many watches were open at each turn of the event loop."""
+
+    opened = 0
+
+    async def send(self, method: str, path: str, **more: Any) -> Response:
+        names = [f"k{at}" for at in range(400)] if path == "/api" else []
+        verbs = ["list", "watch", "delete"]
+        resources = [
+            {"resource": f"{each}s", "scope": "Namespaced", "verbs": verbs, "responseKind": {"kind": each}}
+            for each in names
+        ]
+        versions = [{"version": "v1", "resources": resources}]
+        return Response(200, encode({"kind": "APIGroupDiscoveryList", "items": [{"versions": versions}]}))
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> AsyncIterator[bytes]:
+        self.opened += 1
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
+        lines.put_nowait(listed(1))
+        return self._lines(lines)
+
+
+async def test_the_watches_of_many_kinds_start_over_many_turns() -> None:
+    server, synced, opened = Many(), 0, [0]
+    feed = Feed(Client(server))
+
+    def observe(found: object) -> None:
+        nonlocal synced
+        synced += isinstance(found, Synced)
+
+    feed.subscribe(observe)
+    running = asyncio.create_task(feed.run())
+    try:
+        while not feed.is_synced:
+            await asyncio.sleep(0)
+            opened.append(server.opened)
+    finally:
+        running.cancel()
+    assert opened[-1] == 400
+    assert max(after - before for before, after in pairwise(opened)) <= 100
+    assert synced == 1, "not before all kinds are listed"
