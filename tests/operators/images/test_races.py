@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.commit import Change, Identity, Signature
@@ -13,7 +15,7 @@ from homeostat.external.git.snapshot import Snapshot
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, Stage
 
-_WRITERS = 10
+_WRITERS = 20
 _BY = Signature(author=Identity("other", "other@example.org"))
 
 
@@ -25,7 +27,8 @@ async def _write(url: str, number: int, directory: Path) -> None:
         await push_change(repository, "master", propose, by=_BY, attempts=Attempts(most=100))
 
 
-async def test_ten_writers_and_the_operator_lose_nothing(stage: Stage, tmp_path: Path) -> None:
+@pytest.mark.timeout(150)
+async def test_twenty_writers_and_the_operator_lose_nothing(stage: Stage, tmp_path: Path) -> None:
     names = [f"web-{number}" for number in range(10)]
     app = stage.repository("app", {"main.go": "package main\n"})
     manifests = stage.repository(
