@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -17,17 +16,11 @@ from typing import Final
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.step import RESOURCE_FUNCTION
+from homeostat.operators.sync.jq import message
 
-_value = re.compile(r"\b(string|object|array|number|boolean) \(.*?\)(?= |$)").sub
 TIMEOUT_S: Final = 20.0
 MAX_ANSWER: Final = 64 << 20
 """Bytes that one request to the worker may answer."""
-
-
-def _stated(error: str) -> str:
-    """The first line, without places in text of ours, and without values: they may be secret."""
-    line = error.strip().partition("\n")[0].removeprefix("jq: error: ").partition(" at <top-level>")[0]
-    return _value(r"\1", line)[:300]
 
 
 class JqPrograms:
@@ -53,11 +46,14 @@ class JqPrograms:
         self, program: str, values: Sequence[Json], resources: Mapping[str, Json] | None = None
     ) -> list[list[Json]]:
         """The outputs for each value; `ValidationError` if the program is invalid or fails."""
-        request = {"program": f"{RESOURCE_FUNCTION} {program}", "values": values, "resources": resources or {}}
+        full = f"{RESOURCE_FUNCTION} {program}"
+        request = {"program": full, "values": values, "resources": resources or {}}
         async with self._lock:
             answer = await self._exchange(json.dumps(request).encode() + b"\n")
+        if "invalid" in answer:
+            raise ValidationError(f'jq "{program[:200]}" failed: {message.of_compiler(answer["invalid"])}')
         if "error" in answer:
-            raise ValidationError(f'jq "{program[:200]}" failed: {_stated(str(answer["error"]))}')
+            raise ValidationError(f'jq "{program[:200]}" failed: {message.of_run(answer["error"], full)}')
         results: list[list[Json]] = answer["results"]
         return results
 

@@ -26,10 +26,14 @@ def main() -> None:
 
 
 def _answer(request: dict[str, object]) -> dict[str, object]:
+    """`invalid` is an error of the compiler, which sees no values; `error` may quote them."""
+    values = request["values"]
+    assert isinstance(values, list)
     try:
-        values = request["values"]
-        assert isinstance(values, list)
         program = jq.compile(str(request["program"]), args={"__resources": request["resources"]})
+    except ValueError as error:
+        return {"invalid": str(error)[:500]}
+    try:
         return {"results": [program.input_text(json.dumps(each)).all() for each in values]}
     except (ValueError, StopIteration) as error:
         return {"error": str(error)[:500]}

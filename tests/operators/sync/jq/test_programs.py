@@ -33,6 +33,38 @@ async def test_a_program_that_fails_is_a_validation_error(jq: JqPrograms, progra
     assert await jq.run(".", [1]) == [[1]]
 
 
+SECRET = "pa) ss word"
+
+
+@pytest.mark.parametrize(
+    ("program", "value", "says"),
+    [
+        (". + 1", SECRET, "string and number cannot be added"),
+        ("{a: .} * [.]", SECRET, "object and array cannot be multiplied"),
+        ("tonumber", SECRET, "string cannot be parsed as a number"),
+        ("fromjson", f'{{"a": "{SECRET}', "a text is not valid JSON"),
+        (". as $x | [1] | .[$x]", SECRET, "Cannot index array with string"),
+        ('. as $x | error("Cannot index number with \\"\\($x)\\"")', SECRET, "Cannot index a value with a string"),
+        ('strptime("%Y")', SECRET, "a date does not match its format"),
+        ("test(.; .)", SECRET, "the flags of a regular expression are invalid"),
+        ("error", SECRET, "its message is not shown"),
+        ("error", {"a": SECRET}, "its message is not shown"),
+        ("error", f"jq: error: {SECRET} at <top-level>", "its message is not shown"),
+        ('error("no name in " + .)', SECRET, "its message is not shown"),
+        ('error("the name is missing")', SECRET, "failed: the name is missing"),
+        ('resource("/missing")', SECRET, "failed: resource takes the path"),
+        ("nonsense", SECRET, "failed: nonsense/0 is not defined"),
+    ],
+)
+async def test_an_error_says_what_failed_and_shows_no_value(
+    jq: JqPrograms, program: str, value: object, says: str
+) -> None:
+    with pytest.raises(ValidationError) as found:
+        await jq.run(program, [value])
+    assert says in str(found.value)
+    assert not any(part in str(found.value) for part in ("pa)", "ss word", "word"))
+
+
 async def test_a_program_sees_no_environment(jq: JqPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_OURS", "s3cret")
     (outputs,) = await jq.run("[env, $ENV]", [None])
