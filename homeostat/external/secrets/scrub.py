@@ -1,8 +1,9 @@
 """Removes secrets from texts before they reach a status, an Event, an error or a log.
 
 A secret is recognised as a whole, line by line, and in the encodings that programs print: base64 (also within a longer
-text such as `user:password`), URL quoting and JSON. Values shorter than four characters are not recognised. Credentials
-in URLs are removed even if they are not known.
+text such as `user:password`), URL quoting and JSON. Values shorter than four characters are not recognised, and of the
+parts of a secret document those shorter than eight: they are often common words. Credentials in URLs are removed even
+if they are not known.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -17,6 +19,9 @@ from homeostat.objects.json import Json
 
 HIDDEN: Final = "***"
 _SHORTEST: Final = 4
+_SHORTEST_PART: Final = 8
+MOST_PARTS: Final = 500
+"""Lines of one secret, and parts of all secret documents, that a scrubber knows: it searches every text for each."""
 _web_userinfo = re.compile(r"(\bhttps?://)[^\s/?#\"'<>]+@", re.IGNORECASE)
 # The length of a scheme is bounded: a text such as a.a.a.a has a possible start at every second character.
 _password = re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/?#\"'<>:@]*:)[^\s/?#\"'<>]+@", re.IGNORECASE)
@@ -32,14 +37,31 @@ def scrub_urls(text: str) -> str:
 class Scrubber:
     def __init__(self) -> None:
         self._known: set[str] = set()
+        self._parts: dict[str, set[str]] = {}
+        self._longest_first: list[str] | None = []
 
     def hide(self, value: str) -> None:
-        for each in (value, *(line for line in value.splitlines() if len(line) >= 2 * _SHORTEST)):
-            if len(each) >= _SHORTEST:
-                self._known |= {each, quote(each, safe=""), quote_plus(each), *_in_json(each), *_in_base64(each)}
+        lines = (each for each in value.splitlines()[:MOST_PARTS] if len(each) >= _SHORTEST_PART)
+        for each in (value, *lines):
+            if len(each) >= _SHORTEST and not (printed := _printed(each)) <= self._known:
+                self._known |= printed
+                self._longest_first = None
+
+    def hide_parts(self, values: Iterable[str]) -> None:
+        """The values within a secret document. Of more than `MOST_PARTS`, the newest and then the longest count."""
+        parts = sorted({each for each in values if len(each) >= _SHORTEST_PART}, key=len)
+        for each in parts[-MOST_PARTS:]:
+            if (printed := self._parts.pop(each, None)) is None:
+                printed = _printed(each)
+                self._longest_first = None
+            self._parts[each] = printed
+        for each in list(self._parts)[:-MOST_PARTS]:
+            del self._parts[each]
 
     def scrub(self, text: str) -> str:
-        for each in sorted(self._known, key=len, reverse=True):
+        if self._longest_first is None:
+            self._longest_first = sorted(self._known.union(*self._parts.values()), key=len, reverse=True)
+        for each in self._longest_first:
             text = text.replace(each, HIDDEN)
         return scrub_urls(text)
 
@@ -53,6 +75,10 @@ class Scrubber:
                 return [self.scrub_json(each) for each in value]
             case _:
                 return value
+
+
+def _printed(text: str) -> set[str]:
+    return {text, quote(text, safe=""), quote_plus(text), *_in_json(text), *_in_base64(text)}
 
 
 def _in_json(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from homeostat.external.secrets.scrub import Scrubber, scrub_urls
+from homeostat.external.secrets.scrub import MOST_PARTS, Scrubber, scrub_urls
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_a_secret_is_recognised_in_the_encodings_that_programs_print(secret: str
         shown = scrubber.scrub(basic)
         assert "***" in shown
         assert len(shown) <= len(basic) - len(secret)
+
+
+def test_the_parts_of_a_document_are_few_and_never_push_out_a_secret() -> None:
+    scrubber = Scrubber()
+    scrubber.hide("open-sesame")
+    scrubber.hide_parts(["enabled", "true", "part-of-the-first"])
+    assert scrubber.scrub("enabled: true, part-of-the-first") == "enabled: true, ***"
+    scrubber.hide_parts([*(f"value-{each:06}" for each in range(2 * MOST_PARTS)), "the-longest-of-all-values"])
+    assert scrubber.scrub("part-of-the-first the-longest-of-all-values") == "part-of-the-first ***"
+    assert scrubber.scrub("open-sesame") == "***"
+    assert scrubber._longest_first is not None
+    assert len(scrubber._longest_first) < 20 * MOST_PARTS
+    first = scrubber._longest_first
+    scrubber.hide("open-sesame")
+    scrubber.scrub("x")
+    assert scrubber._longest_first is first, "sorted once, not for each text"
 
 
 @pytest.mark.timeout(30)

@@ -177,13 +177,14 @@ async def _with_secrets(session: Session, path: str, payload: Payload) -> tuple[
 async def _whole(session: Session, path: str, payload: Payload) -> Json:
     if session.store is None:
         return payload.value
-    text = await read_secret(session, attribute_key(path, "."))
+    text = await session.secrets.get(normal_key(attribute_key(path, ".")))
     data = base64.b64decode(text.removeprefix(WHOLE_PREFIX)) if text.startswith(WHOLE_PREFIX) else text.encode()
     value = decode(data, payload.form)
     shown = {*_identities(session.metadata.rules(path), path, value), *segments(path)}
-    for _, each in leaves(value):
-        if isinstance(each, str) and each not in shown:
-            session.scrubber.hide(each)
+    if isinstance(value, str):
+        session.scrubber.hide(value)
+    texts = {each for _, leaf in leaves(value) if isinstance(leaf, str) for each in (leaf, *leaf.splitlines())}
+    session.scrubber.hide_parts({text, *(texts - shown)})
     return value
 
 
