@@ -297,7 +297,9 @@ class Vault:
             # A token has a maximum lifetime: after it we log in again, if the settings allow it.
             if isinstance(self._settings.login, Token):
                 raise
-            self._lease = await self._log_in()
+            # A request that found the token expired may do so already.
+            if self._login is None and self._lease is lease:
+                await self._log_in_once()
 
     async def _ask(self, method: str, path: str, body: JsonObject | None = None, *, token: str = "") -> Response:
         headers = {"X-Vault-Request": "true"}

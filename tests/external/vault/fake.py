@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from aiohttp import web
@@ -25,6 +26,10 @@ class FakeVault:
         """Whether the engine has `cas_required`."""
         self.single_use = False
         """Whether the secret ID of the role is valid for one login."""
+        self.may_log_in = asyncio.Event()
+        """Logins wait for it."""
+        self.may_log_in.set()
+        self.logging_in = 0
         self.denied: set[str] = set()
         """Paths that no policy allows."""
 
@@ -36,6 +41,8 @@ class FakeVault:
         if request.headers.get("X-Vault-Namespace", "") != self.namespace:
             return _refusal(404, "no handler for route")
         if request.method == "POST" and "/login" in request.path:
+            self.logging_in += 1
+            await self.may_log_in.wait()
             return self._login(request.path, await request.json())
         if token not in self.tokens:
             return _refusal(403, "permission denied")

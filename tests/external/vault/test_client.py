@@ -202,6 +202,20 @@ async def test_a_token_that_cannot_be_renewed_any_more_is_replaced(served: Serve
         await eventually(lambda: served.fake.logins >= 2)
 
 
+async def test_a_request_shares_the_login_that_replaces_a_token(served: Served) -> None:
+    served.fake.ttl, served.fake.renewable = 1, False
+    async with served.vault(ROLE) as vault:
+        await vault.check()
+        served.fake.may_log_in.clear()
+        await eventually(lambda: served.fake.logging_in == 2)
+        served.now, served.fake.ttl = 10.0, 3600
+        reading = asyncio.create_task(vault.get_secret("db"))
+        await asyncio.sleep(0.05)
+        served.fake.may_log_in.set()
+        assert await reading == "open-sesame"
+        assert served.fake.logging_in == 2
+
+
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
