@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 _SETTLE_S = 0.05
 _SETTLE_SHARE = 20
 """How many times as long as discovery took the next one waits: with thousands of kinds it takes tenths of a second."""
+_LONGEST_SETTLE_S = 5.0
+"""The measured time includes everything that ran on the event loop meanwhile, so on a busy one it says little."""
 _STARTED_A_TURN = 50
 """Watches: thousands that start in one turn of the event loop would block it for half a second."""
 BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
@@ -77,7 +79,7 @@ class Feed:
                     await asyncio.sleep(BACKOFF.delay_s(failures, chance=0.0))
                     continue
                 failures = 0
-                await asyncio.sleep(max(_SETTLE_S, _SETTLE_SHARE * (thread_time() - began)))
+                await asyncio.sleep(min(max(_SETTLE_S, _SETTLE_SHARE * (thread_time() - began)), _LONGEST_SETTLE_S))
                 await self._is_stale.wait()
 
     def has_listed(self, key: str) -> bool:

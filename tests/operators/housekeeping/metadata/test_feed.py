@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from time import thread_time
 from typing import Any
 
@@ -181,6 +181,23 @@ async def test_discovery_of_many_kinds_takes_a_small_share_of_the_time() -> None
     finally:
         running.cancel()
     assert 1 <= server.discoveries <= 5, "with 50 ms between them there would be 15"
+
+
+def test_a_busy_event_loop_delays_discovery_by_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.operators.housekeeping.metadata.feed.thread_time", count(step=60).__next__)
+
+    @virtual_time
+    async def discover() -> None:
+        server = Slow()
+        feed = Feed(Client(server))
+        running = asyncio.create_task(feed.run())
+        await asyncio.sleep(1)
+        feed._observe_definitions(Listed(DEFINITION_KEY))
+        await asyncio.sleep(5)
+        running.cancel()
+        assert server.discoveries == 2
+
+    discover()
 
 
 class Many(Server):
