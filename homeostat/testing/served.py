@@ -11,12 +11,13 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from homeostat.client.base import Client
 from homeostat.objects import yaml
+from homeostat.objects.errors import NotFoundError
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.pki.private_file import write_private
 
@@ -44,6 +45,7 @@ class ServedPlane:
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="homeostat-plane", daemon=True)
         self._plane: Plane | None = None
+        self._serving: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         self._numbers = itertools.count(1)
 
@@ -61,16 +63,17 @@ class ServedPlane:
         self._thread.start()
         if not self._started.wait(_START_WITHIN_S):
             raise TimeoutError(f"the plane did not serve within {_START_WITHIN_S:g} s")
-        if self._error is not None:
-            raise self._error
+        self._raise_error()
 
     def stop(self) -> None:
-        if not self._thread.is_alive():
-            return
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(_STOP_WITHIN_S)
+        """Raises the error that ended the plane, unless `start` raised it."""
         if self._thread.is_alive():
-            raise TimeoutError(f"the plane did not stop within {_STOP_WITHIN_S:g} s")
+            with suppress(RuntimeError):  # It ended just now and closed its loop.
+                self._loop.call_soon_threadsafe(self._end)
+            self._thread.join(_STOP_WITHIN_S)
+            if self._thread.is_alive():
+                raise TimeoutError(f"the plane did not stop within {_STOP_WITHIN_S:g} s")
+        self._raise_error()
 
     @contextmanager
     def namespace(self) -> Iterator[Kubernetes]:
@@ -83,7 +86,8 @@ class ServedPlane:
             yield Kubernetes(self.url, path, name)
         finally:
             path.unlink(missing_ok=True)
-            self.call(self.plane.client.delete(f"{_NAMESPACES}/{name}"))
+            with suppress(NotFoundError):
+                self.call(self.plane.client.delete(f"{_NAMESPACES}/{name}"))
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine that runs on the plane's own loop."""
@@ -102,12 +106,26 @@ class ServedPlane:
 
     def _run(self) -> None:
         try:
-            self._loop.run_until_complete(self._serve())
+            self._serving = self._loop.create_task(self._serve())
+            self._loop.run_until_complete(self._serving)
+        except asyncio.CancelledError:
+            if not self._stop.is_set():
+                self._error = RuntimeError("the plane was cancelled")
         except BaseException as error:
             self._error = error
         finally:
             self._started.set()
             self._loop.close()
+
+    def _end(self) -> None:
+        self._stop.set()
+        if self._plane is None and self._serving is not None:
+            self._serving.cancel()
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     async def _serve(self) -> None:
         async with open_plane(self._settings) as self._plane:
@@ -119,8 +137,8 @@ class ServedPlane:
 def served_plane(data: Path, *operators: str) -> Iterator[ServedPlane]:
     """In the block it serves. `operators` are values of `--operators`; housekeeping always runs."""
     plane = ServedPlane(data, frozenset({"housekeeping", *operators}))
-    plane.start()
     try:
+        plane.start()
         yield plane
     finally:
         plane.stop()
