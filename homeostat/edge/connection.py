@@ -372,12 +372,15 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     def shutdown(self) -> bool:
-        """The server stops: close at once if idle, else after the current response. Returns whether it was idle."""
+        """The server stops: close at once if idle, else after the current response. Returns whether it was idle,
+        with all sent.
+        """
         if self._stream is not None and not self._is_finite:
             self._stream.close()
         elif not self._is_busy and not self._is_closing and not self._parser.is_midway:
+            is_all_sent = not self._transport.get_write_buffer_size()
             self._close()
-            return True
+            return is_all_sent
         return False
 
     def abort(self) -> None:

@@ -94,6 +94,9 @@ class _Cut:
                 self._add(found, piece, behind.start(1))
                 return
             at = behind.end()
+            if at - piece >= _PIECE_BYTES:
+                self._add(found, piece, at - 1)
+                piece = at
 
     def _add(self, found: dict[str, Any] | list[Any], start: int, end: int) -> None:
         text = self._data[start:end]

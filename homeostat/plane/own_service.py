@@ -1,7 +1,7 @@
 """The Service `default/kubernetes` and its EndpointSlice, by which clients in a cluster find the API server.
 
-Both are written once the server listens, because the port may be one that was free. A webhook may refuse them for a
-while, so the plane waits for them only some seconds.
+Both are written once the server listens, because the port may be one that was free. Replicas write them only with an
+`--address`, which is the same for all. A webhook may refuse them for a while, so the plane waits only some seconds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _HTTPS: Final = 443
 
 async def publish_own_service(plane: Plane) -> None:
     """Until both are written."""
+    if plane.settings.is_shared and not plane.settings.address:
+        return
     while True:
         try:
             await asyncio.gather(

@@ -44,7 +44,7 @@ from homeostat.server.request.call import Answer, Backend, Call
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight
-from homeostat.server.request.negotiate import JSON, negotiate, not_acceptable
+from homeostat.server.request.negotiate import JSON, negotiate
 from homeostat.server.request.options import parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.verbs.create import create
@@ -263,6 +263,7 @@ class App:
         if kind.deprecation:
             call.warnings.append(kind.deprecation)
         if not kind.is_stored:
+            call.representation = negotiate(headers.get("accept", ""), is_plain=True)
             return await self._review(call)
         run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
@@ -281,8 +282,6 @@ class App:
             lane.leave()
 
     async def _review(self, call: Call) -> Reply:
-        if call.representation.form != "object":
-            raise not_acceptable()
         require_small_body(call)
         await settle_body(call)
         obj = parse_body(call)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CRDS, WIDGETS, definition, widget
+from tests.holds import measured_turns
 
 
 def schema(**spec: Any) -> dict[str, Any]:
@@ -197,3 +198,33 @@ async def test_a_default_that_was_added_later_shows_wherever_a_stored_object_is_
 async def test_a_deprecated_version_warns(api: Api) -> None:
     await api("POST", CRDS, definition(deprecated=True))
     assert (await api("GET", WIDGETS)).headers["warning"] == ['299 - "example.com/v1 Widget is deprecated"']
+
+
+async def test_a_write_at_another_version_gets_the_defaults_of_the_stored_one(api: Api) -> None:
+    made = definition()
+    other = {**definition(schema=schema(properties={"size": {"type": "integer"}}))["spec"]["versions"][0]}
+    made["spec"]["versions"].append({**other, "name": "v2", "storage": False})
+    assert (await api("POST", CRDS, made)).status == 201
+    path = WIDGETS.replace("/v1/", "/v2/")
+    created = await api("POST", path, {**widget("w"), "apiVersion": "example.com/v2"})
+    assert created.json["spec"]["color"] == "red"
+    assert (await api("GET", f"{WIDGETS}/w")).json["spec"]["color"] == "red"
+
+
+async def test_a_large_object_that_lacks_a_default_is_completed_beside_the_loop(api: Api) -> None:
+    item: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}}
+    listed = {"parts": {"type": "array", "items": item}}
+    await api("POST", CRDS, definition(schema=schema(properties=listed)))
+    parts = [{"name": f"n{number}"} for number in range(40_000)]
+    assert (await api("POST", WIDGETS, widget("large", {"parts": parts}))).status == 201
+    item["properties"]["colour"] = {"type": "string", "default": "red"}
+    version = (await api("GET", f"{CRDS}/widgets.example.com")).json["metadata"]["resourceVersion"]
+    later = definition(schema=schema(properties=listed))
+    later["metadata"]["resourceVersion"] = version
+    assert (await api("PUT", f"{CRDS}/widgets.example.com", later)).status == 200
+    async with measured_turns() as turns:
+        got = await api("GET", f"{WIDGETS}/large")
+        read = await api("GET", WIDGETS)
+    assert got.json["spec"]["parts"][39_999] == {"name": "n39999", "colour": "red"}
+    assert read.json["items"][0]["spec"] == got.json["spec"]
+    assert turns.longest_s < 0.05

@@ -127,3 +127,16 @@ async def test_a_namespace_is_released_only_as_it_was_seen(api: Api, claim: dict
     body = {"metadata": {"name": "going", **claim}, "spec": {"finalizers": []}}
     assert (await api("PUT", "/api/v1/namespaces/going/finalize", body)).status == status
     assert (await api("GET", "/api/v1/namespaces/going")).status == (404 if status == 200 else 200)
+
+
+async def test_a_job_that_is_being_deleted_keeps_what_was_decided(api: Api) -> None:
+    spec = {"template": {"spec": {"containers": [{"name": "a", "image": "b"}], "restartPolicy": "Never"}}}
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    await api("POST", jobs, {"metadata": {"name": "a"}, "spec": spec})
+    await api("DELETE", f"{jobs}/a", propagationPolicy="Foreground")
+    again = await api("DELETE", f"{jobs}/a")
+    assert again.json["metadata"]["finalizers"] == ["foregroundDeletion"]
+    await api("POST", jobs, {"metadata": {"name": "b"}, "spec": spec})
+    assert (await api("DELETE", f"{jobs}/b")).json["metadata"]["finalizers"] == ["orphan"]
+    await api("POST", jobs, {"metadata": {"name": "c"}, "spec": spec})
+    assert (await api("DELETE", f"{jobs}/c", orphanDependents="false")).json["status"] == "Success"

@@ -48,7 +48,13 @@ KEYS = b",".join(b'"k%d":1' % at for at in range(230_000))
 
 
 @pytest.mark.parametrize(
-    "data", [b"{%b}" % KEYS, b'{"metadata":{"managedFields":[{"fieldsV1":{%b}}]}}' % KEYS], ids=["flat", "nested"]
+    "data",
+    [
+        b"{%b}" % KEYS,
+        b'{"metadata":{"managedFields":[{"fieldsV1":{%b}}]}}' % KEYS,
+        b"[%b]" % b",".join([b'{"a":{"b":{"c":1}}}'] * 80_000),
+    ],
+    ids=["flat", "nested", "many"],
 )
 def test_no_step_of_a_dense_document_holds_the_interpreter_lock_for_long(data: bytes) -> None:
     whole_s = longest_hold_s(lambda: msgspec.json.decode(data), bound_s=0.0, attempts=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from homeostat.cel import Budget
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
-from homeostat.objects.schema.default import ManyDefaultsError, apply_defaults
+from homeostat.objects.schema.default import MOST_ADDED, ManyDefaultsError, apply_defaults
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.rules.evaluate import Rules
@@ -88,7 +87,7 @@ class CustomBehaviour:
 
     def default_stored(self, obj: JsonObject) -> bool:
         try:
-            apply_defaults(obj, self.schema, most=_QUICK_DEFAULTS)
+            apply_defaults(obj, self.schema, most=MOST_ADDED if is_offloaded() else _QUICK_DEFAULTS)
         except ManyDefaultsError:
             return False
         return True
@@ -182,10 +181,19 @@ def _deprecation(group: str, version: JsonObject, kind: str) -> str:
     return str(version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated")
 
 
-def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBehaviour:
+def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBehaviour | None:
+    """The behaviour of the stored version, if it has defaults."""
     version = next(each for each in definition["spec"]["versions"] if each.get("storage"))
+    raw = _raw_schema(version)
+    if b'"default":' not in encode(raw):
+        return None
     served = next((each.behaviour for each in kinds if each.version == version["name"]), None)
-    return served if isinstance(served, CustomBehaviour) else CustomBehaviour(_raw_schema(version), ())
+    return served if isinstance(served, CustomBehaviour) else CustomBehaviour(raw, ())
+
+
+def _do_schemas_differ(definition: JsonObject) -> bool:
+    schemas = [_raw_schema(version) for version in definition["spec"]["versions"]]
+    return any(each != schemas[0] for each in schemas)
 
 
 class Definitions:
@@ -212,21 +220,16 @@ class Definitions:
     def _put(self, record: Record) -> None:
         definition = decode_stored(record.value)
         kinds = kinds_of(definition)
-        if kinds and (before := self._defaults_before(definition, record.revision, kinds[0].resource)):
-            default = _stored_behaviour(definition, kinds).default_stored
-            kinds = [replace(each, defaults_before=before, default_stored=default) for each in kinds]
+        if kinds and (stored := _stored_behaviour(definition, kinds)) is not None:
+            before = self._defaults_before(record.revision, kinds[0].resource)
+            if before or _do_schemas_differ(definition):
+                kinds = [replace(each, defaults_before=before, default_stored=stored.default_stored) for each in kinds]
         self._registry.remove(self._served.get(record.key.name, ()))
         self._registry.add(kinds)
         self._served[record.key.name] = kinds
 
-    def _defaults_before(self, definition: JsonObject, revision: int, resource: str) -> int:
-        """The stored version's defaults may have been added after objects were stored, or other versions lack them."""
-        versions = definition["spec"]["versions"]
-        stored = next(encode(version.get("schema")) for version in versions if version.get("storage"))
-        if b'"default":' not in stored:
-            return 0
-        if any(encode(version.get("schema")) != stored for version in versions):
-            return sys.maxsize
+    def _defaults_before(self, revision: int, resource: str) -> int:
+        """Defaults may have been added after objects were stored."""
         assert self._store is not None
         is_any_older = any(each.revision < revision for each in self._store.select(Scope(resource)))
         return revision if is_any_older else 0

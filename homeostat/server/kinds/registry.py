@@ -89,8 +89,10 @@ class Kind:
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     defaults_before: int = 0
     """Objects of an older revision may lack defaults of the stored version, and get them when they are read."""
-    default_stored: Callable[[JsonObject], bool] = field(default=lambda _: True, repr=False)
-    """Adds these defaults; False if they are too many, and the object is half filled."""
+    default_stored: Callable[[JsonObject], bool] | None = field(default=None, repr=False)
+    """Adds these defaults, where some objects or versions lack them. Returns False if they are too many, and the object
+    is half filled.
+    """
     deprecation: str = ""
     """A warning that each request to this version gets."""
     is_terminating: bool = False

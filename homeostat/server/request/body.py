@@ -26,6 +26,8 @@ from homeostat.server.request.negotiate import body_type
 _MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
+_MAX_PATH = 256
+"""Characters of a path from which on it is not extended: the objects around it are left out."""
 _LARGE_YAML_BYTES = 8 * 1024
 _LARGE_JSON_BYTES = 256 * 1024
 MOST_SMALL_BYTES = 128 * 1024
@@ -178,9 +180,9 @@ class _Repeated:
             if len(self.paths) >= _MAX_WARNINGS:
                 break
             if name in seen:
-                self.paths.append(f".{name}")
+                self.paths.append(f".{name}"[-_MAX_PATH:])
             seen.add(name)
-            self.paths += [f".{name}{path}" for path in _repeated(value)]
+            self.paths += [f".{name}{path}" if len(path) < _MAX_PATH else path for path in _repeated(value)]
 
 
 def _repeated(value: Any) -> list[str]:

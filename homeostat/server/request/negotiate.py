@@ -41,8 +41,11 @@ PLAIN = Representation()
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str, *, discovery: bool = False) -> Representation:
-    """The representation for an Accept header; `NotAcceptableError` if none of its alternatives is served."""
+def negotiate(accept: str, *, discovery: bool = False, is_plain: bool = False) -> Representation:
+    """The representation for an Accept header; `NotAcceptableError` if none of its alternatives is served.
+
+    `is_plain` is for what can neither be a table nor metadata alone.
+    """
     if not accept or accept == JSON:
         return PLAIN
     for alternative in accept.split(","):
@@ -51,13 +54,9 @@ def negotiate(accept: str, *, discovery: bool = False) -> Representation:
         if values.get("q", "").strip('"') in {"0", "0.0", "0.00", "0.000"}:
             continue
         found = _served(media.lower(), values, discovery=discovery)
-        if found is not None:
+        if found is not None and not (is_plain and found.form != "object"):
             return found
-    raise not_acceptable()
-
-
-def not_acceptable() -> NotAcceptableError:
-    return NotAcceptableError(f"only the following media types are accepted: {JSON}, {YAML}")
+    raise NotAcceptableError(f"only the following media types are accepted: {JSON}, {YAML}")
 
 
 def _served(media: str, values: dict[str, str], *, discovery: bool) -> Representation | None:

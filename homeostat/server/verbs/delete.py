@@ -100,10 +100,10 @@ def read_options(call: Call) -> DeleteOptions:
         raise BadRequestError("orphanDependents and propagationPolicy cannot be both set")
     if orphan:
         policy = "Orphan"
-    if not policy and orphan is None and call.kind.group_resource in _ORPHANING:
-        policy = "Orphan"
-        if call.kind.kind == "Job":
-            call.warnings.append(_JOB_WARNING)
+    if not policy and orphan is None and call.kind.group_resource == "jobs.batch":
+        call.warnings.append(_JOB_WARNING)
+    if orphan is False:
+        policy = "Background"
     return msgspec.structs.replace(options, propagation_policy=policy)
 
 
@@ -117,12 +117,18 @@ async def delete_object(call: Call, options: DeleteOptions) -> Written:
         if not admission.is_idle(call, "DELETE"):
             await admission.mutate(call, None, obj, "DELETE")
         await admission.validate(call, None, obj, "DELETE")
-        mark_deleted(call, obj, options.propagation_policy or "")
+        mark_deleted(call, obj, options.propagation_policy or _default_policy(call, obj))
         try:
             return await _store(call, record, obj)
         except RevisionMismatchError:
             continue
     raise ConflictError(f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later')
+
+
+def _default_policy(call: Call, obj: JsonObject) -> str:
+    """A finalizer of the garbage collector that is there already has the last word."""
+    is_decided = not {FOREGROUND, ORPHAN}.isdisjoint(obj["metadata"].get("finalizers") or ())
+    return "Orphan" if call.kind.group_resource in _ORPHANING and not is_decided else ""
 
 
 async def _store(call: Call, record: Record, obj: JsonObject) -> Written:

@@ -30,6 +30,8 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
     """The bytes of an object for the store; the commit inserts its `resourceVersion`."""
     if kind.to_storage is not None:
         obj = kind.to_storage(obj)
+    if kind.default_stored is not None:
+        kind.default_stored(obj)
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     rest = {name: value for name, value in obj.items() if name not in _FIRST}
     meta = encode(metadata)
@@ -55,7 +57,7 @@ def object_of(kind: Kind, record: Record) -> JsonObject:
     if kind.from_storage is not None:
         obj = kind.from_storage(obj)
     obj["apiVersion"] = kind.api_version
-    if record.revision < kind.defaults_before and not kind.default_stored(obj):
+    if record.revision < kind.defaults_before and kind.default_stored and not kind.default_stored(obj):
         obj = decode_stored(record.value)
         obj["apiVersion"] = kind.api_version
     return obj

@@ -14,6 +14,7 @@ from homeostat.store.base import Event, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
 _MANY_DECODED = 1_000
+_MANY_DECODED_BYTES = 128 * 1024
 _MANY_CUT = 10_000
 
 
@@ -103,7 +104,9 @@ class ObjectView:
         return object_bytes(self._kind, record)
 
     def takes_long(self, records: Sequence[Record]) -> bool:
-        return not self.is_shared and len(records) > _MANY_DECODED
+        if self.is_shared:
+            return False
+        return len(records) > _MANY_DECODED or sum([len(each.value) for each in records]) > _MANY_DECODED_BYTES
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": metadata})

@@ -35,3 +35,11 @@ def test_the_search_for_repeated_keys_lets_other_threads_run() -> None:
         time.sleep(0.001)
         turns += 1
     assert turns > 40
+
+
+def test_paths_of_deep_repeated_keys_stay_short() -> None:
+    key = "k" * 400
+    body = (f'{{"{key}":' * 150 + "{" + ",".join(['"a":1'] * 100) + "}" + "}" * 150).encode()
+    found = duplicate_keys(body, decode(body))
+    assert len(found) == 99
+    assert all(len(path) < 1_000 for path in found)
