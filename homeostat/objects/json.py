@@ -30,10 +30,13 @@ _decoder = msgspec.json.Decoder()
 encode = _encoder.encode
 
 
-def decode(data: bytes) -> Json:
-    """The value of a JSON document from outside; `BadRequestError` for anything that is not one."""
+def decode(data: bytes, *, in_pieces: bool = False) -> Json:
+    """The value of a JSON document from outside; `BadRequestError` for anything that is not one.
+
+    In pieces a large document takes longer, and lets other threads run meanwhile: for callers beside the event loop.
+    """
     try:
-        value = decode_pieces(data) if is_dense(data) else _decoder.decode(data)
+        value = decode_pieces(data) if in_pieces and is_dense(data) else _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
     except RecursionError as error:
@@ -95,9 +98,10 @@ def decode_object(data: bytes) -> JsonObject:
     return value
 
 
-def decode_stored(data: bytes) -> JsonObject:
+def decode_stored(data: bytes, *, in_pieces: bool = False) -> JsonObject:
     """The value of bytes that this package encoded itself."""
-    value: JsonObject = decode_pieces(data, is_trusted=True) if is_dense(data) else _decoder.decode(data)
+    is_cut = in_pieces and is_dense(data)
+    value: JsonObject = decode_pieces(data, is_trusted=True) if is_cut else _decoder.decode(data)
     return value
 
 

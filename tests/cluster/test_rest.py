@@ -12,6 +12,7 @@ from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
 from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.serving import serve_rest
 from tests.cluster.fixtures import Api as Server
@@ -41,7 +42,9 @@ async def rest(real_api: Server, shelf: World) -> AsyncIterator[Api]:
         serve_rest(client, private, namespace=namespace, environment={}, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
-        yield Api(session, f"http://127.0.0.1:{server.port}")
+        api = Api(session, f"http://127.0.0.1:{server.port}")
+        await eventually(lambda: api.get("/resource-types"), lambda answer: answer.status == 200)
+        yield api
 
 
 async def test_a_type_and_a_resource_live_and_go(rest: Api, shelf: World) -> None:

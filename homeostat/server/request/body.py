@@ -22,6 +22,7 @@ from homeostat.objects.meta import clean_metadata
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
+from homeostat.server.request.offload import is_offloaded
 
 _MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
@@ -46,7 +47,7 @@ def parse_body(call: Call) -> Json:
 
             return yaml.load(call.body)
         case _:
-            value = decode(call.body)
+            value = decode(call.body, in_pieces=is_offloaded())
             report(call, _duplicates(call, value))
             return value
 
@@ -95,7 +96,7 @@ def read_object(call: Call) -> JsonObject:
         raise BadRequestError("the request has no body; expected an object")
     if body_type(call.content_type) != "json":
         return conform(call, parse_body(call))
-    obj = decode(call.body)
+    obj = decode(call.body, in_pieces=is_offloaded())
     return conform(call, obj, problems=_duplicates(call, obj))
 
 

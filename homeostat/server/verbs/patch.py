@@ -22,7 +22,7 @@ from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.server import strategy
 from homeostat.server.request.body import StrictDecodingError, check_kind, conform, duplicate_keys, report
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import offloaded
+from homeostat.server.request.offload import is_offloaded, offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write import Edit, change, create, untracked_fields
 
@@ -64,7 +64,7 @@ def edit_of(call: Call, media: str) -> Edit:
 
 
 def _patch_body(call: Call) -> Json:
-    value = decode(call.body)
+    value = decode(call.body, in_pieces=is_offloaded())
     if call.options.field_validation != "Ignore":
         report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
     return value
@@ -156,7 +156,7 @@ def _apply_body(call: Call) -> JsonObject:
 def _yaml_or_json(body: bytes) -> Json:
     if body.lstrip()[:1] == b"{":
         with suppress(BadRequestError):
-            return decode(body)
+            return decode(body, in_pieces=is_offloaded())
     from homeostat.objects import yaml
 
     return yaml.load(body)

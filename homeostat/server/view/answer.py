@@ -10,6 +10,7 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
+from homeostat.server.request.offload import is_offloaded
 from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
@@ -43,7 +44,7 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
     representation = call.representation
     if representation.form == "object" and not representation.yaml:
         return Reply(status, indented(body) if call.options.pretty else body, JSON, headers)
-    value = decode_stored(body)
+    value = decode_stored(body, in_pieces=is_offloaded())
     if representation.form == "table":
         value = _table_of_one(call, value)
     elif representation.form == "partial":
@@ -89,7 +90,9 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
         from homeostat.objects import yaml
 
         # Slow enough to block the event loop.
-        printed = await in_thread(lambda: yaml.dump(decode_stored(b"".join(parts))), user=call.user.name)
+        printed = await in_thread(
+            lambda: yaml.dump(decode_stored(b"".join(parts), in_pieces=True)), user=call.user.name
+        )
         return Reply(200, printed, YAML, headers)
     if call.options.pretty:
         parts = [indented(b"".join(parts))]

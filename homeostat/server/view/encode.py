@@ -17,6 +17,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.offload import is_offloaded
 from homeostat.store.base import Draft, Record
 
 _FIRST = frozenset({"apiVersion", "kind", "metadata"})
@@ -53,12 +54,12 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
 
 def object_of(kind: Kind, record: Record) -> JsonObject:
     """A stored object, decoded anew."""
-    obj = decode_stored(record.value)
+    obj = decode_stored(record.value, in_pieces=is_offloaded())
     if kind.from_storage is not None:
         obj = kind.from_storage(obj)
     obj["apiVersion"] = kind.api_version
     if record.revision < kind.defaults_before and kind.default_stored and not kind.default_stored(obj):
-        obj = decode_stored(record.value)
+        obj = decode_stored(record.value, in_pieces=is_offloaded())
         obj["apiVersion"] = kind.api_version
     return obj
 

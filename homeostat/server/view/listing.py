@@ -161,4 +161,4 @@ class _Yaml:
         self._dump = yaml.dump
 
     def parts(self, records: Sequence[Record]) -> list[bytes]:
-        return [self._dump([decode_stored(item)]) for item in self._view.list_items(records)]
+        return [self._dump([decode_stored(item, in_pieces=True)]) for item in self._view.list_items(records)]

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.edge.request import Request
-from homeostat.edge.threads import in_thread
+from homeostat.edge.threads import SHARED, in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
 from homeostat.web.kit.refusal import RefusalError, unprocessable
@@ -55,7 +55,7 @@ async def read_body(request: Request, shape: type[T]) -> T:
 
 def _read(request: Request, shape: type[T]) -> T:
     try:
-        value: Json = decode(request.body or b"null")
+        value: Json = decode(request.body or b"null", in_pieces=SHARED.is_current())
     except BadRequestError as error:
         raise unprocessable(("body",), error.message, "json_invalid") from error
     try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -291,9 +293,9 @@ def ssh_signing(folder: Path) -> tuple[Signing, list[str]]:
 
 
 def gpg_signing(folder: Path) -> tuple[Signing, list[str]]:
-    home = folder / ".gnupg"
-    home.mkdir(mode=0o700)
-    environment = {"GNUPGHOME": str(home), "PATH": os.environ["PATH"]}
+    # The path of a socket has at most 108 characters.
+    home = tempfile.mkdtemp(prefix="gpg-", dir="/tmp")
+    environment = {"GNUPGHOME": home, "PATH": os.environ["PATH"]}
 
     def gpg(*words: str) -> str:
         done = subprocess.run(["gpg", "--batch", *words], env=environment, check=True, capture_output=True, timeout=60)
@@ -302,6 +304,8 @@ def gpg_signing(folder: Path) -> tuple[Signing, list[str]]:
     gpg("--passphrase", "", "--quick-gen-key", "bot <bot@example.org>", "ed25519", "sign")
     key = gpg("--export-secret-keys", "--armor")
     subprocess.run(["gpgconf", "--kill", "all"], env=environment, check=True, timeout=20)
+    shutil.copytree(home, folder / ".gnupg")
+    shutil.rmtree(home)
     return GpgSigning(key), []
 
 
