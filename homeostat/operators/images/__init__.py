@@ -107,7 +107,8 @@ def register(setup: Setup) -> None:
     series = Series(lambda: len(tracked))
     setup.metrics.register(series)
     rest = RestClient()
-    records = Records(setup.client, updates.cache)
+    records = Records(setup.client, updates.cache, tracked.of_record)
+    tracked.changed = records.note_workload
     updates.add_handler(records.note)
     repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
     forges = Forges(rest, settings)
@@ -123,6 +124,10 @@ def register(setup: Setup) -> None:
         records=records,
         settings=settings,
     )
+
+    def knows(namespace: str, label: str) -> bool:
+        return tracking.knows(namespace, label)
+
     passes = Passes(
         repositories,
         observer,
@@ -133,6 +138,7 @@ def register(setup: Setup) -> None:
         recorder=setup.recorder,
         series=series,
         current=tracked.of_record,
+        knows=knows,
         keep_s=settings.keep_s,
     )
     outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record, guard)

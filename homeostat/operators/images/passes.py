@@ -25,8 +25,8 @@ from homeostat.operators.images.engine.rules import rules_of
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
-from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed
-from homeostat.operators.images.pulls.proposal import Standing
+from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed, without
+from homeostat.operators.images.pulls.proposal import Standing, TooManyProposalsError
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Outcome, Records, was_proposed
 from homeostat.operators.images.sources.guard import REFUSED
@@ -39,7 +39,10 @@ from homeostat.runtime.control.recorder import About, EventType, Recorder
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 32
 _CLEAR_AGAIN_S: Final = 60.0
-_QUIET: Final = frozenset({"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing", REFUSED})
+_NOT_RECORDED: Final = "ProposalNotRecorded"
+_QUIET: Final = frozenset(
+    {"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing", REFUSED, _NOT_RECORDED}
+)
 """Failures that the original does not notify of: nothing was tried yet."""
 
 
@@ -65,8 +68,18 @@ class _Scope(msgspec.Struct, frozen=True):
     group: Group
     members: Sequence[Tracked]
     standing: Sequence[Standing]
-    refused: frozenset[str]
-    """Members that may not use what they name, by `NAMESPACE/NAME`."""
+    unknown: frozenset[str]
+    """Workloads that may not use what they name, or of which it is not known whether they exist, by `NAMESPACE/NAME`.
+    """
+
+
+class _Cleared(msgspec.Struct, frozen=True):
+    """What a pass did with proposals that nobody needs."""
+
+    gone: list[Standing]
+    """No longer on their branches."""
+    problems: dict[str, str]
+    """By branch: why it could not be cleared."""
 
 
 class Passes:
@@ -82,36 +95,64 @@ class Passes:
         recorder: Recorder,
         series: Series,
         current: Callable[[str, str], Tracked | None],
+        knows: Callable[[str, str], bool],
         keep_s: float,
     ) -> None:
         self._repositories, self._observer = repositories, observer
         self._actor, self._proposer = actor, proposer
         self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
-        self._current, self._keep_s = current, keep_s
+        self._current, self._knows, self._keep_s = current, knows, keep_s
         self._waits: dict[str, tuple[str, int]] = {}
+        self._problems: dict[Group, dict[str, str]] = {}
+        """Why branches of a group could not be cleared, as it was last logged."""
 
     def groups(self) -> set[Group]:
         """Those with proposals, also where no workload is left."""
-        return {each.group for each in self._records.standing(self._current)}
+        return set(self._records.standing())
 
     async def run(self, group: Group, members: Sequence[Tracked], memory: Memory) -> Outcomes:
         began = time.monotonic()
-        standing = [each for each in self._records.standing(self._current) if each.group == group]
+        standing = tuple(self._records.standing().get(group, ()))
         admitted, refused = await self._observer.admit(members, memory)
         found = [each for one, problem in refused for each in _all_failed([one], problem)]
-        cleared = list[Standing]()
-        if admitted or standing:
-            unknown = frozenset(one.key for one, _ in refused)
-            found += await self._found(_Scope(group, admitted, standing, unknown), memory, cleared)
-        waiting_s = await self._release(standing, cleared, memory)
+        cleared = _Cleared([], {})
+        lost = {one.key for one, _ in refused}
+        lost |= await self._lost([each for each in standing if each.key not in lost], cleared, memory)
+        # A Secret is used for a proposal only if it might be used for the workload as well.
+        if admitted or any(each.key not in lost for each in standing):
+            found += await self._found(_Scope(group, admitted, standing, frozenset(lost)), memory, cleared)
+        waiting_s = await self._release(standing, cleared.gone, memory)
+        self._log_problems(group, standing, cleared)
         await _each(self._report(each) for each in found)
         is_success = all(each.outcome.entry.action != "failed" for each in found)
         self._series.passed(time.monotonic() - began, time.time(), is_success=is_success)
         retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
         return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
 
-    async def _found(self, scope: _Scope, memory: Memory, cleared: list[Standing]) -> list[_Found]:
-        """Adds the proposals to `cleared` that are no longer on their branches."""
+    async def _lost(self, standing: Sequence[Standing], cleared: _Cleared, memory: Memory) -> set[str]:
+        """The workloads whose proposals are left alone, because nobody may clear them or knows whether to."""
+        _, refused = await self._observer.admit([each.tracked for each in standing], memory)
+        reasons = {one.key: problem.text for one, problem in refused}
+        for each in standing:
+            if self._current(*each.record) is None and not self._knows(each.record[0], each.tracked.label):
+                text = f"whether {each.key} exists is unknown: its kind is not served, was not listed, or is unreadable"
+                reasons.setdefault(each.key, text)
+        cleared.problems.update({each.branch: reasons[each.key] for each in standing if each.key in reasons})
+        return set(reasons)
+
+    def _log_problems(self, group: Group, standing: Sequence[Standing], cleared: _Cleared) -> None:
+        """Once, until the reason is another one."""
+        last = self._problems.pop(group, {})
+        for branch, reason in cleared.problems.items():
+            if last.get(branch) != reason:
+                log.warning("failed to clear pull request", extra={"branch": branch, "reason": reason})
+        kept = {each.branch for each in standing if each not in cleared.gone}
+        known = {branch: reason for branch, reason in (last | cleared.problems).items() if branch in kept}
+        if known:
+            self._problems[group] = known
+
+    async def _found(self, scope: _Scope, memory: Memory, cleared: _Cleared) -> list[_Found]:
+        """Adds to `cleared` what it did with the branches."""
         group, members = scope.group, scope.members
         remote = await self._observer.remote(group, memory)
         if isinstance(remote, Problem):
@@ -125,38 +166,44 @@ class Passes:
                 states = await self._observer.states(verdicts, memory)
                 plan = decide(verdicts, states, self._waited(members))
                 settled = [self._settled(each) for each in plan.settled]
-                batches = await self._admitted(batches_of(group, plan, scope.standing, scope.refused), memory)
+                batches = batches_of(group, plan, scope.standing, scope.unknown)
                 if not plan.updates and not batches:
                     return settled
-                branches = {each.tracked.key: batch.branch for batch in batches for each in batch.updates}
-                await _each(self._attempt(each, branches.get(each.tracked.key, "")) for each in plan.updates)
+                pushed = dict[str, Outcome]()
+                batches = await self._noted(plan.updates, batches, pushed)
                 secrets = self._observer.secrets(memory)
                 signing = await secrets.signing(SecretName(group.secret_namespace, group.secret_name))
-                pushed = dict[str, Outcome]()
                 if direct := [each for each in plan.updates if not is_proposed(each)]:
-                    pushed = await self._actor.push(repository, group.branch, direct, signing)
+                    pushed |= await self._actor.push(repository, group.branch, direct, signing)
                 records = {each.key: self._records.of(each) for each in members}
                 for batch in batches:
                     delivered = await self._proposer.propose(repository, batch, records, secrets, signing)
                     pushed |= delivered.outcomes
                     if delivered.is_clear:
-                        cleared += batch.left
+                        cleared.gone.extend(batch.left)
+                    elif delivered.problem and not batch.updates:
+                        cleared.problems[batch.branch] = delivered.problem
         except GitError as error:
             return _all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
         return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
 
-    async def _admitted(self, batches: Sequence[Batch], memory: Memory) -> list[Batch]:
-        """Without those that only clear a branch whose workload may not use what it named."""
-        found = list[Batch]()
-        for batch in batches:
-            if not batch.updates:
-                _, refused = await self._observer.admit([each.tracked for each in batch.left[:1]], memory)
-                if refused:
-                    reason = refused[0][1].text
-                    log.warning("failed to clear pull request", extra={"branch": batch.branch, "reason": reason})
-                    continue
-            found.append(batch)
-        return found
+    async def _noted(
+        self, updates: Sequence[Due], batches: Sequence[Batch], outcomes: dict[str, Outcome]
+    ) -> list[Batch]:
+        """Writes what is about to be pushed. A proposal that could not be written is left out, with its outcome added
+        to `outcomes`: after a crash nobody would know of its branch.
+        """
+        branches = {each.tracked.key: batch.branch for batch in batches for each in batch.updates}
+
+        async def note(due: Due) -> None:
+            key = due.tracked.key
+            problem = await self._attempt(due, branches.get(key, ""))
+            if problem and key in branches:
+                outcomes[key] = _not_recorded(due, problem)
+
+        await _each(note(each) for each in updates)
+        found = [without(each, outcomes.keys()) for each in batches]
+        return [new for old, new in zip(batches, found, strict=True) if new.updates or not old.updates]
 
     async def _release(
         self, standing: Sequence[Standing], cleared: Sequence[Standing], memory: Memory
@@ -230,11 +277,16 @@ class Passes:
         note = outcome.entry.message if is_patched else _failure_note(outcome)
         return _Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
 
-    async def _attempt(self, due: Due, branch: str) -> None:
+    async def _attempt(self, due: Due, branch: str) -> str:
+        """Why it could not be written; empty if it was."""
         try:
             await self._records.attempt(due.tracked, due.target.tag, old=due.old, branch=branch)
         except (ApiError, UnreachableError) as error:
             log.warning("failed to record attempt", extra={"deployment": due.tracked.key, "reason": str(error)})
+            return f"cannot write its ImageUpdate: {error}; the next pass tries again"
+        except TooManyProposalsError as error:
+            return str(error)
+        return ""
 
     async def _report(self, found: _Found) -> None:
         tracked, outcome = found.tracked, found.outcome
@@ -300,6 +352,15 @@ def _all_failed(members: Sequence[Tracked], problem: Problem) -> list[_Found]:
         _Found(each, Outcome(entry=failed(each, problem.text), reason=problem.reason), problem.retry_s)
         for each in members
     ]
+
+
+def _not_recorded(due: Due, problem: str) -> Outcome:
+    return Outcome(
+        entry=failed(due.tracked, f"{due.target.tag} is not proposed: {problem}"),
+        reason=_NOT_RECORDED,
+        wanted=due.target.tag,
+        since=due.since,
+    )
 
 
 def _failure_note(outcome: Outcome) -> str:

@@ -37,8 +37,10 @@ from homeostat.operators.images.api import (
     Result,
     Written,
 )
+from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import Action, Entry
+from homeostat.operators.images.pulls.index import ProposalIndex
 from homeostat.operators.images.pulls.proposal import (
     Standing,
     proposal_of,
@@ -101,8 +103,13 @@ def record_of(status: ImageUpdateStatus, pin: Pin | None) -> Record:
 
 
 class Records:
-    def __init__(self, client: Client, cache: Cache[ImageUpdate]) -> None:
+    """`current` finds the workload of an ImageUpdate, if it is tracked."""
+
+    def __init__(
+        self, client: Client, cache: Cache[ImageUpdate], current: Callable[[str, str], Tracked | None]
+    ) -> None:
         self._client, self._cache = client, cache
+        self._proposed = ProposalIndex(lambda *key: self._standing_of(key, current(*key)))
         self._written: dict[Key, ImageUpdateStatus] = {}
         self._pins: dict[Key, Pin] = {}
         self._turns: dict[Key, asyncio.Lock] = {}
@@ -118,6 +125,11 @@ class Records:
         if new is None or new.spec.pin is not None or (old is not None and old.spec.pin is not None):
             # Until then the cache may still lag behind a pin of ours.
             self._pins.pop(key, None)
+        self._proposed.mark(*key)
+
+    def note_workload(self, namespace: str, record: str) -> None:
+        """The workload of this ImageUpdate has changed."""
+        self._proposed.mark(namespace, record)
 
     def of(self, tracked: Tracked) -> Record:
         return record_of(self.status(tracked), self._pin(tracked))
@@ -146,18 +158,23 @@ class Records:
         found = self._cache.get(*key)
         return None if found is None else found.spec.pin
 
-    def standing(self, current: Callable[[str, str], Tracked | None]) -> list[Standing]:
-        """All proposals; `current` finds the workload of an ImageUpdate, if it is tracked."""
-        found = list[Standing]()
-        for update in self._cache:
-            key = (update.metadata.namespace, update.metadata.name)
-            if FINALIZER in update.metadata.finalizers or key in self._written:
-                found += standing_of(update, self._written.get(key) or self._stored(key), current(*key))
-        return found
+    def standing(self) -> dict[Group, list[Standing]]:
+        """All proposals. What has not changed since the last call is not read again."""
+        return self._proposed.by_group()
+
+    def _standing_of(self, key: Key, current: Tracked | None) -> list[Standing]:
+        update = self._cache.readable(*key)
+        if update is None or (FINALIZER not in update.metadata.finalizers and key not in self._written):
+            return []
+        return standing_of(update, self._written.get(key) or self._stored(key), current)
+
+    def _remember(self, key: Key, status: ImageUpdateStatus) -> None:
+        self._written[key] = status
+        self._proposed.mark(*key)
 
     async def attempt(self, tracked: Tracked, tag: str, *, old: str, branch: str = "") -> None:
         """Before a tag is pushed, so that after a crash it is known to be ours, and `old` to be what was there.
-        `branch` is that of the request, where the tag is proposed.
+        `branch` is that of the request, where the tag is proposed; `TooManyProposalsError` if it is one too many.
         """
         before = self.status(tracked)
         if branch:
@@ -207,9 +224,14 @@ class Records:
             await self._replace(key, msgspec.structs.replace(status, reported=identity))
 
     async def _replace(self, key: Key, status: ImageUpdateStatus) -> None:
-        self._written[key] = status
+        self._remember(key, status)
         try:
             await self._send(key)
+        except NotFoundError:
+            # A workload that is created under the name of a deleted one begins anew.
+            if self._written.get(key) is status:
+                del self._written[key]
+                self._proposed.mark(*key)
         except (ApiError, UnreachableError) as error:
             # The next status of the workload has it.
             log.warning("failed to write image update", extra={"update": "/".join(key), "reason": str(error)})
@@ -224,9 +246,9 @@ class Records:
     async def _write(self, tracked: Tracked, status: ImageUpdateStatus) -> None:
         key = (tracked.namespace, tracked.record)
         if self._stored(key) == status and self._is_settled(key, status):
-            self._written[key] = status
+            self._remember(key, status)
             return
-        self._written[key] = status
+        self._remember(key, status)
         await self._create(tracked)
         await self._send(key)
         if status.outbox:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from homeostat.objects.declared import OwnerReference
-from homeostat.objects.kind import DEFINITION, Kind
+from homeostat.objects.kind import DEFINITION, DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import FINALIZER, ImageUpdate
 from homeostat.operators.images.batching.group import Group
@@ -24,6 +24,7 @@ from homeostat.operators.images.batching.scheduler import TrackedDeployments
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import (
     ALL,
+    BY_WORD,
     CRON_JOB,
     KINDS,
     ROLLOUT,
@@ -46,34 +47,44 @@ class Tracking:
 
     def __init__(self, setup: Setup, tracked: TrackedDeployments, note: Callable[[Tracked], None]) -> None:
         self._setup, self._tracked, self._noted = setup, tracked, note
-        self._caches: dict[Kind, Callable[[str, str], str | None]] = {}
-        """By kind: the uid of a workload that exists and is not being deleted."""
+        self._followed: dict[Kind, Informer[Any]] = {}
+        self._definitions: Informer[Definition] | None = None
         self._rollouts: Informer[Workload] | None = None
         self.changed = asyncio.Event()
         for kind in KINDS:
             self._follow(kind)
         jobs = setup.watch(CRON_JOB, CronJob)
         jobs.add_handler(self._note_cron_job)
-        self._caches[CRON_JOB] = lambda *key: _uid(jobs.cache.get(*key))
+        self._followed[CRON_JOB] = jobs
         if not setup.namespace:
-            definitions = setup.watch(DEFINITION, Definition, fields=f"metadata.name={ROLLOUT_DEFINITION}")
-            definitions.add_handler(self._note_definition)
+            self._definitions = setup.watch(DEFINITION, Definition, fields=f"metadata.name={ROLLOUT_DEFINITION}")
+            self._definitions.add_handler(self._note_definition)
 
     def exists(self, owner: OwnerReference, namespace: str) -> bool | None:
         """Whether the owner of an ImageUpdate exists and is not being deleted; None if that is unknown, or it is of
         another kind.
         """
         kind = _BY_NAME.get((owner.api_version.rpartition("/")[0], owner.kind))
-        if kind is None or kind not in self._caches:
+        informer = self._followed.get(kind) if kind is not None else None
+        if informer is None or not _sees(informer, namespace, owner.name):
             return None
-        if kind == ROLLOUT and (self._rollouts is None or not self._rollouts.watcher.synced.is_set()):
-            return None
-        return self._caches[kind](namespace, owner.name) == owner.uid
+        return _uid(informer.cache.readable(namespace, owner.name)) == owner.uid
+
+    def knows(self, namespace: str, label: str) -> bool:
+        """Whether the workload with this label is gone if it is not tracked. It is not while its kind was not listed or
+        is not served, nor if it cannot be read.
+        """
+        word, _, name = label.rpartition("/")
+        kind = BY_WORD.get(word) if word else DEPLOYMENT
+        informer = self._followed.get(kind) if kind is not None else None
+        if informer is not None:
+            return _sees(informer, namespace, name)
+        return kind == ROLLOUT and self._definitions is not None and _has_none(self._definitions)
 
     def _follow(self, kind: Kind) -> Informer[Workload]:
         informer = self._setup.watch(kind, Workload)
         informer.add_handler(partial(self._note, kind))
-        self._caches[kind] = lambda *key: _uid(informer.cache.get(*key))
+        self._followed[kind] = informer
         return informer
 
     def _note_cron_job(self, change: Change[CronJob]) -> None:
@@ -98,7 +109,7 @@ class Tracking:
             gone = [each.metadata for each in self._rollouts.cache]
             self._setup.unwatch(self._rollouts)
             self._rollouts = None
-            del self._caches[ROLLOUT]
+            del self._followed[ROLLOUT]
             for each in gone:
                 self._set(ROLLOUT, each.namespace, each.name, None)
 
@@ -143,10 +154,11 @@ class Retirement:
             self._tracking.changed.set()
 
     async def _release(self) -> None:
-        standing = self._records.standing(self._tracked.of_record)
-        waiting = {each.record for each in standing}
-        for group in {each.group for each in standing if each.deleted is not None}:
-            self._clear(group)
+        standing = self._records.standing()
+        waiting = {each.record for some in standing.values() for each in some}
+        for group, some in standing.items():
+            if any(each.deleted is not None for each in some):
+                self._clear(group)
         for update in list(self._updates):
             key = (update.metadata.namespace, update.metadata.name)
             if update.is_terminating and FINALIZER in update.metadata.finalizers and key not in waiting:
@@ -170,6 +182,16 @@ class Retirement:
             return False
         since = self._since.setdefault(update.metadata.uid, now)
         return not exists or (update.spec.pin is None and now - since >= self._keep_s)
+
+
+def _sees(informer: Informer[Any], namespace: str, name: str) -> bool:
+    """Whether an object that the cache does not have does not exist."""
+    is_unreadable = informer.cache.readable(namespace, name) is None and informer.cache.knows(namespace, name)
+    return informer.watcher.synced.is_set() and not is_unreadable
+
+
+def _has_none(informer: Informer[Any]) -> bool:
+    return informer.watcher.synced.is_set() and not len(informer.cache) and not informer.cache.unreadable
 
 
 def _uid(found: Workload | CronJob | None) -> str | None:

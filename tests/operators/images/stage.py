@@ -35,7 +35,7 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, EVENT, SECRET
 from homeostat.operators import images
-from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.operators.images.api import FINALIZER, IMAGE_UPDATE
 from homeostat.operators.images.engine.entry import status_text
 from homeostat.operators.images.engine.workloads import ALL
 from homeostat.operators.images.service import ImageService
@@ -187,6 +187,27 @@ class Stage:
     async def updates(self) -> list[JsonObject]:
         found, _ = await self.client.list(IMAGE_UPDATE.kind.path(NAMESPACE))
         return found
+
+    async def propose(self, name: str, workload: str, **settings: str) -> None:
+        """An ImageUpdate whose status has a proposal, as an operator wrote it before it ended."""
+        given = {
+            "enabled": "true",
+            "app_repository": f"{self.git_url}/app.git",
+            "deployment_path": "apps/web.yaml",
+            "image_name": "org/app",
+            "ssh_key_name": "ssh-key",
+            "ssh_key_namespace": NAMESPACE,
+            "delivery": "pull-request",
+            "forge": "gitea",
+            "pull_request_secret_name": "token",
+            **settings,
+        }
+        body = IMAGE_UPDATE.kind.new(name)
+        body["metadata"]["finalizers"] = [FINALIZER]
+        await self.client.create(IMAGE_UPDATE.kind.path(NAMESPACE), body)
+        proposal = {"branch": f"homeostat-images/{name}", "workload": workload, "settings": given}
+        status: JsonObject = {"status": {"proposals": [proposal]}}
+        await self.client.merge(IMAGE_UPDATE.kind.path(NAMESPACE, name, "status"), status)
 
     async def events(self, reason: str) -> list[JsonObject]:
         found, _ = await self.client.list(EVENT.path(NAMESPACE))

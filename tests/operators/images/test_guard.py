@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from aiohttp import web
 
 from homeostat.objects.kind import SECRET
@@ -29,7 +30,14 @@ async def _refused(stage: Stage, name: str) -> str:
     return str(entry["message"])
 
 
-async def test_the_owner_of_a_secret_decides_where_it_is_sent_and_who_may_name_it(stage: Stage) -> None:
+def _uncleared(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [each for each in caplog.records if each.getMessage() == "failed to clear pull request"]
+    return [str(vars(each)["reason"]) for each in found]
+
+
+async def test_the_owner_of_a_secret_decides_where_it_is_sent_and_who_may_name_it(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     app, manifests = stage.repository("app-web", _APP), stage.repository("man-web", _FILES)
     asked = list[web.Request]()
 
@@ -69,6 +77,17 @@ async def test_the_owner_of_a_secret_decides_where_it_is_sent_and_who_may_name_i
             assert "gitops.operator.hosts" in message
             await stage.client.delete(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/web")
             await eventually(lambda: _is_untracked(stage))
+        # So would clearing a proposal that somebody wrote into a status; the reason is logged once.
+        await stage.propose("stolen", "gone", manifest_repository=elsewhere, **own)
+        await eventually(stage.reconcile, lambda _: _uncleared(caplog) != [])
+        await stage.reconcile()
+        assert not asked
+        (reason,) = _uncleared(caplog)
+        assert f"the Secret {SECRETS}/token may not be used for" in reason
+        await _limit(stage, SECRETS, "token", namespaces="shop")
+        await stage.reconcile()
+        assert len(_uncleared(caplog)) == 2
+        await _limit(stage, SECRETS, "token", namespaces=None)
     assert not asked
 
     await _limit(stage, SECRETS, "token", hosts=None, namespaces="shop, team-*")

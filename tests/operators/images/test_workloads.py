@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from homeostat.cli.operators.deploy.access import access_documents
+from homeostat.client.base import Response, Transport
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, DEPLOYMENT, SECRET, STATEFUL_SET
@@ -15,6 +17,8 @@ from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
+from tests.external.fake_pulls import TOKEN, FakePulls
+from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, NAMESPACE, Managed, Stage, managed
 
@@ -150,6 +154,70 @@ async def _is_gone(stage: Stage, name: str) -> bool:
     except NotFoundError:
         return True
     return False
+
+
+_ERROR = Response(500, b'{"kind": "Status", "code": 500, "reason": "InternalError", "message": "try again"}')
+
+
+class Failing:
+    """A transport to a server that answers some requests with an error."""
+
+    def __init__(self, transport: Transport, fails: set[tuple[str, str]]) -> None:
+        self._transport, self._fails = transport, fails
+        """Methods, and a part of the path."""
+
+    async def send(self, method: str, path: str, **options: str | bytes) -> Response:
+        if self._is_failing(method, path):
+            return _ERROR
+        return await self._transport.send(method, path, **options)  # type: ignore[arg-type]
+
+    async def stream(self, path: str, **options: str) -> Response | AsyncIterator[bytes]:
+        return _ERROR if self._is_failing("GET", path) else await self._transport.stream(path, **options)
+
+    def _is_failing(self, method: str, path: str) -> bool:
+        return any(method == each and part in path for each, part in self._fails)
+
+
+async def test_what_the_server_does_not_tell_or_keep_changes_no_request(plane: Api, tmp_path: Path) -> None:
+    forge, fails = FakePulls("gitea"), {("GET", f"/{ROLLOUT.plural}"), ("PATCH", "/imageupdates/web/status")}
+    await plane.client.create(DEFINITION.path(""), _ROLLOUTS)
+    client = plane.client.over(lambda transport: Failing(transport, fails))
+    async with (
+        serving(forge) as forge_api,
+        managed(plane, tmp_path / "git", client=client, GITEA_API_URL=forge_api) as stage,
+    ):
+        stage.repository("app", {"main.go": "package main\n"})
+        manifests = stage.repository("acme/man", {"apps/web.yaml": _FILE})
+        forge.add("acme/man", manifests)
+        await stage.secret(NAMESPACE, "token", token=TOKEN)
+        request = {
+            "manifest_repository": f"{stage.git_url}/acme/man.git",
+            "pull_request_secret_name": "token",
+            "pull_request_secret_namespace": NAMESPACE,
+        }
+        # A Deployment that is not found is gone; a Rollout may be there, and only its list fails.
+        await stage.propose("gone", "gone", **request)
+        await stage.propose("web.rollout", "rollout/web", **request)
+
+        async def is_cleared(name: str) -> bool:
+            await stage.reconcile()
+            return "proposals" not in (await stage.update(name))["status"]
+
+        await eventually(lambda: is_cleared("gone"))
+        assert not await is_cleared("web.rollout")
+
+        # A branch of which nobody would know after a crash is not pushed.
+        given = {"app_repository": f"{stage.git_url}/app.git", "delivery": "pull-request", "forge": "gitea"}
+        await stage.deploy("web", None, **given, **request)
+        await eventually(lambda: len(stage.service.tracked()) == 1)
+        entry = (await stage.reconcile())["web"]
+        assert (entry["action"], forge.requests["acme/man"]) == ("failed", [])
+        assert "is not proposed: cannot write its ImageUpdate" in entry["message"]
+        assert "homeostat-images" not in manifests.git("for-each-ref")
+        fails.clear()
+        assert (await stage.reconcile())["web"]["action"] == "patched"
+        assert len(forge.requests["acme/man"]) == 1
+        await eventually(lambda: is_cleared("web.rollout"), within_s=30)
 
 
 async def test_an_image_update_without_a_pin_goes_some_time_after_the_annotations(api: Api, tmp_path: Path) -> None:

@@ -169,6 +169,8 @@ class TrackedDeployments:
         self._found: dict[tuple[Kind, str, str], Tracked] = {}
         self._records: dict[tuple[str, str], Tracked] = {}
         """By namespace and name of their ImageUpdates."""
+        self.changed: Callable[[str, str], None] = lambda *_: None
+        """Called with namespace and name of its ImageUpdate when a workload has changed."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -191,9 +193,11 @@ class TrackedDeployments:
         if tracked is not None:
             self._found[key] = tracked
             self._records[namespace, tracked.record] = tracked
+            self.changed(namespace, tracked.record)
         elif before is not None:
             del self._found[key]
             self._records.pop((namespace, before.record), None)
+            self.changed(namespace, before.record)
         return before is not None
 
 

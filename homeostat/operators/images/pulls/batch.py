@@ -6,7 +6,7 @@ The branch has the credentials in its name, unless an annotation names it: then 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
@@ -32,6 +32,18 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[Standing, ...] = ()
     """Proposals on this branch that nobody needs any more."""
     labels: tuple[str, ...] = ()
+
+
+def without(batch: Batch, keys: Set[str]) -> Batch:
+    """Without the updates of some workloads, whose changes stay on the branch if they are there."""
+    if not any(each.tracked.key in keys for each in batch.updates):
+        return batch
+    return msgspec.structs.replace(
+        batch,
+        updates=tuple(each for each in batch.updates if each.tracked.key not in keys),
+        unknown=batch.unknown.union(keys),
+        is_awaited=True,
+    )
 
 
 def is_proposed(due: Due) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple
 
+import msgspec
+
 from homeostat.operators.images.api import MOST_PROPOSALS, ImageUpdate, ImageUpdateStatus, Proposal
 from homeostat.operators.images.batching.group import Group, group_of
 from homeostat.operators.images.engine.annotations import DEFAULT_BRANCH, PREFIX, Tracked, remembered
@@ -40,12 +42,18 @@ _NEEDED: Final = frozenset(
 Key = tuple[str, str]
 
 
+class TooManyProposalsError(ValueError):
+    """A workload has proposals on too many branches; the text says what to do."""
+
+
 class Standing(NamedTuple):
     record: Key
     """Namespace and name of the ImageUpdate."""
     branch: str
     tracked: Tracked
-    """The workload: as it is if it still proposes changes to the same branch of the same repository, else as it was."""
+    """The workload: as it is if it still proposes changes to the same branch of the same repository, else as it was,
+    but always with the key of the group: who may use the one may not use the other.
+    """
     group: Group
     """With the key that the workload names now, if it still names the repository."""
     deleted: str | None = None
@@ -84,7 +92,10 @@ def _now(old: Tracked, current: Tracked | None) -> tuple[Tracked, Group]:
     now = group_of(current.settings)
     if (now.repository, now.branch) != (before.repository, before.branch):
         return old, before
-    return (current if _asks_for_requests(current) else old), now
+    if _asks_for_requests(current):
+        return current, now
+    key = msgspec.structs.replace(old.settings, ssh_key_namespace=now.secret_namespace, ssh_key_name=now.secret_name)
+    return msgspec.structs.replace(old, settings=key), now
 
 
 def _asks_for_requests(tracked: Tracked) -> bool:
@@ -95,8 +106,15 @@ def _asks_for_requests(tracked: Tracked) -> bool:
 
 
 def with_proposal(proposals: Iterable[Proposal], new: Proposal) -> tuple[Proposal, ...]:
-    """The newest first; of very many the oldest are dropped."""
-    return (new, *(each for each in proposals if _place(each) != _place(new)))[:MOST_PROPOSALS]
+    """The newest first; `TooManyProposalsError` rather than to forget one."""
+    kept = [each for each in proposals if _place(each) != _place(new)]
+    if len(kept) >= MOST_PROPOSALS:
+        raise TooManyProposalsError(
+            f"it has proposals on {len(kept)} other branches, and at most {MOST_PROPOSALS} are remembered, so "
+            f"{new.branch} is not pushed; see status.proposals of its ImageUpdate, and let the operator reach those "
+            "repositories to clear them"
+        )
+    return (new, *kept)
 
 
 def without_proposal(proposals: Iterable[Proposal], gone: Standing) -> tuple[Proposal, ...]:

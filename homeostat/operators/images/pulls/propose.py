@@ -58,6 +58,8 @@ class Delivered(msgspec.Struct, frozen=True):
     """By `NAMESPACE/NAME`, for the updates of the batch."""
     is_clear: bool = False
     """Whether the branch has only changes that are wanted, or belongs to somebody else by now."""
+    problem: str = ""
+    """Why the branch could not be brought up to date."""
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -98,17 +100,17 @@ class Proposer:
             pulls = await self._forges.pulls(batch.repository, batch.rules, secrets)
             return await self._deliver(repository, pulls, batch, records, by)
         except MissingSecretError as error:
-            return Delivered(_all_failed(batch, str(error), "SecretMissing"))
+            return _failed(batch, str(error), "SecretMissing")
         except UnknownForgeError as error:
             # Without a forge nothing was ever pushed either.
-            return Delivered(_all_failed(batch, str(error), "InvalidAnnotation"), is_clear=True)
+            return msgspec.structs.replace(_failed(batch, str(error), "InvalidAnnotation"), is_clear=True)
         except ForgeError as error:
             retry_s = error.after_s if isinstance(error, RateLimitedError) else _RETRY_S
             text = f"pull requests of {batch.repository}: {error}"
-            return Delivered(_all_failed(batch, text, error.reason, retry_s))
+            return _failed(batch, text, error.reason, retry_s)
         except GitError as error:
             text = f"cannot push the branch {batch.branch} to manifest_repository {batch.repository}: {error}"
-            return Delivered(_all_failed(batch, text, error.reason))
+            return _failed(batch, text, error.reason)
 
     async def _deliver(
         self, repository: Repository, pulls: Pulls, batch: Batch, records: Mapping[str, Record], by: Signature
@@ -311,12 +313,11 @@ def _left(due: Due, text: str, reason: str, pull: PullRequest | None = None) -> 
     )
 
 
-def _all_failed(batch: Batch, text: str, reason: str, retry_s: float | None = None) -> Outcomes:
-    if not batch.updates:
-        log.warning("failed to clear pull request", extra={"branch": batch.branch, "reason": text})
-    return {
+def _failed(batch: Batch, text: str, reason: str, retry_s: float | None = None) -> Delivered:
+    outcomes = {
         each.tracked.key: Outcome(
             entry=failed(each.tracked, text), reason=reason, wanted=each.target.tag, since=each.since, retry_s=retry_s
         )
         for each in batch.updates
     }
+    return Delivered(outcomes, problem=text)
