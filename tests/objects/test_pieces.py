@@ -58,7 +58,7 @@ KEYS = b",".join(b'"k%d":1' % at for at in range(230_000))
 )
 def test_no_step_of_a_dense_document_holds_the_interpreter_lock_for_long(data: bytes) -> None:
     whole_s = longest_hold_s(lambda: msgspec.json.decode(data), bound_s=0.0, attempts=2)
-    assert longest_hold_s(lambda: decode_stored(data, in_pieces=True), bound_s=whole_s / 3) <= whole_s / 3
+    assert longest_hold_s(lambda: decode_stored(data, in_pieces=True), bound_s=whole_s / 2) <= whole_s / 2
 
 
 @pytest.mark.parametrize(
