@@ -43,7 +43,10 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
     """Restore the fields that a main write may not change, and count the generation."""
     metadata, former = new["metadata"], old["metadata"]
     for name in _SERVER_OWNED:
-        _take(metadata, former, name)
+        if name in former:
+            metadata[name] = former[name]
+        else:
+            metadata.pop(name, None)
     if kind.has_status:
         _take(new, old, "status")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":

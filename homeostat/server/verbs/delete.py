@@ -127,8 +127,10 @@ async def delete_object(call: Call, options: DeleteOptions) -> Written:
 
 def _default_policy(call: Call, obj: JsonObject) -> str:
     """A finalizer of the garbage collector that is there already has the last word."""
+    if call.kind.group_resource not in _ORPHANING:
+        return ""
     is_decided = not {FOREGROUND, ORPHAN}.isdisjoint(obj["metadata"].get("finalizers") or ())
-    return "Orphan" if call.kind.group_resource in _ORPHANING and not is_decided else ""
+    return "" if is_decided else "Orphan"
 
 
 async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
