@@ -61,7 +61,7 @@ class FaceConfiguration(Protocol):
 
 
 class FaceAdmission(msgspec.Struct, frozen=True, kw_only=True):
-    """Says that a face answers admission reviews, and how an API server is told to ask it."""
+    """Says that a face answers admission reviews, and how an API server is configured to call it."""
 
     setting: str
     """The environment variable that turns the face on with `true`."""

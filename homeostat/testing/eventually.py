@@ -38,5 +38,5 @@ async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bo
         waited = asyncio.get_running_loop().time() - began
         if waited >= within_s:
             raise AssertionError(f"timed out after {within_s:g} s; last seen: {last}") from error
-        # Less often the longer it takes: a look takes CPU that what is waited for may need.
+        # Less often the longer it takes: each check takes CPU that the awaited work may need.
         await asyncio.sleep(min(max(waited / 5, _FIRST_S), _LONGEST_S))

@@ -122,12 +122,9 @@ def command(
         data, port = _ephemeral(ctx, port)
     if is_open:
         _check_open(database, allows_programs=allows_programs)
-    if audit_policy is not None and audit_log is None:
-        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
-    from homeostat.server.audit.policy import DEFAULT
 
     named = _operators(operators, OPERATORS)
     described = _described(named)
@@ -143,7 +140,7 @@ def command(
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
         audit_log=audit_log.absolute() if audit_log is not None else None,
-        audit_policy=_audit_policy(audit_policy) if audit_policy is not None else DEFAULT,
+        audit_policy=_audit_policy(audit_policy, audit_log),
     )
     check_environments(described, settings.environment)
     if settings.faces is not None:
@@ -171,9 +168,13 @@ def _check_open(database: Path | str | None, *, allows_programs: bool) -> None:
     refuse_programs("--open", allows_programs=allows_programs)
 
 
-def _audit_policy(path: Path) -> Policy:
-    from homeostat.server.audit.policy import AuditPolicyError, parse_policy
+def _audit_policy(path: Path | None, log: Path | None) -> Policy:
+    from homeostat.server.audit.policy import DEFAULT, AuditPolicyError, parse_policy
 
+    if path is None:
+        return DEFAULT
+    if log is None:
+        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
     try:
         return parse_policy(path.read_bytes())
     except (AuditPolicyError, OSError) as error:

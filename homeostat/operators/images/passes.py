@@ -130,7 +130,7 @@ class Passes:
         return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
 
     async def _lost(self, standing: Sequence[Standing], cleared: _Cleared, memory: Memory) -> set[str]:
-        """The workloads whose proposals are left alone, because nobody may clear them or knows whether to."""
+        """The workloads whose proposals stay: clearing them is not allowed, or their need is unknown."""
         _, refused = await self._observer.admit([each.tracked for each in standing], memory)
         reasons = {one.key: problem.text for one, problem in refused}
         for each in standing:
