@@ -131,6 +131,8 @@ async def push_ref(repository: Repository, name: str, commit: str, *, expected: 
     """
     words = ("push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={name}:{expected}")
     git = repository.git
+    if commit:
+        await repository.complete(commit)
     done = await git.call(*words, ORIGIN, f"{commit}:{name}")
     if not done.code:
         return

@@ -142,6 +142,23 @@ class Repository:
             raise TooLargeError(f"{len(changes)} files changed; the limit is {self._git.limits.files}")
         return changes
 
+    async def complete(self, commit: str) -> None:
+        """Records that the parents of a commit are here, if a shallow fetch recorded the opposite.
+
+        A commit that is created twice in one second has the same id, and a server without it refuses to receive one
+        that ends the history.
+        """
+        path = self._git.bare / "shallow"
+        if commit not in _read_lines(path):
+            return
+        async with self._writing():
+            text = (await self._git.output("cat-file", "commit", commit)).decode(errors="replace")
+            parents = [line.split()[1] for line in text.partition("\n\n")[0].splitlines() if line.startswith("parent ")]
+            if all([await self._commit_at(each) for each in parents]):
+                new = path.with_suffix(".new")
+                new.write_bytes(_lines([each for each in _read_lines(path) if each != commit]))
+                new.replace(path)
+
     async def _fetch_into(self, wanted: str, kept: str, lock: int) -> None:
         try:
             await _fetch_commit(self._git, wanted, kept, lock)
@@ -220,6 +237,13 @@ async def create_bare(git: Git) -> Path:
 
 def _number(path: Path) -> int:
     return int(path.suffix[1:]) if path.suffix[1:].isdigit() else -1
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except FileNotFoundError:
+        return []
 
 
 def _lines(ids: Sequence[str]) -> bytes:

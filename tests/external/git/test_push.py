@@ -168,6 +168,18 @@ async def test_a_new_branch_is_made_from_another(repository: Repository, origin:
     assert again.base == pushed.commit
 
 
+async def test_a_commit_that_was_fetched_can_be_created_and_pushed_again(repository: Repository, origin: Origin) -> None:
+    first = await push(repository, writes({"x": b"1"}), "bump/web", start="main")
+    shallow = repository.git.bare / "shallow"
+    shallow.write_text("".join(f"{each}\n" for each in {*shallow.read_text().split(), first.commit}))
+    origin.git("branch", "-D", "bump/web")
+    origin.git("gc", "-q", "--prune=now")
+    again = await push(repository, writes({"x": b"1"}), "bump/web", start="main")
+    assert (again.commit, origin.git("rev-parse", "bump/web")) == (first.commit, first.commit)
+    assert first.commit not in shallow.read_text()
+    assert first.base in origin.git("rev-list", "bump/web")
+
+
 async def test_a_hook_that_refuses_ends_it(repository: Repository, origin: Origin) -> None:
     hook = origin.path / ".git/hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)
