@@ -168,8 +168,9 @@ async def test_a_new_branch_is_made_from_another(repository: Repository, origin:
     assert again.base == pushed.commit
 
 
-async def test_a_commit_that_was_fetched_can_be_created_and_pushed_again(repository: Repository, origin: Origin) -> None:
+async def test_a_commit_that_was_fetched_can_be_made_and_pushed_again(repository: Repository, origin: Origin) -> None:
     first = await push(repository, writes({"x": b"1"}), "bump/web", start="main")
+    assert first.commit
     shallow = repository.git.bare / "shallow"
     shallow.write_text("".join(f"{each}\n" for each in {*shallow.read_text().split(), first.commit}))
     origin.git("branch", "-D", "bump/web")
