@@ -43,7 +43,7 @@ def _condition_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
 
 
 def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
-    policy = policy_of(obj)
+    policy = policy_of(obj).expressions
     for index, condition in enumerate(policy.conditions.expressions):
         yield f"spec.matchConditions[{index}].expression", condition
     for index, variable in enumerate(policy.variables.values()):

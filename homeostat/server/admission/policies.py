@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from homeostat.cel import Budget
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import Cause, NotFoundError
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.denial import DeniedError
@@ -24,10 +25,12 @@ from homeostat.server.admission.expressions import (
 )
 from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.params import ParamError, Params
-from homeostat.server.admission.policy import Binding, Policy, Validation
+from homeostat.server.admission.policy import Binding, Expressions, Policy, Validation
 from homeostat.server.kinds.registry import Kind
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_COMPILER = "admission policies"
+"""Its work is done one after the other, so that writes that wait for the same policy compile it once."""
 _LONGEST_MESSAGE_BYTES = 5 * 1024
 
 
@@ -51,25 +54,26 @@ class Finding:
 class _Run:
     """Evaluates one policy on one write with one parameter object. `failed` has the errors of variables."""
 
-    __slots__ = ("bindings", "budget", "failed", "policy", "quick")
+    __slots__ = ("bindings", "budget", "expressions", "failed", "fails", "quick")
 
     def __init__(self, policy: Policy, bindings: Bindings, quick: Budget | None) -> None:
-        self.policy = policy
+        self.expressions: Expressions = policy.expressions
+        self.fails = policy.fails
         self.bindings: Bindings = {**bindings, "variables": {}}
         self.quick = quick
         self.budget = Budget() if quick is None else quick
         self.failed: dict[str, str] = {}
 
     def findings(self) -> list[Finding]:
-        policy = self.policy
-        if policy.conditions:
+        expressions = self.expressions
+        if expressions.conditions:
             try:
-                if not policy.conditions.hold(self.bindings, self.quick):
+                if not expressions.conditions.hold(self.bindings, self.quick):
                     return []
             except ExpressionError as error:
                 return [Finding(str(error))]
         found = []
-        for validation in policy.validations:
+        for validation in expressions.validations:
             finding = self._finding(validation)
             if finding is not None:
                 found.append(finding)
@@ -80,7 +84,7 @@ class _Run:
             if self._value(validation.condition) is True:
                 return None
         except ExpressionError as error:
-            return Finding(str(error)) if self.policy.fails else None
+            return Finding(str(error)) if self.fails else None
         return Finding(self._message(validation), validation.reason)
 
     def _value(self, expression: Expression) -> object:
@@ -100,7 +104,7 @@ class _Run:
         if name in values or name in self.failed:
             return
         try:
-            values[name] = self._value(self.policy.variables[name])
+            values[name] = self._value(self.expressions.variables[name])
         except ExpressionError as error:
             self.failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
 
@@ -141,6 +145,8 @@ class Policies:
         try:
             if narrowed.kind_for(attempt) is None:
                 return
+            if not policy.is_compiled:
+                await in_thread(lambda: policy.expressions, user=_COMPILER)
             params = self._params.find(attempt, policy.param_kind, binding.params)
         except (ParamError, NotFoundError) as error:
             if policy.fails:
@@ -148,7 +154,7 @@ class Policies:
                 raise _refusal(attempt, policy, binding, finding) from error
             return
         for each in params:
-            work = partial(_findings, policy, bindings_of(attempt, kind, policy.uses, each))
+            work = partial(_findings, policy, bindings_of(attempt, kind, policy.expressions.uses, each))
             for finding in await evaluated(work, quick, user=attempt.call.user.name):
                 if "Deny" in binding.actions:
                     raise _refusal(attempt, policy, binding, finding)

@@ -21,17 +21,40 @@ class Validation:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    name: str
-    match: Match
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """All expressions of a policy; `uses` are the names that they use."""
+
     conditions: Conditions
     variables: dict[str, Expression]
     validations: tuple[Validation, ...]
-    fails: bool
-    """An evaluation error denies the write."""
-    param_kind: tuple[str, str] | None
     uses: frozenset[str]
+
+
+class Policy:
+    """Its expressions are compiled when they are first used. That takes up to 0.2 s, so it is done in a thread."""
+
+    __slots__ = ("_expressions", "_spec", "fails", "match", "name", "param_kind")
+
+    def __init__(self, name: str, spec: JsonObject) -> None:
+        param_kind = spec.get("paramKind")
+        self.name = name
+        self.match: Match = resource_match(spec.get("matchConstraints") or {})
+        self.fails = spec.get("failurePolicy") != "Ignore"
+        """An evaluation error denies the write."""
+        self.param_kind = None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", ""))
+        self._spec = spec
+        self._expressions: Expressions | None = None
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._expressions is not None
+
+    @property
+    def expressions(self) -> Expressions:
+        if self._expressions is None:
+            self._expressions = _compiled(self._spec, fails=self.fails)
+        return self._expressions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,34 +67,24 @@ class Binding:
 
 
 def policy_of(obj: JsonObject) -> Policy:
-    """`obj` has passed validation.
-
-    Compiling takes up to 0.2 s. A write checks its policy in a thread, and then everybody finds it made.
-    """
+    """`obj` has passed validation. A write compiles its policy when it is checked, and then everybody finds it so."""
     return _made(obj["metadata"]["name"], encode(obj.get("spec") or {}))
 
 
 @lru_cache(32)
 def _made(name: str, encoded: bytes) -> Policy:
-    spec = decode_stored(encoded)
-    param_kind = spec.get("paramKind")
-    fails = spec.get("failurePolicy") != "Ignore"
+    return Policy(name, decode_stored(encoded))
+
+
+def _compiled(spec: JsonObject, *, fails: bool) -> Expressions:
     types: dict[str, Type] = {}
-    environment = policy_environment(types, has_params=param_kind is not None)
+    environment = policy_environment(types, has_params=spec.get("paramKind") is not None)
     conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
     conditions.compile()  # while no variable is declared: conditions cannot use them
     variables = _variables(spec.get("variables"), environment, types)
     validations = tuple(_validation(each, environment) for each in spec.get("validations") or ())
-    return Policy(
-        name=name,
-        match=resource_match(spec.get("matchConstraints") or {}),
-        conditions=conditions,
-        variables=variables,
-        validations=validations,
-        fails=fails,
-        param_kind=None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", "")),
-        uses=conditions.uses.union(*(each.uses for each in _expressions(variables, validations))),
-    )
+    uses = conditions.uses.union(*(each.uses for each in _expressions(variables, validations)))
+    return Expressions(conditions, variables, validations, uses)
 
 
 def _variables(values: Json, environment: Environment, types: dict[str, Type]) -> dict[str, Expression]:
