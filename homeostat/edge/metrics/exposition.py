@@ -1,8 +1,8 @@
 """Metrics in the text format of Prometheus, from collectors that belong to no process-wide registry.
 
 Prometheus accepts a page only if each metric name occurs once, so families of several collectors that share a name are
-merged. A collector with very many series renders their lines itself (`rendered`): an object for each sample takes
-longer than all the rest, and the page is made on the event loop.
+merged. A collector with very many series renders their lines itself (`rendered`), because an object for each sample
+takes longer than all the rest. It renders them when the page is made, which is in a thread.
 """
 
 from __future__ import annotations
@@ -53,14 +53,17 @@ class Families:
         return list(found.values())
 
 
-def rendered(name: str, documentation: str, type_: str, lines: str, read: Callable[[], list[Sample]]) -> Metric:
-    """A family whose samples are lines of text already, each with a line break; `read` has them as objects, for other
-    exporters.
+def rendered(
+    name: str, documentation: str, type_: str, lines: Callable[[], str], read: Callable[[], list[Sample]]
+) -> Metric:
+    """A family whose samples are lines of text, each with a line break; `read` has them as objects, for other
+    exporters. `lines` is called in a thread: it reads a copy of whatever may change meanwhile.
     """
     from prometheus_client.metrics_core import Metric
 
     class Rendered(Metric):
-        text = lines
+        def text(self) -> str:
+            return lines()
 
         @property
         def samples(self) -> list[Sample]:
@@ -83,12 +86,13 @@ def exposition(*collectors: Collector) -> bytes:
 
     found = Families(*collectors).collect()
     plain = [each for each in found if not hasattr(each, "text")]
-    texts = [
-        f"# HELP {each.name} {each.documentation}\n# TYPE {each.name} {each.type}\n{text}"
-        for each in found
-        if (text := getattr(each, "text", None)) is not None
-    ]
-    return generate_latest(_Collected(plain)) + "".join(texts).encode()
+    texts = [generate_latest(_Collected(plain))]
+    for each in found:
+        if hasattr(each, "text"):
+            name = f"{each.name}_total" if each.type == "counter" else each.name
+            texts.append(f"# HELP {name} {each.documentation}\n# TYPE {name} {each.type}\n".encode())
+            texts.append(each.text().encode())
+    return b"".join(texts)
 
 
 class _Collected:

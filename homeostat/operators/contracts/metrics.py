@@ -4,7 +4,7 @@ Only the checks that apply now have series, and a Pacto that is deleted has none
 same service name, their series with the label `service` are joined: the worse result, and the sum of the failures.
 
 The lines of a Pacto are rendered when its figures change, and not when they are scraped: a page of 10,000 Pactos has
-200,000 lines, and is made on the event loop.
+200,000 lines.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Series:
         from prometheus_client.metrics_core import CounterMetricFamily
 
         for name, (text, labels) in _FAMILIES.items():
-            lines = "".join(self._lines[name].values())
+            lines = partial("".join, list(self._lines[name].values()))
             yield rendered(name, text, "gauge", lines, partial(self._samples, name, labels))
         yield CounterMetricFamily(PROBES, "Requests to endpoints of contracts", value=self._probes_sent())
 
@@ -141,13 +141,20 @@ class Series:
         return values
 
     def _samples(self, name: str, labels: tuple[str, ...]) -> list[Sample]:
-        """For other exporters, which read objects and not text."""
+        """For other exporters, which read objects and not text, in a thread: hence the copies."""
         from prometheus_client.samples import Sample
 
+        shown = list(self._shown.items())
         if name in _BY_SERVICE:
-            all_values = [self._service_values(each) for each in self._services]
+            services: dict[Key, Values] = {}
+            for (namespace, _), (figures, _) in shown:
+                if figures.service is None:
+                    continue
+                service = (figures.service, namespace)
+                _add_results(services.setdefault(service, {each: {} for each in _BY_SERVICE}), figures, service)
+            all_values = list(services.values())
         else:
-            all_values = [_own_values(key, shown) for key, shown in self._shown.items()]
+            all_values = [_own_values(*each) for each in shown]
         return [
             Sample(name, dict(zip(labels, key, strict=True)), value)
             for values in all_values

@@ -9,9 +9,10 @@ a dashboard does not need selectors and projections.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from homeostat.edge.metrics.exposition import Collector, exposition
+from homeostat.edge.metrics.exposition import Collector, escaped, exposition, rendered
 from homeostat.edge.metrics.histogram import Histogram
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.control.hot_loop_limit import Breaker
@@ -20,10 +21,12 @@ from homeostat.runtime.control.recorder import Recorder
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client.samples import Sample
 
 T = TypeVar("T")
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_STATE = "homeostat_watch_state"
 _STATES = ("streaming", "listing", "watching", "waiting")
 
 
@@ -223,7 +226,19 @@ def _states(informers: list[tuple[str, Informer[Any]]]) -> Iterator[Metric]:
     for path, informer in informers:
         counts[path, type(informer.watcher.state).__name__.lower()] += 1
     if counts:
-        family = _family("homeostat_watch_state", "Watches by state", ("path", "state"))
-        for labels, count in counts.items():
-            family.add_metric(labels, count)
-        yield family
+        yield rendered(
+            _STATE, "Watches by state", "gauge", partial(_state_lines, counts), partial(_state_samples, counts)
+        )
+
+
+def _state_lines(counts: dict[tuple[str, str], int]) -> str:
+    """A plane of thousands of kinds has a watch of each, so this is done in a thread."""
+    return "".join(
+        [f'{_STATE}{{path="{escaped(path)}",state="{state}"}} {count}.0\n' for (path, state), count in counts.items()]
+    )
+
+
+def _state_samples(counts: dict[tuple[str, str], int]) -> list[Sample]:
+    from prometheus_client.samples import Sample
+
+    return [Sample(_STATE, {"path": path, "state": state}, count) for (path, state), count in counts.items()]

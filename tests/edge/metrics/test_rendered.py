@@ -13,9 +13,8 @@ from homeostat.edge.metrics.exposition import Families, escaped, exposition, ren
 
 class Rendering:
     def collect(self) -> Iterator[Metric]:
-        yield rendered(
-            "shop_open", "Open", "gauge", 'shop_open{name="a"} 1.0\n', lambda: [Sample("shop_open", {"name": "a"}, 1.0)]
-        )
+        sample = Sample("shop_open", {"name": "a"}, 1.0)
+        yield rendered("shop_open", "Open", "gauge", lambda: 'shop_open{name="a"} 1.0\n', lambda: [sample])
 
 
 class Plain:
