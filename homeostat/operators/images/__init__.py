@@ -24,7 +24,15 @@ from homeostat.operators.images.passes import Passes
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
 from homeostat.operators.images.service import ImageService
-from homeostat.operators.images.settings import ALLOW_FILE, HOSTS, INTERVAL, NAMES, OWN_SECRETS, read_settings
+from homeostat.operators.images.settings import (
+    ALLOW_FILE,
+    HOSTS,
+    INTERVAL,
+    NAMES,
+    OWN_SECRETS,
+    ImageSettings,
+    read_settings,
+)
 from homeostat.operators.images.sources.builds import Builds
 from homeostat.operators.images.sources.forges import Forges
 from homeostat.operators.images.sources.guard import Guard
@@ -106,31 +114,20 @@ def register(setup: Setup) -> None:
     tracked = TrackedDeployments()
     series = Series(lambda: len(tracked))
     setup.metrics.register(series)
-    rest = RestClient()
     records = Records(setup.client, updates.cache, tracked.of_record)
-    tracked.changed = records.note_workload
-    updates.add_handler(records.note)
-    repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
+    tracking = Tracking(setup, tracked, records)
+    rest, guard = RestClient(), Guard(settings)
     forges = Forges(rest, settings)
-    builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
-    guard = Guard(settings)
-    statuses = CommitStatuses(rest, forges)
-    notifier = Notifier(lambda: Secrets(setup.client, Memory()), statuses, guard, records)
-    observer = Observer(
-        setup.client,
-        repositories,
-        images=Images(rest, series.count_check),
-        builds=builds,
-        records=records,
-        settings=settings,
-    )
 
-    def knows(namespace: str, label: str) -> bool:
-        return tracking.knows(namespace, label)
+    def secrets() -> Secrets:
+        return Secrets(setup.client, Memory())
 
+    notifier = Notifier(secrets, CommitStatuses(rest, forges), guard, records)
+    outbox = Outbox(rest, secrets, records, tracked.of_record, guard)
+    repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
     passes = Passes(
         repositories,
-        observer,
+        _observer(setup, repositories, rest, forges, records=records, series=series, settings=settings),
         Actor(settings, series.count_git),
         Proposer(forges, settings, series.count_git),
         records=records,
@@ -138,35 +135,45 @@ def register(setup: Setup) -> None:
         recorder=setup.recorder,
         series=series,
         current=tracked.of_record,
-        knows=knows,
+        knows=tracking.knows,
         keep_s=settings.keep_s,
     )
-    outbox = Outbox(rest, lambda: Secrets(setup.client, Memory()), records, tracked.of_record, guard)
-    records.has_notices = outbox.put
-    updates.add_handler(outbox.note)
     scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)
-
-    def note(found: Tracked) -> None:
-        if is_requested(found, records.handled(found)):
-            scheduler.trigger(found)
-
-    tracking = Tracking(setup, tracked, note)
     retirement = Retirement(tracking, tracked, updates.cache, records, scheduler.trigger_group, keep_s=settings.keep_s)
-    updates.add_handler(retirement.note)
-
-    async def run() -> None:
-        try:
-            await scheduler.run()
-        finally:
-            await rest.close()
-
-    setup.run(run)
-    setup.run(notifier.run)
-    setup.run(outbox.run)
-    setup.run(retirement.run)
-    service = ImageService(tracked, scheduler, series)
+    tracking.add_handler(lambda found: _trigger_requested(found, records, scheduler))
+    for note in (records.note, outbox.note, retirement.note):
+        updates.add_handler(note)
+    for job in (lambda: _run_and_close(scheduler, rest), notifier.run, outbox.run, retirement.run):
+        setup.run(job)
     for face in (FACE, HOOKS):
-        setup.offer(face, service)
+        setup.offer(face, ImageService(tracked, scheduler, series))
+
+
+def _observer(
+    setup: Setup,
+    repositories: Repositories,
+    rest: RestClient,
+    forges: Forges,
+    *,
+    records: Records,
+    series: Series,
+    settings: ImageSettings,
+) -> Observer:
+    builds = Builds(rest, forges, github_api=settings.github_api, gitlab_api=settings.gitlab_api)
+    images = Images(rest, series.count_check)
+    return Observer(setup.client, repositories, images=images, builds=builds, records=records, settings=settings)
+
+
+def _trigger_requested(found: Tracked, records: Records, scheduler: Scheduler) -> None:
+    if is_requested(found, records.handled(found)):
+        scheduler.trigger(found)
+
+
+async def _run_and_close(scheduler: Scheduler, rest: RestClient) -> None:
+    try:
+        await scheduler.run()
+    finally:
+        await rest.close()
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

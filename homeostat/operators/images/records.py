@@ -113,8 +113,6 @@ class Records:
         self._written: dict[Key, ImageUpdateStatus] = {}
         self._pins: dict[Key, Pin] = {}
         self._turns: dict[Key, asyncio.Lock] = {}
-        self.has_notices: Callable[[str, str], None] = lambda *_: None
-        """Called with namespace and name when a status with notifications was written."""
 
     def note(self, change: Change[ImageUpdate]) -> None:
         """A handler of the cache's changes."""
@@ -251,8 +249,6 @@ class Records:
         self._remember(key, status)
         await self._create(tracked)
         await self._send(key)
-        if status.outbox:
-            self.has_notices(*key)
 
     async def _send(self, key: Key) -> None:
         """Writes the newest status, one write after another: an older one must not come last."""

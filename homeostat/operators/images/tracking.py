@@ -43,10 +43,11 @@ _BY_NAME: Final = {(each.group, each.kind): each for each in ALL}
 
 
 class Tracking:
-    """`note` gets each workload that is tracked, or changed while it is."""
+    """Fills `tracked`, and notes in `records` whose workload has changed."""
 
-    def __init__(self, setup: Setup, tracked: TrackedDeployments, note: Callable[[Tracked], None]) -> None:
-        self._setup, self._tracked, self._noted = setup, tracked, note
+    def __init__(self, setup: Setup, tracked: TrackedDeployments, records: Records) -> None:
+        self._setup, self._tracked, self._records = setup, tracked, records
+        self._handlers: list[Callable[[Tracked], None]] = []
         self._followed: dict[Kind, Informer[Any]] = {}
         self._definitions: Informer[Definition] | None = None
         self._rollouts: Informer[Workload] | None = None
@@ -59,6 +60,10 @@ class Tracking:
         if not setup.namespace:
             self._definitions = setup.watch(DEFINITION, Definition, fields=f"metadata.name={ROLLOUT_DEFINITION}")
             self._definitions.add_handler(self._note_definition)
+
+    def add_handler(self, handler: Callable[[Tracked], None]) -> None:
+        """`handler` gets each workload that is tracked, or changed while it is."""
+        self._handlers.append(handler)
 
     def exists(self, owner: OwnerReference, namespace: str) -> bool | None:
         """Whether the owner of an ImageUpdate exists and is not being deleted; None if that is unknown, or it is of
@@ -95,10 +100,13 @@ class Tracking:
 
     def _set(self, kind: Kind, namespace: str, name: str, workload: Workload | None) -> None:
         found = tracked_of(workload, kind) if workload is not None else None
-        was_tracked = self._tracked.set(kind, namespace, name, found)
+        before = self._tracked.set(kind, namespace, name, found)
+        if changed := found or before:
+            self._records.note_workload(namespace, changed.record)
         if found is not None:
-            self._noted(found)
-        elif was_tracked or workload is None:
+            for handler in self._handlers:
+                handler(found)
+        elif before is not None or workload is None:
             self.changed.set()
 
     def _note_definition(self, change: Change[Definition]) -> None:

@@ -8,8 +8,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.forges.forge import Forge, RefusedError, read
-from homeostat.external.forges.pulls.pull import Draft, Pull, State, open_of
+from homeostat.external.forges.forge import Forge, read
+from homeostat.external.forges.pulls.opening import new_or_open
+from homeostat.external.forges.pulls.pull import Draft, Pull, State
 
 _NEWEST: Final = 100
 _STATES: Final[dict[str, State]] = {"opened": "open", "locked": "open", "merged": "merged"}
@@ -43,6 +44,9 @@ class GitLabPulls:
         return [_pull(each) for each in read(answer, list[_Shown])]
 
     async def open_pull(self, draft: Draft) -> Pull:
+        return await new_or_open(self._create(draft), self, draft)
+
+    async def _create(self, draft: Draft) -> Pull:
         body = {
             "source_branch": draft.branch,
             "target_branch": draft.base,
@@ -50,13 +54,7 @@ class GitLabPulls:
             "description": draft.body,
             "remove_source_branch": True,
         }
-        try:
-            return _pull(read(await self._forge.ask("POST", self._path, body), _Shown))
-        except RefusedError as error:
-            found = open_of(await self.find(draft.branch, draft.base)) if error.status in (409, 422) else None
-            if found is None:
-                raise
-            return found
+        return _pull(read(await self._forge.ask("POST", self._path, body), _Shown))
 
     async def edit(self, pull: Pull, *, title: str, body: str) -> Pull:
         answer = await self._forge.ask("PUT", f"{self._path}/{pull.number}", {"title": title, "description": body})

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.external.forges.forge import Forge, read
 from homeostat.external.forges.github import Repository
-from homeostat.external.forges.pulls.pull import Draft, Pull, State, open_of
+from homeostat.external.forges.pulls.opening import new_or_open
+from homeostat.external.forges.pulls.pull import Draft, Pull, State
 
 Find = Callable[[str, str], Awaitable[list[Pull]]]
 """The requests from one branch to another, the newest first."""
@@ -38,15 +39,11 @@ class RepositoryPulls:
         return await self._find(branch, base)
 
     async def open_pull(self, draft: Draft) -> Pull:
+        return await new_or_open(self._create(draft), self, draft)
+
+    async def _create(self, draft: Draft) -> Pull:
         body = {"title": draft.title, "body": draft.body, "head": draft.branch, "base": draft.base}
-        try:
-            return read(await self._forge.ask("POST", f"{self._path}/pulls", body), Shown).pull
-        except RefusedError as error:
-            # Gitea answers 409 where the request exists; GitHub 422, as for every invalid request.
-            found = open_of(await self.find(draft.branch, draft.base)) if error.status in (409, 422) else None
-            if found is None:
-                raise
-            return found
+        return read(await self._forge.ask("POST", f"{self._path}/pulls", body), Shown).pull
 
     async def edit(self, pull: Pull, *, title: str, body: str) -> Pull:
         answer = await self._forge.ask("PATCH", f"{self._path}/pulls/{pull.number}", {"title": title, "body": body})

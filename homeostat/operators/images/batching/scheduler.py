@@ -169,8 +169,6 @@ class TrackedDeployments:
         self._found: dict[tuple[Kind, str, str], Tracked] = {}
         self._records: dict[tuple[str, str], Tracked] = {}
         """By namespace and name of their ImageUpdates."""
-        self.changed: Callable[[str, str], None] = lambda *_: None
-        """Called with namespace and name of its ImageUpdate when a workload has changed."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -186,19 +184,17 @@ class TrackedDeployments:
     def of_record(self, namespace: str, record: str) -> Tracked | None:
         return self._records.get((namespace, record))
 
-    def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> bool:
-        """Returns whether it was tracked before."""
+    def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> Tracked | None:
+        """Returns what was tracked before."""
         key = (kind, namespace, name)
         before = self._found.get(key)
         if tracked is not None:
             self._found[key] = tracked
             self._records[namespace, tracked.record] = tracked
-            self.changed(namespace, tracked.record)
         elif before is not None:
             del self._found[key]
             self._records.pop((namespace, before.record), None)
-            self.changed(namespace, before.record)
-        return before is not None
+        return before
 
 
 def is_requested(tracked: Tracked, handled: str) -> bool:
