@@ -95,6 +95,7 @@ def _failing() -> Iterator[None]:
     cls=ContractGroup,
     package=__name__,
     sections=COMMANDS,
+    modules={name: f"publish.{name}" for name in COMMANDS["Publish"]},
     instead=_INSTEAD,
     params=global_options(),
     short_help="Write, validate, compare and publish service contracts.",

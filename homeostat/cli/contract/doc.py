@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
-from homeostat.cli.contract.pull import write_files
+from homeostat.cli.contract.session.files import write_files
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
 from homeostat.cli.contract.session.session import Session, run

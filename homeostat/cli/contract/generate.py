@@ -12,7 +12,7 @@ import click
 
 from homeostat.cli.contract.generation import schema_infer
 from homeostat.cli.contract.generation.plugin import PREFIX, find_plugin, plugin_directory, run_plugin
-from homeostat.cli.contract.pull import write_files
+from homeostat.cli.contract.session.files import write_files
 from homeostat.cli.contract.session.loaded import Loaded
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_result

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from homeostat.cli.contract.init import is_service_name
-from homeostat.cli.contract.pull import write_files
+from homeostat.cli.contract.session.files import write_files
 from homeostat.cli.contract.session.result import ContractFailure
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from homeostat.cli.contract.init import is_service_name
+from homeostat.cli.contract.session.files import write_files
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
 from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import Settings, current_settings, verify_option
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
-from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import is_oci
 from homeostat.operators.contracts.sources.errors import InvalidRefError
 
@@ -51,28 +50,3 @@ async def _pull(chosen: Settings, ref: str) -> tuple[str, Bundle]:
     async with Session(chosen) as session:
         pulled = await session.pull(ref)
         return pulled.ref, pulled.bundle()
-
-
-def write_files(directory: Path, files: Files) -> None:
-    """Write the files of a bundle; their paths have been checked. Nothing is written through a link."""
-    for path in sorted(files):
-        folder = directory
-        for step in path.split("/")[:-1]:
-            folder.mkdir(parents=True, exist_ok=True)
-            folder = folder / step
-            if folder.is_symlink():
-                raise ContractFailure(f'"{folder}" is a link; remove it, or choose another directory with -o')
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / path.rpartition("/")[2], files[path])
-
-
-def _write(path: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        handle = os.open(path, flags, 0o644)
-    except OSError as error:
-        if path.is_symlink():
-            raise ContractFailure(f'"{path}" is a link; remove it, or choose another directory with -o') from error
-        raise
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from homeostat.cli.contract.session.credentials import change_credentials, host_of
+from homeostat.cli.contract.publish.credentials import change_credentials, host_of
 from homeostat.cli.contract.session.result import ContractFailure, failures
 from homeostat.cli.contract.session.settings import current_settings
 

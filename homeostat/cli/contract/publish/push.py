@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.console.failure import print_warning
-from homeostat.cli.contract.pack import check_valid
+from homeostat.cli.contract.publish.pack import check_valid
 from homeostat.cli.contract.session.loaded import Loaded, load_local, published_files, require_directory
 from homeostat.cli.contract.session.overrides import override_options, read_overrides
 from homeostat.cli.contract.session.result import print_result

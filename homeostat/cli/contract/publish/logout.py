@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from homeostat.cli.contract.session.credentials import change_credentials, host_key, host_of
+from homeostat.cli.contract.publish.credentials import change_credentials, host_key, host_of
 from homeostat.cli.contract.session.result import failures
 from homeostat.cli.contract.session.settings import current_settings
 

@@ -1,0 +1,1 @@
+"""Bundles in files and registries: pack, push, pull, login, logout."""
