@@ -46,7 +46,7 @@ def test_the_server_tells_its_version_health_and_address(cluster: Kubectl) -> No
             "deployment.spec.strategy",
             ["KIND:       Deployment", "FIELD: strategy <DeploymentStrategy>", "  rollingUpdate"],
         ),
-        ("pods.spec.containers.image", ["KIND:       Pod", "FIELD: image <string>"]),
+        ("pods.spec.containers.image", ["KIND:       Pod", "FIELD: image <string>", "    Image to run"]),
         ("cronjob", ["GROUP:      batch", "VERSION:    v1", "  spec\t<CronJobSpec>"]),
         ("hpa", ["GROUP:      autoscaling", "VERSION:    v2"]),
     ],

@@ -27,7 +27,7 @@ V2_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 V2 = Document(b"\n\x032.0\x12\x19\n\nKubernetes\x12\x0bunversioned")
 """Fields 1 `swagger` and 2 `info` (title, version) of the message; no paths, no definitions."""
 _USER = "openapi"
-_FORM = 1
+_FORM = 2
 """Increase it when the documents of the same kinds change, or clients keep cached ones."""
 
 

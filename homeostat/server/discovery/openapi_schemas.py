@@ -13,6 +13,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.wire.type_table import Field, flat_fields, group_version, kind_named, openapi_name, type_named
+from homeostat.server.discovery.descriptions import describe_field, describe_type
 from homeostat.server.kinds.registry import Kind
 
 Schemas = dict[str, JsonObject]
@@ -30,17 +31,27 @@ _SCALARS: dict[str, tuple[JsonObject, Any]] = {
     "strings": ({"type": "array", "items": {"type": "string", "default": ""}}, None),
 }
 _NAMED_LEAVES: dict[str, tuple[str, JsonObject]] = {
-    "time": (f"{_META}.Time", {"type": "string", "format": "date-time"}),
-    "microtime": (f"{_META}.MicroTime", {"type": "string", "format": "date-time"}),
-    "fields": (f"{_META}.FieldsV1", {"type": "object"}),
-    "raw": ("io.k8s.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+    "time": (f"{_META}.Time", {"type": "string", "format": "date-time", "description": "A time in RFC 3339 form."}),
+    "microtime": (
+        f"{_META}.MicroTime",
+        {"type": "string", "format": "date-time", "description": "A time with microseconds."},
+    ),
+    "fields": (f"{_META}.FieldsV1", {"type": "object", "description": "A set of fields, as a tree of their names."}),
+    "raw": (
+        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        {"type": "object", "description": "An object of any kind."},
+    ),
     "quantity": (
         "io.k8s.apimachinery.pkg.api.resource.Quantity",
-        {"oneOf": [{"type": "string"}, {"type": "number"}]},
+        {"oneOf": [{"type": "string"}, {"type": "number"}], "description": "An amount, such as 500m, 1.5 or 2Gi."},
     ),
     "intorstring": (
         "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-        {"oneOf": [{"type": "integer"}, {"type": "string"}], "format": "int-or-string"},
+        {
+            "oneOf": [{"type": "integer"}, {"type": "string"}],
+            "format": "int-or-string",
+            "description": "A number, or a text such as a percentage or the name of a port.",
+        },
     ),
     "json": (f"{_EXTENSIONS}.JSON", {}),
     "schemaorarray": (f"{_EXTENSIONS}.JSONSchemaPropsOrArray", {}),
@@ -94,16 +105,18 @@ def _add_builtins(schemas: Schemas, wanted: list[str]) -> None:
         name = wanted.pop()
         builtin = type_named(name)
         fields = flat_fields(builtin)
-        schema: JsonObject = {"type": "object"}
+        schema: JsonObject = _described(describe_type(builtin)) | {"type": "object"}
         if required := sorted(field.name for field in fields if field.is_required):
             schema["required"] = required
         properties: JsonObject = (
-            {"apiVersion": {"type": "string"}, "kind": {"type": "string"}} if builtin.is_kind else {}
+            {name: _described(describe_field(builtin, name)) | {"type": "string"} for name in ("apiVersion", "kind")}
+            if builtin.is_kind
+            else {}
         )
         if fields:
             schema["properties"] = properties
         for field in fields:
-            properties[field.name] = _property(field)
+            properties[field.name] = _described(describe_field(builtin, field.name)) | _property(field)
             if field.type in _NAMED_LEAVES:
                 leaf, known = _NAMED_LEAVES[field.type]
                 schemas[leaf] = known
@@ -115,6 +128,10 @@ def _add_builtins(schemas: Schemas, wanted: list[str]) -> None:
             group, version = group_version(name)
             schema[GVK] = [{"group": group, "version": version, "kind": name.rpartition(".")[2]}]
         schemas[openapi_name(name)] = schema
+
+
+def _described(text: str) -> JsonObject:
+    return {"description": text} if text else {}
 
 
 def _property(field: Field) -> JsonObject:
