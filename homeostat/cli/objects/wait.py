@@ -85,6 +85,8 @@ async def command(
         found: Sequence[Awaited] = [_declared(kinds, obj, connection.namespace) for obj in manifests]
     else:
         found = await _named(connection, parse_targets(kinds, words), selector, is_all=is_all)
+    if not found and (goal.needs_object or not goal.holds(None)):
+        raise Failure("no objects match; there is nothing to wait for")
     refusals = Refusals()
     await asyncio.gather(*(_wait(connection.client, each, goal, within_s, refusals) for each in found))
     refusals.exit_if_any()
@@ -116,14 +118,11 @@ async def _named(
         return [Awaited(each, namespace) for each in targets]
     if bool(selector) == is_all:
         raise click.UsageError("pass NAMEs, --selector or --all, one of the three")
-    found = [
+    return [
         Awaited(Target(each.kind, name_of(obj)), namespace)
         for each in targets
         for obj in (await connection.client.list(each.kind.path(namespace), labelSelector=selector))[0]
     ]
-    if not found:
-        raise Failure("no objects match; there is nothing to wait for")
-    return found
 
 
 async def _wait(client: Client, awaited: Awaited, goal: Goal, within_s: float, refusals: Refusals) -> None:
