@@ -102,12 +102,11 @@ def candidates(policy: TagPolicy, tags: Iterable[str]) -> list[str]:
             found = _range(text)
             return [tag for tag in tags if (version := parse_version(tag)) is not None and found.allows(version)]
         case CalverPolicy(form):
-            dates = _calendar(form)
-            return [tag for tag in tags if dates.fullmatch(tag)]
+            return [tag for tag in tags if _is_match(_calendar(form), tag)]
         case RegexPolicy(pattern):
-            return [tag for tag in tags if _is_match(pattern, tag)]
+            return [tag for tag in tags if _is_match(_pattern(pattern), tag)]
         case NewestPolicy(pattern):
-            return [tag for tag in tags if not pattern or _is_match(pattern, tag)]
+            return [tag for tag in tags if not pattern or _is_match(_pattern(pattern), tag)]
 
 
 def choose(policy: TagPolicy, tags: Iterable[str], built: Mapping[str, str] | None = None) -> str:
@@ -139,15 +138,19 @@ def _range(text: str) -> Constraint:
 
 
 @lru_cache(256)
-def _calendar(form: str) -> re.Pattern[str]:
+def _calendar(form: str) -> Pattern:
     if not form:
-        return re.compile(_ANY_DATE, re.ASCII)
+        return _pattern(f"^(?:{_ANY_DATE})$")
     parts = _token.findall(form)
     if not parts or parts[0] not in ("YYYY", "YY", "0Y"):
         raise PolicyError(f"{form!r} is not a form of dates; expected one that begins with the year, as YYYY.0M.0D")
     literal = _token.split(form)
-    pattern = "".join(re.escape(text) + _PARTS.get(part, "") for text, part in zip(literal, [*parts, ""], strict=True))
-    return re.compile(pattern, re.ASCII)
+    pattern = "".join(_literal(text) + _PARTS.get(part, "") for text, part in zip(literal, [*parts, ""], strict=True))
+    return _pattern(f"^{pattern}$")
+
+
+def _literal(text: str) -> str:
+    return "".join([each if each.isalnum() else f"\\x{{{ord(each):x}}}" for each in text])
 
 
 @lru_cache(256)
@@ -158,9 +161,9 @@ def _pattern(text: str) -> Pattern:
         raise PolicyError(f"{text!r}: {error}") from error
 
 
-def _is_match(pattern: str, tag: str) -> bool:
+def _is_match(pattern: Pattern, tag: str) -> bool:
     try:
-        return _pattern(pattern).is_match(tag)
+        return pattern.is_match(tag)
     except EvaluationError:
         return False
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from time import thread_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +88,14 @@ def test_what_was_chosen_stays_chosen_among_its_like(text: str, tags: list[str])
     policy, built = _policy(text), dict.fromkeys(tags, "2026-05-02T00:00:00Z")
     chosen = choose(policy, tags, built)
     assert choose(policy, [chosen, *tags] if chosen else tags, built) == chosen
+
+
+def test_a_form_of_dates_takes_no_longer_on_a_long_tag() -> None:
+    policy = _policy("calver:YYYY" + "MICRO" * 60)
+    began = thread_time()
+    assert candidates(policy, ["1" * 127 + "x", "1" * 128]) == ["1" * 128]
+    assert thread_time() - began < 1.0
+
+
+def test_the_text_of_a_form_is_no_pattern() -> None:
+    assert candidates(_policy("calver:YYYY.0M-a+b"), ["2026.05-a+b", "2026x05-aab"]) == ["2026.05-a+b"]
