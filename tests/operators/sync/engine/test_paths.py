@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from time import thread_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,10 +99,32 @@ def test_a_malformed_glob_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("glob", "name", "is_match"),
-    [("a*", "acme", True), ("*", "a/b", False), ("[a-c]?", "b1", True), ("[!a]x", "ax", False), ("x", "x", True)],
+    [
+        ("a*", "acme", True),
+        ("*", "a/b", False),
+        ("**", "", True),
+        ("[a-c]?", "b1", True),
+        ("[!a]x", "ax", False),
+        ("x", "x", True),
+        ("*a*b?*c", "xaabbxbc", True),
+        ("*ab*ab", "xab", False),
+        ("a*?b*", "aab", True),
+        ("*[xy]*z", "yxz", True),
+    ],
 )
 def test_a_glob_matches_one_segment(glob: str, name: str, is_match: bool) -> None:
     assert matches(glob, name) is is_match
+
+
+@given(glob=st.text("ab*?", max_size=8), name=st.text("ab", max_size=10))
+def test_a_glob_matches_as_that_of_a_shell(glob: str, name: str) -> None:
+    assert matches(glob, name) is fnmatchcase(name, glob)
+
+
+def test_a_glob_of_many_stars_takes_no_longer_on_a_long_name() -> None:
+    began = thread_time()
+    assert not matches("*a" * 50 + "b", "a" * 20_000)
+    assert thread_time() - began < 1.0
 
 
 def test_segments_of_a_path_become_variables() -> None:
