@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -83,9 +84,7 @@ class FileStore:
     def _load(self) -> dict[str, str]:
         try:
             self._read_at = self._version()
-            if self._path.stat().st_size > LARGEST:
-                raise ValidationError(f"the secret store is larger than {LARGEST} bytes")
-            data = self._path.read_bytes()
+            data = _read(self._path)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -103,3 +102,15 @@ class FileStore:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._path, seal_envelope(secrets, self._lock, os.urandom(28)), mode=0o600)
         self._read_at = self._version()
+
+
+def _read(path: Path) -> bytes:
+    """A path may be any of the machine: a device has no end, and a pipe keeps the thread waiting."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValidationError(f"the secret store {path} is not a regular file")
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValidationError(f"the secret store is larger than {LARGEST} bytes")
+    return data

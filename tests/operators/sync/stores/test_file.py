@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,10 @@ async def test_stores_that_change_one_file_at_the_same_time_lose_no_secret(tmp_p
     await asyncio.gather(*(store.put({f"k{number}": "v"}) for number, store in enumerate(stores)))
     fresh = FileStore(tmp_path / "s.json", Lock(key=bytes(32)))
     assert await fresh.keys() == [f"k{number}" for number in range(8)]
+
+
+async def test_a_device_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
+        with pytest.raises(ValidationError):
+            await asyncio.wait_for(FileStore(path, LOCK).check(), 5)
