@@ -4,7 +4,7 @@ The environment of each `git` is built from scratch. It uses nothing of the mach
 credential helpers, agents or templates, and only the allowed protocols. Secrets are passed in the environment, or in a
 file that only its owner can read and that is removed afterwards; never as arguments, which every local user can see.
 The rule for addresses holds for every connection: HTTP goes through a relay of this process (`relay.py`), and ssh gets
-an address instead of a name.
+an address instead of a name, as does the way to a proxy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from homeostat.external.addresses import RefusedAddressError
 from homeostat.external.dial import reachable_address, reason_of
@@ -60,6 +60,7 @@ _SSH: Final = {
     "UpdateHostKeys": "no",
 }
 _SSH_PORT: Final = 22
+_PROXY_PORTS: Final = {"http": 1080, "https": 443}
 _ANSWER: Final = "HOMEOSTAT_ASKPASS_ANSWER"
 _ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ANSWER}"\n'
 
@@ -184,7 +185,8 @@ class Connected:
 async def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> AsyncIterator[Connected]:
     """Its files are removed at the end of the block. `GitAddressError` for an address that the rule refuses."""
     protocol = check_remote(remote, protocols)
-    config, more = {"http.proxy": remote.proxy}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
+    config = await _pinned_proxy(remote.proxy) if remote.proxy else {"http.proxy": ""}
+    more = {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
     relay = Relay() if protocol in ("http", "https") and not remote.proxy else None
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="access-", dir=scratch)))
@@ -226,13 +228,32 @@ def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[st
 async def _pinned(url: str) -> dict[str, str]:
     """Options with which ssh connects to an address that was judged, and looks up the host key by name."""
     host, port = _ssh_target(url)
+    address = await _judged_address(host, port)
+    return {"HostName": address, "HostKeyAlias": host if port == _SSH_PORT else f"[{host}]:{port}", "CheckHostIP": "no"}
+
+
+async def _pinned_proxy(proxy: str) -> dict[str, str]:
+    """The settings of `git` for a proxy at an address that was judged: objects can declare proxies."""
+    parts = urlsplit(proxy)
     try:
-        address = await reachable_address(host, port)
+        host, port = parts.hostname or "", parts.port or _PROXY_PORTS.get(parts.scheme, 1080)
+    except ValueError as error:
+        raise GitAddressError("the proxy's URL has an invalid port") from error
+    address = await _judged_address(host, port)
+    literal = f"[{address}]" if ":" in address else address
+    if parts.scheme == "https":  # its certificate is for the name
+        return {"http.proxy": proxy, "http.curloptResolve": f"{host}:{port}:{literal}"}
+    user, at, _ = parts.netloc.rpartition("@")
+    return {"http.proxy": urlunsplit(parts._replace(netloc=f"{user}{at}{literal}:{port}"))}
+
+
+async def _judged_address(host: str, port: int) -> str:
+    try:
+        return await reachable_address(host, port)
     except RefusedAddressError as error:
         raise GitAddressError(str(error.strerror)) from error
     except OSError as error:
         raise UnreachableError(f"cannot connect to {host}:{port}: {reason_of(error)}; check the URL") from error
-    return {"HostName": address, "HostKeyAlias": host if port == _SSH_PORT else f"[{host}]:{port}", "CheckHostIP": "no"}
 
 
 def ssh_server(url: str) -> str:

@@ -1,8 +1,8 @@
 """One HTTP exchange on aiohttp, bounded in time and size.
 
 aiohttp's errors become those of `errors.py` here and nowhere else. Addresses are checked where sockets are created,
-which is after DNS resolution. A proxy resolves names itself and applies its own rules; the proxy is chosen by whoever
-runs the process and may have any address.
+which is after DNS resolution. A proxy resolves names itself and applies its own rules. The proxy may be on a private
+network, but objects can declare proxies too, so link-local addresses and metadata services are refused for it as well.
 
 aiohttp is imported with the first request: it is half of the start-up of a command that sends none.
 """
@@ -142,12 +142,12 @@ class Transport:
     def _session(self, *, is_proxied: bool) -> aiohttp.ClientSession:
         # Created at the first use, because a client may be constructed where no event loop runs.
         if is_proxied:
-            self._proxied = self._proxied or self._opened(None)
+            self._proxied = self._proxied or self._opened(_make_proxy_socket)
             return self._proxied
         self._direct = self._direct or self._opened(self._make_socket)
         return self._direct
 
-    def _opened(self, factory: Callable[[Any], socket.socket] | None) -> aiohttp.ClientSession:
+    def _opened(self, factory: Callable[[Any], socket.socket]) -> aiohttp.ClientSession:
         import aiohttp
 
         settings = self._settings
@@ -172,10 +172,18 @@ class Transport:
         )
 
     def _make_socket(self, info: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = info
-        if refusal_of(str(address[0]), allows_private=self._settings.allows_private):
-            raise RefusedAddressError(errno.EACCES, "requests to this address are not allowed")
-        return socket.socket(family, kind, protocol)
+        return _judged_socket(info, allows_private=self._settings.allows_private)
+
+
+def _make_proxy_socket(info: aiohttp.AddrInfoType) -> socket.socket:
+    return _judged_socket(info, allows_private=True)
+
+
+def _judged_socket(info: aiohttp.AddrInfoType, *, allows_private: bool) -> socket.socket:
+    family, kind, protocol, _, address = info
+    if refusal_of(str(address[0]), allows_private=allows_private):
+        raise RefusedAddressError(errno.EACCES, "requests to this address are not allowed")
+    return socket.socket(family, kind, protocol)
 
 
 async def _note_sent(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
@@ -243,7 +251,10 @@ def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
 
     match error:
         case aiohttp.ClientConnectorError(os_error=RefusedAddressError()):
-            return AddressRefusedError(f"{host}: its address may not be called; link-local ones never may")
+            which = (
+                "the address of its proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "its address"
+            )
+            return AddressRefusedError(f"{host}: {which} may not be called; link-local ones never may")
         case aiohttp.ClientHttpProxyError(status=status):
             return NotSentError(f"{host}: the proxy refused to connect: HTTP {status}; check the proxy's rules")
         case aiohttp.ClientProxyConnectionError():

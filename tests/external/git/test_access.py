@@ -84,6 +84,14 @@ async def test_a_proxy_is_used_with_its_credentials(open_git: Open, origin: Orig
     assert "wr0ng" not in f"{error.value}{refused!r}"
 
 
+@pytest.mark.parametrize("proxy", ["http://169.254.169.254", "https://u:pr0xy@[fe80::1]:80", "http://2852039166"])
+async def test_a_metadata_service_is_not_a_proxy(open_git: Open, proxy: str) -> None:
+    repository = await open_git(Remote("http://git.example/shop.git", proxy=proxy))
+    with pytest.raises(GitAddressError, match="link-local address or a cloud's metadata service") as error:
+        await repository.fetch("main")
+    assert "pr0xy" not in str(error.value)
+
+
 async def test_a_token_does_not_follow_a_redirect(open_git: Open, origin: Origin) -> None:
     origin.commit({"x": "1"})
     async with serving_git(origin.path.parent) as (elsewhere, far), serving_git(origin.path.parent) as (server, near):

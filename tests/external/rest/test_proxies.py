@@ -141,3 +141,10 @@ async def test_a_metadata_service_is_not_called_through_a_proxy_either(proxy: tu
             with pytest.raises(NotSentError, match="never called"):
                 await client.send(Request("GET", url))
     assert proxy[0].heads == []
+
+
+async def test_a_metadata_service_is_not_a_proxy_whatever_its_spelling() -> None:
+    for host in ("169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "100.100.100.200"):
+        async with RestClient(RestSettings(proxies=Proxies(http=f"http://{host}:80"))) as client:
+            with pytest.raises(NotSentError, match="the address of its proxy may not be called"):
+                await client.send(Request("GET", "http://a.example/latest/meta-data"))
