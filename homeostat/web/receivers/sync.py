@@ -11,6 +11,7 @@ the change. So it works on every replica. A webhook that is lost costs time and 
 | 202 `accepted` | the repository will be fetched |
 | 202 `suspended`, `duplicate`, `pong`, `ignored`, `filtered` | it is valid, and nothing is to be done |
 | 400, 401, 404, 405, 413, 500 | the path or the payload, the proof, the object, the method, the size, the Secret |
+| 429 | too many without a valid proof from one address, or too many of one webhook: each causes two writes |
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply, unauthorized, unknown
 from homeostat.web.receivers.limits import Deliveries, Rate
+from homeostat.web.receivers.receiver import BURST, EVERY_S
 from homeostat.web.receivers.signature import Delivery, Prove, by_generic, by_gitea, by_github, by_gitlab
 
 LEGACY: Final = "/webhooks/repository"
@@ -71,6 +73,7 @@ _REPEATS_S: Final = 600.0
 _MOST_DELIVERIES: Final = 4096
 _LONGEST_ID: Final = 256
 _FAILURES, _FAILURES_EVERY_S = 10, 6.0
+_LONGEST_REF: Final = 4096
 _is_label = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII).fullmatch
 _is_subdomain = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII).fullmatch
 _unsafe = re.compile(r"[^\x21-\x7e]")
@@ -120,6 +123,7 @@ class Receiver:
         self._client, self._environment, self._now, self._wall_ns = client, environment, now, wall_ns
         self._deliveries = Deliveries(seconds=seconds, most_kept=_MOST_DELIVERIES, life_s=_REPEATS_S)
         self._failed = Rate(burst=_FAILURES, every_s=_FAILURES_EVERY_S, seconds=seconds)
+        self._accepted = Rate(burst=BURST, every_s=EVERY_S, seconds=seconds)
 
     async def receive(self, request: Request, captured: Mapping[str, str]) -> Reply:
         return await self._answer(request, await self._hook(*object_name(captured["rest"])))
@@ -139,6 +143,7 @@ class Receiver:
         key = f"{hook.namespace}/{hook.name} {hook.is_legacy} {hook.provider} {number}" if number else ""
         if self._deliveries.is_known(key):
             return _said("duplicate")
+        self._check_rate(f"{hook.namespace}/{hook.name} {hook.is_legacy}")
         word = _meaning(event, ref, hook, provider)
         if word == "accepted":
             await self._request_fetch(hook, number)
@@ -146,6 +151,13 @@ class Receiver:
             await self._note(hook, number)
         self._deliveries.remember(key)
         return _said(word)
+
+    def _check_rate(self, key: str) -> None:
+        """A signed body can be sent again with other headers, and so with another id of its delivery."""
+        wait_s = self._accepted.wait_s(key)
+        if wait_s:
+            raise RefusalError(429, "too many webhooks; send it again later", (("Retry-After", str(wait_s)),))
+        self._accepted.spend(key)
 
     async def _check(self, request: Request, hook: Hook, provider: Provider) -> None:
         address = request.peer.address
@@ -240,6 +252,8 @@ def _read(request: Request, provider: Provider) -> tuple[str, str]:
     ref = body.get("ref", "")
     if event == provider.push and (not isinstance(ref, str) or not ref):
         raise RefusalError(400, "the payload of a push has no ref")
+    if isinstance(ref, str) and len(ref) > _LONGEST_REF:
+        raise RefusalError(400, f"the ref of the payload has {len(ref)} characters; at most {_LONGEST_REF} are read")
     return event, ref if isinstance(ref, str) else ""
 
 

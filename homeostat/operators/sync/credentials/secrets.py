@@ -47,8 +47,11 @@ class SecretValues:
         return text
 
     async def line(self, ref: SecretKey) -> str:
-        """Without the line break that files often end with."""
-        return (await self.get(ref)).rstrip("\r\n")
+        """Without the line break that files often end with. An empty one proves nothing, so it is an error."""
+        text = (await self.get(ref)).rstrip("\r\n")
+        if not text:
+            raise SecretValueError(f'Secret "{ref.name}": the value of "{ref.key}" is empty')
+        return text
 
     async def optional(self, ref: SecretKey | None) -> str:
         return await self.get(ref) if ref is not None else ""
