@@ -7,6 +7,7 @@ are skipped here: the schema has rejected them already.
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from homeostat.objects.errors import (
@@ -76,6 +77,14 @@ def _csi_driver_name(value: str) -> Messages:
     return dns1123_subdomain(value) + length(value, 63)
 
 
+def _ip_address_name(value: str) -> Messages:
+    try:
+        printed = str(ip_address(value))
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    return [] if printed == value else [f'must be in canonical form ("{printed}")']
+
+
 SUBDOMAIN = NameRule(is_subdomain, dns1123_subdomain, 253)
 LABEL = NameRule(is_label, dns1123_label, 63)
 LABEL_1035 = NameRule(is_label_1035, dns1035_label, 63)
@@ -88,6 +97,7 @@ _RULES = {
     ("", "Event"): PATH_SEGMENT,
     ("batch", "CronJob"): NameRule(is_subdomain, _cron_job_name, 52),
     ("storage.k8s.io", "CSIDriver"): NameRule(is_subdomain, _csi_driver_name, 63),
+    ("networking.k8s.io", "IPAddress"): NameRule(is_subdomain, _ip_address_name, 0),
     (_RBAC, "Role"): PATH_SEGMENT,
     (_RBAC, "RoleBinding"): PATH_SEGMENT,
     (_RBAC, "ClusterRole"): PATH_SEGMENT,

@@ -51,10 +51,12 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
         _take(new, old, "status")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
-    if "generation" in former and spec_differs(kind, new, old):
-        metadata["generation"] = former["generation"] + 1
+    if ("generation" in former or kind.kind in _COUNTED_LATE) and spec_differs(kind, new, old):
+        metadata["generation"] = former.get("generation", 0) + 1
 
 
+_COUNTED_LATE = frozenset({"CSIDriver"})
+"""Kinds whose generation is absent until the first change."""
 _KEPT_BY_STATUS = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerReferences",)}
 """Metadata that a status write cannot change, of built-in kinds."""
 

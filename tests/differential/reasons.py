@@ -21,6 +21,9 @@ _OF_NODES = {r"\.(spec|status)$": "nothing watches Nodes, so none is tainted; Go
 _CHECKS = {r"^$": "each server has checks of its own"}
 _ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
 
+_PROTECTED = {r"\.finalizers$": "nothing would remove the finalizer of protection"}
+_UNWATCHED = {r"\.status": "no controller has been at it", r"\.rows\[0\]\.cells\[5\]$": "the same"}
+
 STEPS: dict[str, dict[str, str]] = {
     "create with version": {"": "a client's mistake is 400 here and an unnamed 500 there"},
     "apply unknown field": {"": "a client's mistake is 400 here and an unnamed 500 there"},
@@ -57,6 +60,14 @@ STEPS: dict[str, dict[str, str]] = {
     "finalizer added late": {r"\.causes": "told once"},
     "discovery": {r"\.resources": "sorted by name here"},
     "discovery group": {},
+    "VolumeAttachment refused": {r"\.causes": "told once"},
+    **{f"VolumeAttributesClass {each}": _PROTECTED for each in ("created", "changed", "read", "put", "table")},
+    "VolumeAttributesClass deleted": {r"\.metadata\.\w+$": "there it waits for the finalizer of protection"},
+    **{f"FlowSchema {each}": _UNWATCHED for each in ("changed", "put", "read", "table")},
+    "IPAddress table": {r"\.rows\[0\]\.cells$": "one cell more than columns there"},
+    "ResourceSlice refused": {r"\.causes": "told once"},
+    "CSIStorageCapacity table": {r"\.rows\[0\]\.cells\[1\]$": "created by the clock of each server"},
+    "DeviceClass not changed": {r"\.causes": "told once"},
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tests.api.objects import deployment
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
+from tests.differential.kinds import KIND_STEPS
 from tests.differential.step import (
     APPLY,
     CM,
@@ -372,4 +373,5 @@ STEPS = [
     Step("discovery group", "GET", "/apis/example.com"),
     Step("discovery unknown", "GET", "/apis/none.example.com"),
     Step("impossible path", "GET", "/api/v1/namespaces/diff/configmaps/a/b/c/d"),
+    *KIND_STEPS,
 ]

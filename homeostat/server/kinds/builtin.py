@@ -45,6 +45,7 @@ _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "ReplicationController"): ("status.replicas",),
     ("apps", "ReplicaSet"): ("status.replicas",),
     ("batch", "Job"): ("status.successful",),
+    ("resource.k8s.io", "ResourceSlice"): ("spec.driver", "spec.nodeName"),
     ("events.k8s.io", "Event"): (
         "reason",
         "regarding.kind",

@@ -29,6 +29,27 @@ ORPHAN = "orphan"
 _RACE_TRIES = 20
 _ORPHANING = frozenset({"replicationcontrollers", "jobs.batch"})
 """Kinds whose dependents are orphaned unless the request says otherwise, as in Kubernetes."""
+_RETURNED = frozenset(
+    {
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "storageclasses.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "volumeattributesclasses.storage.k8s.io",
+        "deviceclasses.resource.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "resourceclaimtemplates.resource.k8s.io",
+        "resourceslices.resource.k8s.io",
+    }
+)
+"""Kinds whose deletion answers with the object that was deleted, as in Kubernetes; for others it is a Status."""
+_OF_DELETION = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
 _JOB_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -60,10 +81,20 @@ async def delete(call: Call) -> Answer:
     if not written.is_gone:
         return one(call, written.body)
     metadata = written.obj["metadata"]
+    if call.kind.group_resource in _RETURNED:
+        return one(call, encode({**written.obj, "metadata": _undeleted(metadata)}))
     details = {"name": call.name, "kind": call.kind.plural, "uid": metadata["uid"]}
     if call.kind.group:
         details["group"] = call.kind.group
     return one(_as_object(call), status_success(details))
+
+
+def _undeleted(metadata: JsonObject) -> JsonObject:
+    """The metadata as it was before the deletion."""
+    left = {name: value for name, value in metadata.items() if name not in _OF_DELETION}
+    if "generation" in left:
+        left["generation"] -= 1
+    return left
 
 
 def _as_object(call: Call) -> Call:

@@ -47,6 +47,9 @@ RBAC, ADMISSION, NETWORKING, STORAGE = (
 ROLE_REF = {"kind": "ClusterRole", "name": "view"}
 _BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
 
+_FLOW, _DEVICES = "flowcontrol.apiserver.k8s.io", "resource.k8s.io"
+_SELECTS = {"cel": {"expression": 'device.attributes["example.com"].model == "x"'}}
+
 # One good object of each kind that has rules.
 GOOD: dict[tuple[str, str], JsonObject] = {
     ("", "Namespace"): {},
@@ -128,6 +131,67 @@ GOOD: dict[tuple[str, str], JsonObject] = {
         "spec": {"matchConstraints": {"resourceRules": [_RULE]}, "validations": [{"expression": "true"}]}
     },
     (ADMISSION, "ValidatingAdmissionPolicyBinding"): {"spec": {"policyName": "p", "validationActions": ["Deny"]}},
+    ("node.k8s.io", "RuntimeClass"): {"handler": "fast", "overhead": {"podFixed": {"cpu": "1"}}},
+    (STORAGE, "CSIDriver"): {"spec": {"tokenRequests": [{"audience": "a", "expirationSeconds": 600}]}},
+    (STORAGE, "CSINode"): {"spec": {"drivers": [{"name": "d.example.com", "nodeID": "n", "topologyKeys": ["zone"]}]}},
+    (STORAGE, "CSIStorageCapacity"): {"storageClassName": "fast", "capacity": "1Gi", "nodeTopology": SELECTOR},
+    (STORAGE, "VolumeAttachment"): {
+        "spec": {"attacher": "d.example.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}},
+        "status": {"attached": True, "attachmentMetadata": {"a": "b"}},
+    },
+    (STORAGE, "VolumeAttributesClass"): {"driverName": "d.example.com", "parameters": {"a": "b"}},
+    (NETWORKING, "IPAddress"): {"spec": {"parentRef": {"resource": "services", "namespace": "a", "name": "b"}}},
+    (NETWORKING, "ServiceCIDR"): {"spec": {"cidrs": ["10.0.0.0/24", "fd00::/112"]}},
+    (_FLOW, "FlowSchema"): {
+        "spec": {
+            "priorityLevelConfiguration": {"name": "a"},
+            "distinguisherMethod": {"type": "ByUser"},
+            "rules": [
+                {
+                    "subjects": [{"kind": "ServiceAccount", "serviceAccount": {"name": "*", "namespace": "a"}}],
+                    "resourceRules": [
+                        {"verbs": ["get"], "apiGroups": ["*"], "resources": ["pods"], "namespaces": ["a"]}
+                    ],
+                    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["/a/*", "/"]}],
+                }
+            ],
+        },
+        "status": {"conditions": [{"type": "Dangling", "status": "False"}]},
+    },
+    (_FLOW, "PriorityLevelConfiguration"): {
+        "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {"queues": 8}}}}
+    },
+    (_DEVICES, "ResourceClaim"): {
+        "spec": {
+            "devices": {
+                "requests": [
+                    {"name": "one", "exactly": {"deviceClassName": "a", "selectors": [_SELECTS]}},
+                    {"name": "two", "firstAvailable": [{"name": "x", "deviceClassName": "a"}]},
+                ],
+                "constraints": [{"requests": ["one", "two/x"], "matchAttribute": "example.com/model"}],
+                "config": [{"requests": ["one"], "opaque": {"driver": "d.example.com", "parameters": {"a": 1}}}],
+            }
+        },
+        "status": {"allocation": {}, "reservedFor": [{"resource": "pods", "name": "a", "uid": "b"}]},
+    },
+    (_DEVICES, "ResourceClaimTemplate"): {
+        "spec": {"spec": {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "a"}}]}}}
+    },
+    (_DEVICES, "DeviceClass"): {"spec": {"selectors": [_SELECTS]}},
+    (_DEVICES, "ResourceSlice"): {
+        "spec": {
+            "driver": "d.example.com",
+            "pool": {"name": "a/b", "generation": 1, "resourceSliceCount": 1},
+            "allNodes": True,
+            "devices": [
+                {
+                    "name": "d",
+                    "attributes": {"model": {"version": "1.2.3"}, "example.com/fast": {"bool": True}},
+                    "capacity": {"memory": {"value": "1Gi"}},
+                }
+            ],
+        }
+    },
 }
 
 

@@ -15,6 +15,9 @@ from homeostat.server.kinds.builtins.checks import (
     admission,
     autoscaler,
     core,
+    csi,
+    device,
+    flow,
     ingress,
     network,
     pod,
@@ -25,10 +28,9 @@ from homeostat.server.kinds.builtins.immutable import check_update
 
 __all__ = ["check", "check_update"]
 
+_MODULES = (access, admission, autoscaler, core, csi, device, flow, ingress, network, pod, storage, workload)
 _CHECKS: dict[tuple[str, str], Callable[[JsonObject], list[Cause]]] = {
-    key: function
-    for module in (access, admission, autoscaler, core, ingress, network, pod, storage, workload)
-    for key, function in module.CHECKS.items()
+    key: function for module in _MODULES for key, function in module.CHECKS.items()
 }
 
 

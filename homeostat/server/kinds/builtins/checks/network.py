@@ -1,9 +1,11 @@
-"""What Services, Endpoints and EndpointSlices may look like."""
+"""What Services, their endpoints, IPAddresses and ServiceCIDRs may look like."""
 
 from __future__ import annotations
 
+import ipaddress
+
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, path_segment
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
@@ -13,13 +15,14 @@ from homeostat.server.kinds.builtins.value import (
     check_port,
     check_port_or_name,
     check_protocol,
+    check_required,
     check_text,
 )
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 _MAX_AFFINITY_SECONDS = 86400
-_MAX_ADDRESSES, _MAX_ENDPOINTS = 100, 1000
+_MAX_ADDRESSES, _MAX_ENDPOINTS, _MAX_RANGES = 100, 1000, 2
 
 
 def _check_service(obj: JsonObject) -> list[Cause]:
@@ -151,8 +154,47 @@ def _check_slice_ports(obj: JsonObject) -> list[Cause]:
     return causes
 
 
+def _check_ip_address(obj: JsonObject) -> list[Cause]:
+    parent, at = struct(obj, "spec").get("parentRef"), "spec.parentRef"
+    if not isinstance(parent, dict):
+        return [required(at)]
+    causes: list[Cause] = []
+    if group := text(parent, "group"):
+        causes += check_text(group, f"{at}.group", dns1123_subdomain)
+    for name in ("resource", "name"):
+        causes += check_required(parent, name, at, path_segment)
+    if namespace := text(parent, "namespace"):
+        causes += check_text(namespace, f"{at}.namespace", path_segment)
+    return causes
+
+
+def _check_service_cidr(obj: JsonObject) -> list[Cause]:
+    spec, at = struct(obj, "spec"), "spec.cidrs"
+    ranges = strings(spec, "cidrs")
+    if not ranges:
+        return [required(at, "at least one CIDR required")]
+    if len(ranges) > _MAX_RANGES:
+        return [invalid(at, spec, "may only hold up to 2 values")]
+    causes: list[Cause] = []
+    families: list[int] = []
+    for index, each in enumerate(ranges):
+        try:
+            families.append(ipaddress.ip_network(each, strict=False).version if "/" in each else 0)
+        except ValueError:
+            families.append(0)
+        if not families[-1]:
+            message = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+            causes.append(invalid(f"{at}[{index}]", each, message))
+    if not causes and len(set(families)) < len(families):
+        message = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        causes.append(invalid(at, ranges, message))
+    return causes
+
+
 CHECKS = {
     ("", "Service"): _check_service,
     ("", "Endpoints"): _check_endpoints,
     ("discovery.k8s.io", "EndpointSlice"): _check_endpoint_slice,
+    ("networking.k8s.io", "IPAddress"): _check_ip_address,
+    ("networking.k8s.io", "ServiceCIDR"): _check_service_cidr,
 }

@@ -1,15 +1,15 @@
-"""What pods and pod templates may look like."""
+"""What pods, pod templates and RuntimeClasses may look like."""
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, forbidden, invalid, required
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
 from homeostat.server.kinds.builtins.checks.container import check_containers
 from homeostat.server.kinds.builtins.checks.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_quantities, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
@@ -99,4 +99,23 @@ def _check_pod_template(obj: JsonObject) -> list[Cause]:
     return check_template(obj.get("template"), "template")
 
 
-CHECKS = {("", "Pod"): _check_pod, ("", "PodTemplate"): _check_pod_template}
+def _check_runtime_class(obj: JsonObject) -> list[Cause]:
+    causes = check_text(text(obj, "handler"), "handler", dns1123_label)
+    causes += check_quantities(struct(obj, "overhead", "podFixed"), "overhead.limits")
+    scheduling = struct(obj, "scheduling")
+    causes += check_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector")
+    causes += _check_tolerations(scheduling, "scheduling.tolerations")
+    seen: list[tuple[Json, ...]] = []
+    for at, toleration in numbered(scheduling, "tolerations", "scheduling"):
+        key = tuple(text(toleration, name) for name in ("key", "operator", "value", "effect"))
+        if key in seen:
+            causes.append(duplicate(at, toleration))
+        seen.append(key)
+    return causes
+
+
+CHECKS = {
+    ("", "Pod"): _check_pod,
+    ("", "PodTemplate"): _check_pod_template,
+    ("node.k8s.io", "RuntimeClass"): _check_runtime_class,
+}

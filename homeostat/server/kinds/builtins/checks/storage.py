@@ -6,7 +6,7 @@ from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupp
 from homeostat.objects.identifiers import dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.immutable.kinds import VOLUME_FIELDS
-from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
+from homeostat.server.kinds.builtins.members import strings, struct, text
 from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, quantity_of
 
@@ -77,36 +77,8 @@ def _check_storage_class(obj: JsonObject) -> list[Cause]:
     return causes
 
 
-def _check_csi_node(obj: JsonObject) -> list[Cause]:
-    causes: list[Cause] = []
-    for at, driver in numbered(struct(obj, "spec"), "drivers", "spec"):
-        causes += [required(f"{at}.{name}") for name in ("name", "nodeID") if not text(driver, name)]
-    return causes
-
-
-def _check_attachment(obj: JsonObject) -> list[Cause]:
-    spec = struct(obj, "spec")
-    causes = [required(f"spec.{name}") for name in ("attacher", "nodeName") if not text(spec, name)]
-    if not struct(spec, "source"):
-        causes.append(required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName"))
-    return causes
-
-
-def _check_csi_driver(obj: JsonObject) -> list[Cause]:
-    modes = items(struct(obj, "spec"), "volumeLifecycleModes")
-    known = ("Ephemeral", "Persistent")
-    return [
-        unsupported(f"spec.volumeLifecycleModes[{index}]", each, known)
-        for index, each in enumerate(modes)
-        if isinstance(each, str) and each not in known
-    ]
-
-
 CHECKS = {
     ("", "PersistentVolume"): _check_volume,
     ("", "PersistentVolumeClaim"): _check_claim,
     ("storage.k8s.io", "StorageClass"): _check_storage_class,
-    ("storage.k8s.io", "CSINode"): _check_csi_node,
-    ("storage.k8s.io", "CSIDriver"): _check_csi_driver,
-    ("storage.k8s.io", "VolumeAttachment"): _check_attachment,
 }

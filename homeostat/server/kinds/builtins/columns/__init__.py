@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from homeostat.server.kinds.builtins.columns import access, autoscaler, cluster, event, network, pod, storage, workload
+from homeostat.server.kinds.builtins.columns import (
+    access,
+    autoscaler,
+    cluster,
+    device,
+    event,
+    network,
+    pod,
+    storage,
+    workload,
+)
 from homeostat.server.kinds.builtins.columns.column import CREATED_AT, NAME, Printer
 
 _PRINTERS: dict[tuple[str, str], Printer] = {
     key: printer
-    for module in (access, autoscaler, cluster, event, network, pod, storage, workload)
+    for module in (access, autoscaler, cluster, device, event, network, pod, storage, workload)
     for key, printer in module.PRINTERS.items()
 }
 _OTHERS = Printer((NAME, CREATED_AT), cluster.created_at)

@@ -1,4 +1,4 @@
-"""The columns of Services, Endpoints, EndpointSlices, Ingresses, IngressClasses and NetworkPolicies."""
+"""The columns of Services, their endpoints and addresses, Ingresses, IngressClasses and NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -128,6 +128,19 @@ def _network_policy(obj: JsonObject) -> list[Cell]:
     return [name_of(obj), print_selector(struct(obj, "spec").get("podSelector")), age_of(obj)]
 
 
+def _ip_address(obj: JsonObject) -> list[Cell]:
+    parent = struct(obj, "spec").get("parentRef")
+    if not isinstance(parent, dict):
+        return [name_of(obj), NONE]
+    group, namespace = text(parent, "group"), text(parent, "namespace")
+    resource = f"{text(parent, 'resource')}.{group}" if group else text(parent, "resource")
+    return [name_of(obj), "/".join(each for each in (resource.lower(), namespace, text(parent, "name")) if each)]
+
+
+def _service_cidr(obj: JsonObject) -> list[Cell]:
+    return [name_of(obj), ",".join(strings(struct(obj, "spec"), "cidrs")), age_of(obj)]
+
+
 _NETWORKING = "networking.k8s.io"
 
 PRINTERS = {
@@ -164,4 +177,6 @@ PRINTERS = {
     (_NETWORKING, "NetworkPolicy"): Printer(
         (NAME, shown("Pod-Selector", "Which pods the policy is for."), AGE), _network_policy
     ),
+    (_NETWORKING, "IPAddress"): Printer((NAME, shown("ParentRef", "What has the address.")), _ip_address),
+    (_NETWORKING, "ServiceCIDR"): Printer((NAME, shown("CIDRs", "Ranges of addresses."), AGE), _service_cidr),
 }

@@ -9,6 +9,7 @@ from homeostat.server.kinds.builtins.columns.column import (
     NONE,
     UNSET,
     Cell,
+    Column,
     Printer,
     age_of,
     count,
@@ -118,6 +119,10 @@ def _csi_node(obj: JsonObject) -> list[Cell]:
     return [name_of(obj), len(items(struct(obj, "spec"), "drivers")), age_of(obj)]
 
 
+def _attributes_class(obj: JsonObject) -> list[Cell]:
+    return [name_of(obj), text(obj, "driverName"), age_of(obj)]
+
+
 _STORAGE = "storage.k8s.io"
 _MODE = wide("VolumeMode", "Whether it is a file system or a block device.")
 
@@ -164,7 +169,7 @@ PRINTERS = {
         _storage_class,
     ),
     (_STORAGE, "VolumeAttachment"): Printer(
-        (NAME, shown("Attacher"), shown("PV"), shown("Node"), flag("Attached"), AGE), _attachment
+        (NAME, Column("Attacher", format="name"), shown("PV"), shown("Node"), flag("Attached"), AGE), _attachment
     ),
     (_STORAGE, "CSIDriver"): Printer(
         (
@@ -180,4 +185,5 @@ PRINTERS = {
         _csi_driver,
     ),
     (_STORAGE, "CSINode"): Printer((NAME, count("Drivers", "How many drivers the node has."), AGE), _csi_node),
+    (_STORAGE, "VolumeAttributesClass"): Printer((NAME, shown("DriverName"), AGE), _attributes_class),
 }

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.defaults import access, core, network, pod, storage, workload
+from homeostat.server.kinds.builtins.defaults import access, cluster, core, network, pod, storage, workload
 from homeostat.server.kinds.builtins.defaults.initial import INITIAL
 
 _DEFAULTS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
     key: function
-    for module in (access, core, network, pod, storage, workload)
+    for module in (access, cluster, core, network, pod, storage, workload)
     for key, function in module.DEFAULTS.items()
 }
 

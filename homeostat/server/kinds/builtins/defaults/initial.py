@@ -52,6 +52,11 @@ def _start_job(obj: JsonObject) -> None:
     _count_nothing()(obj)
 
 
+def _start_attachment(obj: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None:
+        status.setdefault("attached", False)
+
+
 INITIAL = {
     ("", "Namespace"): default_namespace,
     ("", "Pod"): _start_pod,
@@ -70,6 +75,11 @@ INITIAL = {
     ("", "ReplicationController"): _count_nothing("replicas"),
     ("", "ResourceQuota"): _count_nothing(),
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _count_nothing(),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _count_nothing(),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _count_nothing(),
+    ("networking.k8s.io", "ServiceCIDR"): _count_nothing(),
+    ("resource.k8s.io", "ResourceClaim"): _count_nothing(),
+    ("storage.k8s.io", "VolumeAttachment"): _start_attachment,
     ("autoscaling", "HorizontalPodAutoscaler"): _count_nothing("desiredReplicas"),
     ("policy", "PodDisruptionBudget"): _count_nothing(
         "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"

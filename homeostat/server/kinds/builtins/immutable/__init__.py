@@ -9,7 +9,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.immutable import kinds
 from homeostat.server.kinds.builtins.immutable.pod import check_pod_update
 
-_RBAC, _STORAGE = "rbac.authorization.k8s.io", "storage.k8s.io"
+_RBAC, _STORAGE, _DEVICES = "rbac.authorization.k8s.io", "storage.k8s.io", "resource.k8s.io"
 _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] = {
     ("", "Pod"): check_pod_update,
     ("", "ConfigMap"): kinds.config_map,
@@ -31,6 +31,16 @@ _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] 
     (_RBAC, "ClusterRoleBinding"): kinds.binding,
     (_STORAGE, "StorageClass"): kinds.storage_class,
     (_STORAGE, "VolumeAttachment"): kinds.attachment,
+    (_STORAGE, "CSIDriver"): kinds.csi_driver,
+    (_STORAGE, "CSINode"): kinds.csi_node,
+    (_STORAGE, "CSIStorageCapacity"): kinds.storage_capacity,
+    (_STORAGE, "VolumeAttributesClass"): kinds.attributes_class,
+    ("node.k8s.io", "RuntimeClass"): kinds.runtime_class,
+    ("networking.k8s.io", "IPAddress"): kinds.ip_address,
+    ("networking.k8s.io", "ServiceCIDR"): kinds.service_cidr,
+    (_DEVICES, "ResourceClaim"): kinds.resource_claim,
+    (_DEVICES, "ResourceClaimTemplate"): kinds.claim_template,
+    (_DEVICES, "ResourceSlice"): kinds.resource_slice,
 }
 
 

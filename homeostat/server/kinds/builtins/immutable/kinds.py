@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import IMMUTABLE
 from homeostat.server.kinds.builtins.immutable.equality import immutable, is_same, only
-from homeostat.server.kinds.builtins.members import strings, struct, text
+from homeostat.server.kinds.builtins.members import strings, struct, structs, text
 from homeostat.server.kinds.builtins.value import quantity_of
 
 
@@ -177,3 +179,73 @@ def controller_revision(new: JsonObject, old: JsonObject) -> list[Cause]:
 
 def resource_quota(new: JsonObject, old: JsonObject) -> list[Cause]:
     return immutable(new, old, "scopes")
+
+
+def runtime_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "handler", path="")
+
+
+def csi_driver(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes = immutable(new, old, "attachRequired", "volumeLifecycleModes")
+    # Kubernetes misspells the field.
+    return [msgspec.structs.replace(each, field=each.field.replace("attachR", "attachedR")) for each in causes]
+
+
+def csi_node(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """The entry of a driver may go and come, and not change but for what the node can attach."""
+    before = {text(each, "name"): each for each in structs(struct(old, "spec"), "drivers")}
+    causes: list[Cause] = []
+    for driver in structs(struct(new, "spec"), "drivers"):
+        former = before.get(text(driver, "name"))
+        if former is not None and not is_same({**driver, "allocatable": None}, {**former, "allocatable": None}):
+            causes.append(invalid("spec.drivers", driver, IMMUTABLE))
+    return causes
+
+
+def storage_capacity(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "nodeTopology", "storageClassName", path="")
+
+
+def attributes_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return [
+        forbidden(name, f"updates to {name} are forbidden.")
+        for name in ("driverName", "parameters")
+        if not is_same(new.get(name), old.get(name))
+    ]
+
+
+def ip_address(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "parentRef")
+
+
+def service_cidr(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """A range of the other family may be added; nothing else may change."""
+    after, before = strings(struct(new, "spec"), "cidrs"), strings(struct(old, "spec"), "cidrs")
+    if len(after) == len(before) or (len(before), len(after)) == (1, 2):
+        pairs = zip(after, before, strict=False)
+        return [
+            invalid(f"spec.cidrs[{index}]", given, IMMUTABLE)
+            for index, (given, had) in enumerate(pairs)
+            if given != had
+        ]
+    return [invalid("spec.cidrs", after, IMMUTABLE)]
+
+
+def resource_claim(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes = immutable(new, old, "spec", path="")
+    allocated, before = struct(new, "status").get("allocation"), struct(old, "status").get("allocation")
+    if allocated is not None and before is not None and not is_same(allocated, before):
+        causes.append(invalid("status.allocation", allocated, IMMUTABLE))
+    return causes
+
+
+def claim_template(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "spec", path="")
+
+
+def resource_slice(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    name, had = struct(new, "spec", "pool").get("name"), struct(old, "spec", "pool").get("name")
+    if name != had:
+        causes.append(invalid("spec.pool.name", name, IMMUTABLE))
+    return causes + immutable(new, old, "driver", "nodeName")
