@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _STOP_WITHIN_S = 4.8
 HOUSEKEEPING = "housekeeping"
+WORKLOADS = "homeostat.operators.workloads"
 
 
 @click.command(cls=FaceCommand, short_help="Start the control plane.")
@@ -65,6 +66,20 @@ HOUSEKEEPING = "housekeeping"
     metavar="all|none|A,B",
     help="Operators to run; also a file (./greeter.py) or a module of your own. Housekeeping (garbage collection, "
     "deletion of namespaces and definitions) always runs beside them, except with none.",
+)
+@click.option(
+    "--workloads",
+    type=click.Choice(["none", "simulated"]),
+    default="none",
+    show_default=True,
+    help="Give Deployments, Jobs, Pods and the like a life without containers, on simulated Nodes.",
+)
+@click.option("--nodes", metavar="N", default=None, help="Number of simulated Nodes.  [default: 3]")
+@click.option(
+    "--node-size",
+    metavar="SIZE",
+    default=None,
+    help="Size of a simulated Node, as cpu=32,memory=256Gi,pods=110 (the default).",
 )
 @programs_option
 @click.option(
@@ -98,6 +113,9 @@ def command(
     address: str,
     is_open: bool,
     operators: str,
+    workloads: str,
+    nodes: str | None,
+    node_size: str | None,
     allows_programs: bool,
     resumes_effects: bool,
     audit_log: Path | None,
@@ -111,6 +129,7 @@ def command(
       homeostat up
       homeostat up --data ./plane --port 7444
       homeostat up --ephemeral       # for tests: leaves nothing behind
+      homeostat up --workloads simulated --nodes 5    # Pods run, without containers
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
       homeostat up --operators ./greeter.py   # that one and housekeeping only
@@ -126,7 +145,7 @@ def command(
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
 
-    named = _operators(operators, OPERATORS)
+    named = _operators(operators, OPERATORS) | _workloads(workloads, nodes=nodes, node_size=node_size)
     described = _described(named)
     settings = Settings(
         data=data.absolute(),
@@ -136,7 +155,11 @@ def command(
         is_open=is_open,
         database=database,
         operators=named,
-        environment={**environment_with(allows_programs=allows_programs), **setting_environment(ctx)},
+        environment={
+            **environment_with(allows_programs=allows_programs),
+            **setting_environment(ctx),
+            **_node_settings(nodes, node_size),
+        },
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
         audit_log=audit_log.absolute() if audit_log is not None else None,
@@ -209,6 +232,24 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
     if "all" in wanted:
         wanted = (wanted - {"all"}) | known
     return wanted | {HOUSEKEEPING}
+
+
+def _workloads(choice: str, *, nodes: str | None, node_size: str | None) -> frozenset[str]:
+    """The operator that simulates workloads, and what it depends on."""
+    if choice == "simulated":
+        return frozenset({WORKLOADS, HOUSEKEEPING})
+    if nodes is not None or node_size is not None:
+        raise click.UsageError("--nodes and --node-size need --workloads simulated")
+    return frozenset()
+
+
+def _node_settings(nodes: str | None, node_size: str | None) -> dict[str, str]:
+    if nodes is None and node_size is None:
+        return {}
+    from homeostat.operators.workloads.settings import NODES, SIZE
+
+    given = {NODES: nodes, SIZE: node_size}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _described(names: frozenset[str]) -> list[Description]:

@@ -1,0 +1,194 @@
+"""The kinds that are simulated, the parts of them that are kept in memory, and the annotations of the simulation. Pure.
+
+All kinds are built in. Workloads are few, so their spec and status are kept whole; Pods are many, so only the
+fields that decide something are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+
+GROUP: Final = "simulation.homeostat.dev"
+OUTCOME: Final = f"{GROUP}/outcome"
+READY_AFTER: Final = f"{GROUP}/ready-after"
+BACK_OFF: Final = f"{GROUP}/back-off"
+RULES_LABEL: Final = f"{GROUP}/rules"
+"""A ConfigMap with this label holds rules for Pods."""
+
+NODE: Final = Kind("", "v1", "nodes", "Node", is_namespaced=False)
+SERVICE: Final = Kind("", "v1", "services", "Service", is_namespaced=True)
+REPLICATION_CONTROLLER: Final = Kind("", "v1", "replicationcontrollers", "ReplicationController", is_namespaced=True)
+CLAIM: Final = Kind("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", is_namespaced=True)
+VOLUME: Final = Kind("", "v1", "persistentvolumes", "PersistentVolume", is_namespaced=False)
+CONTROLLER_REVISION: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
+JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
+CRON_JOB: Final = Kind("batch", "v1", "cronjobs", "CronJob", is_namespaced=True)
+ENDPOINT_SLICE: Final = Kind("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", is_namespaced=True)
+
+
+class Owner(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    kind: str
+    name: str
+    uid: str
+    api_version: str = ""
+    controller: bool = False
+
+
+class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    uid: str = ""
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[Owner, ...] = ()
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def controller(self) -> Owner | None:
+        return next((each for each in self.owner_references if each.controller), None)
+
+    @property
+    def is_terminating(self) -> bool:
+        return self.deletion_timestamp is not None
+
+
+class Workload(msgspec.Struct, frozen=True):
+    """Any kind with a spec and a status."""
+
+    metadata: Meta
+    spec: JsonObject = {}
+    status: JsonObject = {}
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.metadata.namespace, self.metadata.name
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """A ControllerRevision."""
+
+    metadata: Meta
+    data: JsonObject = {}
+    revision: int = 0
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """A ConfigMap with rules for Pods."""
+
+    metadata: Meta
+    data: dict[str, str] = {}
+
+
+class Resources(msgspec.Struct, frozen=True, gc=False):
+    requests: dict[str, str | int | float] = {}
+
+
+class Port(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    container_port: int = 0
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    image: str = ""
+    resources: Resources = Resources()
+    ports: tuple[Port, ...] = ()
+    restart_policy: str = ""
+
+
+class Claimed(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    claim_name: str = ""
+
+
+class PodVolume(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    persistent_volume_claim: Claimed | None = None
+
+
+class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: JsonObject = {}
+    tolerations: tuple[JsonObject, ...] = ()
+    scheduling_gates: tuple[JsonObject, ...] = ()
+    volumes: tuple[PodVolume, ...] = ()
+    restart_policy: str = "Always"
+    host_network: bool = False
+    scheduler_name: str = "default-scheduler"
+    hostname: str = ""
+    subdomain: str = ""
+
+
+class PodCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    reason: str = ""
+
+
+class ContainerState(msgspec.Struct, frozen=True, gc=False):
+    waiting: Waiting | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    phase: str = "Pending"
+    reason: str = ""
+    pod_ip: str = msgspec.field(name="podIP", default="")
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    start_time: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(msgspec.Struct, frozen=True):
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.metadata.namespace, self.metadata.name
+
+    def condition(self, name: str) -> PodCondition | None:
+        return next((each for each in self.status.conditions if each.type == name), None)
+
+    @property
+    def is_ready(self) -> bool:
+        found = self.condition("Ready")
+        return found is not None and found.status == "True"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_active(self) -> bool:
+        return not self.is_finished and not self.metadata.is_terminating
+
+    @property
+    def restarts(self) -> int:
+        return sum(each.restart_count for each in self.status.container_statuses)

@@ -1,0 +1,75 @@
+"""Pods and their controllers: which controller a changed Pod concerns, adoption and release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ConflictError, NotFoundError
+from homeostat.objects.kind import POD, Kind
+from homeostat.objects.selectors import LabelSelector
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.ownership import HasMeta, adoption, claim, release
+from homeostat.operators.workloads.reconciler import Key
+from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.index import KeysOf
+
+BY_OWNER, ORPHANS, BY_NODE = "owner", "orphans", "node"
+
+
+def owner_keys(obj: HasMeta) -> tuple[str, ...]:
+    owner = obj.metadata.controller
+    return () if owner is None else (owner.uid,)
+
+
+def orphan_keys(obj: HasMeta) -> tuple[str, ...]:
+    return () if obj.metadata.controller is not None else (obj.metadata.namespace,)
+
+
+def node_keys(pod: Pod) -> tuple[str, ...]:
+    return (pod.spec.node_name,) if pod.spec.node_name else ()
+
+
+FAMILY: Mapping[str, KeysOf[HasMeta]] = {BY_OWNER: owner_keys, ORPHANS: orphan_keys}
+POD_INDEXES: Mapping[str, KeysOf[Pod]] = {BY_OWNER: owner_keys, ORPHANS: orphan_keys, BY_NODE: node_keys}
+
+
+def owner_router(
+    kind: Kind, add: Callable[[Key], None], possible_owners: Callable[[Pod], list[Key]]
+) -> Callable[[Change[Pod]], None]:
+    """A handler that queues the owner of each changed Pod; of an orphan those that might adopt it."""
+
+    def note(change: Change[Pod]) -> None:
+        for pod in (change.new, change.old):
+            if pod is None:
+                continue
+            owner = pod.metadata.controller
+            if owner is not None:
+                if owner.kind == kind.kind:
+                    add((change.namespace, owner.name))
+            elif pod is change.new and not pod.metadata.is_terminating:
+                for key in possible_owners(pod):
+                    add(key)
+
+    return note
+
+
+async def claim_pods(
+    client: Client, kind: Kind, workload: Workload, pods: Cache[Pod], selector: LabelSelector
+) -> list[Pod]:
+    """The Pods that a workload owns, after it has adopted and released some."""
+    meta = workload.metadata
+    candidates = [*pods.indexed(BY_OWNER, meta.uid), *pods.indexed(ORPHANS, meta.namespace)]
+    found = claim(meta, selector, candidates)
+    lost = set()
+    for pod in found.adopted:
+        try:
+            await client.merge(POD.path(*pod.key), adoption(kind, meta, pod.metadata))
+        except (NotFoundError, ConflictError):
+            lost.add(pod.key)
+    for pod in found.released:
+        try:
+            await client.merge(POD.path(*pod.key), release(meta, pod.metadata))
+        except (NotFoundError, ConflictError):
+            continue
+    return [each for each in found.owned if each.key not in lost] if lost else found.owned

@@ -1,0 +1,86 @@
+"""Simulated Nodes: creates them at the first start, makes every Node Ready, renews their Leases, and deletes the Pods
+of a Node that was deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.client.base import UnreachableError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
+from homeostat.objects.kind import LEASE, POD
+from homeostat.objects.time.timestamp import format_micro_time, format_time
+from homeostat.operators.workloads.api import NODE, Pod, Workload
+from homeostat.operators.workloads.nodes.decide import decide, lease_of, new_node
+from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.settings import Settings
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+_RENEW_EVERY_S: Final = 10.0
+_AT_ONCE: Final = 32
+
+
+class Nodes:
+    def __init__(self, setup: Setup, nodes: Informer[Workload], pods: Informer[Pod], settings: Settings) -> None:
+        self._client, self._nodes, self._pods, self._settings = setup.client, nodes, pods, settings
+        self._numbers: dict[str, int] = {}
+        self._reconciler = Reconciler(setup, "nodes", self._reconcile)
+        nodes.add_handler(self._note)
+        setup.run(self._create)
+        setup.run(self._renew)
+
+    def _note(self, change: Change[Workload]) -> None:
+        self._reconciler.add(("", change.name))
+
+    async def _create(self) -> None:
+        """A Node that a user deletes stays deleted until the next start."""
+        for number in range(self._settings.nodes):
+            node = new_node(number)
+            if self._nodes.cache.get("", node["metadata"]["name"]) is None:
+                try:
+                    await self._client.create(NODE.path(""), node)
+                except AlreadyExistsError:
+                    continue
+
+    async def _reconcile(self, key: Key) -> None:
+        node = self._nodes.cache.get(*key)
+        if node is None:
+            await self._delete_pods(key[1])
+            return
+        number = self._numbers.setdefault(key[1], len(self._numbers))
+        status = decide(node, self._settings.size, number=number, now=format_time(datetime.now(UTC)))
+        if status is not None:
+            await self._client.merge(NODE.path("", key[1], "status"), {"status": status})
+            await self._hold(node)
+
+    async def _delete_pods(self, name: str) -> None:
+        for pod in self._pods.cache.indexed("node", name):
+            try:
+                await self._client.delete(POD.path(*pod.key), {"gracePeriodSeconds": 0})
+            except NotFoundError:
+                continue
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(_RENEW_EVERY_S)
+            nodes = list(self._nodes.cache)
+            for start in range(0, len(nodes), _AT_ONCE):
+                await asyncio.gather(*(self._try_hold(each) for each in nodes[start : start + _AT_ONCE]))
+
+    async def _try_hold(self, node: Workload) -> None:
+        try:
+            await self._hold(node)
+        except (ApiError, UnreachableError):
+            return  # The next round renews it.
+
+    async def _hold(self, node: Workload) -> None:
+        lease = lease_of(node, format_micro_time(datetime.now(UTC)))
+        path = LEASE.path("kube-node-lease", node.metadata.name)
+        try:
+            await self._client.merge(path, {"spec": lease["spec"]})
+        except NotFoundError:
+            await self._client.create(LEASE.path("kube-node-lease"), lease)

@@ -1,0 +1,78 @@
+"""Which objects a controller owns, which it adopts and which it releases, by its selector. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.objects.selectors import LabelSelector
+from homeostat.operators.workloads.api import Meta
+
+
+class HasMeta(Protocol):
+    @property
+    def metadata(self) -> Meta: ...
+
+
+V = TypeVar("V", bound=HasMeta)
+
+
+class Claim(NamedTuple, Generic[V]):
+    owned: list[V]
+    """With those that are to be adopted."""
+    adopted: list[V]
+    released: list[V]
+
+
+def claim(owner: Meta, selector: LabelSelector, candidates: Iterable[V]) -> Claim[V]:
+    """A terminating owner adopts and releases nothing; a terminating object is neither adopted nor released."""
+    found: Claim[V] = Claim([], [], [])
+    for each in candidates:
+        meta = each.metadata
+        controller = meta.controller
+        if controller is not None:
+            if controller.uid != owner.uid:
+                continue
+            if selector.matches(meta.labels):
+                found.owned.append(each)
+            elif not meta.is_terminating and not owner.is_terminating:
+                found.released.append(each)
+        elif selector.matches(meta.labels) and not meta.is_terminating and not owner.is_terminating:
+            found.owned.append(each)
+            found.adopted.append(each)
+    return found
+
+
+def reference(kind: Kind, owner: Meta) -> JsonObject:
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def adoption(kind: Kind, owner: Meta, adopted: Meta) -> JsonObject:
+    """The patch that makes the owner the controller; refused if the object has changed meanwhile."""
+    others = [_plain(each.api_version, each.kind, each.name, each.uid) for each in adopted.owner_references]
+    references = [*others, reference(kind, owner)]
+    return {
+        "metadata": {"uid": adopted.uid, "resourceVersion": adopted.resource_version, "ownerReferences": references}
+    }
+
+
+def release(owner: Meta, released: Meta) -> JsonObject:
+    others = [
+        _plain(each.api_version, each.kind, each.name, each.uid)
+        for each in released.owner_references
+        if each.uid != owner.uid
+    ]
+    return {"metadata": {"uid": released.uid, "resourceVersion": released.resource_version, "ownerReferences": others}}
+
+
+def _plain(api_version: str, kind: str, name: str, uid: str) -> JsonObject:
+    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid}

@@ -1,0 +1,227 @@
+"""Schedules Pods, and reports of each what a kubelet would, by its fate."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+from homeostat.objects.errors import ConflictError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import CONFIG_MAP, POD
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.workloads.api import Pod, Rules, Workload
+from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
+from homeostat.operators.workloads.pods.addresses import Addresses
+from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rule, RuleError, fate_of, parse_rules
+from homeostat.operators.workloads.pods.status import Picture, shows, status_of
+from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+_WORKERS = 64
+_RETRY_UNSCHEDULABLE_S = 0.05
+
+
+class Pods:
+    def __init__(
+        self,
+        setup: Setup,
+        pods: Informer[Pod],
+        nodes: Informer[Workload],
+        rules: Informer[Rules],
+        *,
+        scheduler: Scheduler,
+        events: Events,
+        usual: Fate,
+    ) -> None:
+        self._client, self._pods, self._scheduler, self._events = setup.client, pods, scheduler, events
+        self._usual, self._loop = usual, asyncio.get_running_loop()
+        self._addresses = Addresses()
+        self._rules: dict[Key, list[Rule]] = {}
+        self._began: dict[str, tuple[Fate, float]] = {}
+        """By uid: the fate of a Pod, and since when."""
+        self._unschedulable: set[Key] = set()
+        self._reconciler = Reconciler(setup, "pods", self._reconcile, workers=_WORKERS)
+        nodes.add_handler(self._note_node)
+        rules.add_handler(self._note_rules)
+        pods.add_handler(self._note_pod)
+
+    def _note_pod(self, change: Change[Pod]) -> None:
+        key, pod, old = (change.namespace, change.name), change.new, change.old
+        if pod is None:
+            self._forget(key, old)
+            return
+        if old is not None and old.metadata.uid != pod.metadata.uid:
+            self._forget(key, old)
+        self._scheduler.observe(pod)
+        if pod.status.pod_ip and (old is None or old.status.pod_ip != pod.status.pod_ip):
+            self._addresses.note(pod.status.pod_ip)
+        if pod.is_finished:
+            self._began.pop(pod.metadata.uid, None)
+            self._wake_unschedulable()
+        self._reconciler.add(key)
+
+    def _forget(self, key: Key, pod: Pod | None) -> None:
+        self._unschedulable.discard(key)
+        if pod is not None:
+            self._began.pop(pod.metadata.uid, None)
+            self._addresses.free(pod.status.pod_ip)
+        if self._scheduler.release(key):
+            self._wake_unschedulable()
+
+    def _note_node(self, change: Change[Workload]) -> None:
+        if change.new is None:
+            self._scheduler.remove_node(change.name)
+        elif self._scheduler.set_node(change.new):
+            self._wake_unschedulable()
+
+    def _wake_unschedulable(self) -> None:
+        for key in self._unschedulable:
+            self._reconciler.add(key, after_s=_RETRY_UNSCHEDULABLE_S)
+
+    def _note_rules(self, change: Change[Rules]) -> None:
+        key = (change.namespace, change.name)
+        self._rules.pop(key, None)
+        if change.new is not None:
+            self._rules[key], faults = parse_rules(change.new)
+            for fault in faults:
+                self._events.record(
+                    CONFIG_MAP, change.new.metadata, "InvalidRule", fault, by="workloads", type_="Warning"
+                )
+        is_shared = change.namespace == SHARED_NAMESPACE
+        pods = self._pods.cache if is_shared else self._pods.cache.in_namespace(change.namespace)
+        for pod in pods:
+            self._reconciler.add(pod.key)
+
+    def _rules_for(self, namespace: str) -> list[Rule]:
+        if not self._rules:
+            return []
+        own = [rule for key in sorted(self._rules) if key[0] == namespace for rule in self._rules[key]]
+        if namespace == SHARED_NAMESPACE:
+            return own
+        return own + [rule for key in sorted(self._rules) if key[0] == SHARED_NAMESPACE for rule in self._rules[key]]
+
+    async def _reconcile(self, key: Key) -> None:
+        pod = self._pods.cache.get(*key)
+        if pod is None or pod.is_finished:
+            return
+        try:
+            if pod.metadata.is_terminating:
+                await self._end(pod)
+            elif not pod.spec.node_name:
+                await self._schedule(pod)
+            else:
+                await self._show(pod)
+        except NotFoundError:
+            return  # It was deleted; the watch will say so.
+
+    async def _end(self, pod: Pod) -> None:
+        """Ends a Pod whose deletion waits for its containers to stop."""
+        if pod.metadata.deletion_grace_period_seconds:
+            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
+            await self._client.delete(POD.path(*pod.key), options)
+
+    async def _schedule(self, pod: Pod) -> None:
+        if pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
+            return
+        node = self._scheduler.place(pod.key, pod.spec)
+        if not node:
+            await self._report_unschedulable(pod)
+            return
+        self._unschedulable.discard(pod.key)
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.metadata.name, "uid": pod.metadata.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        try:
+            await self._client.create(POD.path(*pod.key, "binding"), binding)
+        except ConflictError:
+            self._scheduler.release(pod.key)
+            raise
+        self._record_scheduled(pod, node)
+
+    async def _report_unschedulable(self, pod: Pod) -> None:
+        self._unschedulable.add(pod.key)
+        message = self._scheduler.explain(pod.spec)
+        former = pod.condition("PodScheduled")
+        if former is not None and former.status == "False" and former.message == message:
+            return
+        now = format_time(datetime.now(UTC))
+        since = former.last_transition_time if former is not None and former.status == "False" else now
+        condition: JsonObject = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+            "lastProbeTime": None,
+            "lastTransitionTime": since,
+        }
+        await self._client.merge(POD.path(*pod.key, "status"), {"status": {"conditions": [condition]}})
+        self._events.record(POD, pod.metadata, "FailedScheduling", message, by=SCHEDULER, type_="Warning")
+
+    async def _show(self, pod: Pod) -> None:
+        fate = self._fate(pod)
+        now = self._loop.time()
+        known, began = self._began.get(pod.metadata.uid, (None, now))
+        if known != fate:
+            began = now
+            self._began[pod.metadata.uid] = fate, now
+            if known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
+                self._record_scheduled(pod, pod.spec.node_name)
+        decision = decide(pod, fate, now - began)
+        if decision.again_s is not None:
+            self._reconciler.add(pod.key, after_s=max(decision.again_s, 0.001))
+        if decision.picture is not None and not shows(pod, decision.picture):
+            await self._write(pod, decision.picture)
+
+    def _fate(self, pod: Pod) -> Fate:
+        try:
+            return fate_of(pod, self._rules_for(pod.metadata.namespace), self._usual)
+        except RuleError as error:
+            self._events.record(POD, pod.metadata, "InvalidRule", str(error), by="workloads", type_="Warning")
+            return self._usual
+
+    async def _write(self, pod: Pod, picture: Picture) -> None:
+        node = self._scheduler.node(pod.spec.node_name)
+        host = node.address if node is not None else ""
+        is_new = not pod.status.pod_ip
+        ip = pod.status.pod_ip or (host if pod.spec.host_network else self._addresses.take())
+        status = status_of(pod, picture, now=format_time(datetime.now(UTC)), ip=ip, host_ip=host)
+        try:
+            await self._client.merge(POD.path(*pod.key, "status"), {"status": status})
+        except BaseException:
+            if is_new and not pod.spec.host_network:
+                self._addresses.free(ip)
+            raise
+        self._record_shown(pod, picture, is_new=is_new)
+
+    def _record_scheduled(self, pod: Pod, node: str) -> None:
+        message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
+        self._events.record(POD, pod.metadata, "Scheduled", message, by=SCHEDULER)
+
+    def _record_shown(self, pod: Pod, picture: Picture, *, is_new: bool) -> None:
+        record, meta = self._events.record, pod.metadata
+        for container in pod.spec.containers:
+            image = container.image
+            match picture.reason:
+                case "ErrImagePull":
+                    record(POD, meta, "Pulling", f'Pulling image "{image}"', by=KUBELET)
+                    failed = f'Failed to pull image "{image}": not found'
+                    record(POD, meta, "Failed", failed, by=KUBELET, type_="Warning")
+                case "ImagePullBackOff":
+                    record(POD, meta, "BackOff", f'Back-off pulling image "{image}"', by=KUBELET)
+                case "ContainerCreating":
+                    return
+                case _ if is_new:
+                    pulled = f'Container image "{image}" already present on machine'
+                    record(POD, meta, "Pulled", pulled, by=KUBELET)
+                    record(POD, meta, "Created", f"Created container: {container.name}", by=KUBELET)
+                    record(POD, meta, "Started", f"Started container {container.name}", by=KUBELET)
+            if picture.reason == "CrashLoopBackOff":
+                message = f"Back-off restarting failed container {container.name} in pod {meta.name}_{meta.namespace}"
+                record(POD, meta, "BackOff", message, by=KUBELET, type_="Warning")

@@ -1,0 +1,145 @@
+"""What becomes of a Pod: an outcome and when, from its annotations or from the rules of ConfigMaps. Pure.
+
+    metadata:
+      labels: {simulation.homeostat.dev/rules: "true"}
+    data:
+      slow: |
+        selector: app=web            # labels of the Pod
+        image: "registry.example/*"  # a pattern for one of its images
+        outcome: crash-loop
+        ready-after: 2s
+
+A Pod's own annotations win. Then the rules of its namespace count, then those of kube-system, in the order of
+the names of ConfigMaps and entries; the first that selects the Pod decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from homeostat.objects import yaml
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
+from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, Pod, Rules
+
+Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
+OUTCOMES: Final = get_args(Outcome)
+SHARED_NAMESPACE: Final = "kube-system"
+MOST_BYTES: Final = 65_536
+MOST_RULES: Final = 1000
+_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off"})
+
+
+class RuleError(ValueError):
+    """A rule or an annotation is invalid: says which, and what is expected."""
+
+
+class Fate(msgspec.Struct, frozen=True):
+    outcome: Outcome = "ready"
+    after_s: float = 0.01
+    back_off_s: float = 10.0
+    """The first back-off of a container that fails; it doubles up to 30 times that, as kubelet's 10 s to 300 s."""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    selector: LabelSelector
+    image: str
+    outcome: Outcome | None
+    after_s: float | None
+    back_off_s: float | None
+
+    def selects(self, pod: Pod) -> bool:
+        if not self.selector.matches(pod.metadata.labels):
+            return False
+        return not self.image or any(fnmatchcase(each.image, self.image) for each in pod.spec.containers)
+
+
+def parse_rules(source: Rules) -> tuple[list[Rule], list[str]]:
+    """The rules of a ConfigMap, and what is wrong with the entries that are left out."""
+    rules, faults = [], []
+    for name in sorted(source.data)[:MOST_RULES]:
+        try:
+            rules.append(_rule(source.data[name]))
+        except RuleError as error:
+            faults.append(f"rule {name!r} is ignored: {error}")
+    if len(source.data) > MOST_RULES:
+        faults.append(f"a ConfigMap has at most {MOST_RULES} rules; {len(source.data) - MOST_RULES} are ignored")
+    return rules, faults
+
+
+def _rule(text: str) -> Rule:
+    if len(text) > MOST_BYTES:
+        raise RuleError(f"it has {len(text)} characters; the limit is {MOST_BYTES}")
+    try:
+        found = yaml.load(text.encode())
+    except yaml.YamlError as error:
+        raise RuleError(f"it is not YAML: {error}") from error
+    if not isinstance(found, dict):
+        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off")
+    if unknown := sorted(map(str, found.keys() - _FIELDS)):
+        raise RuleError(f"unknown field {unknown[0]!r}; expected {', '.join(sorted(_FIELDS))}")
+    try:
+        selector = parse_labels(str(found["selector"])) if found.get("selector") else EVERYTHING
+    except BadRequestError as error:
+        raise RuleError(f"invalid selector: {error}") from error
+    return Rule(
+        selector,
+        str(found.get("image") or ""),
+        None if found.get("outcome") is None else _outcome(str(found["outcome"])),
+        None if found.get("ready-after") is None else _seconds("ready-after", str(found["ready-after"])),
+        None if found.get("back-off") is None else _seconds("back-off", str(found["back-off"])),
+    )
+
+
+def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
+    """`RuleError` for invalid annotations. Pods of a Job succeed unless something else is said."""
+    annotations = pod.metadata.annotations
+    owner = pod.metadata.controller
+    fate = usual
+    if owner is not None and owner.kind == "Job":
+        fate = msgspec.structs.replace(usual, outcome="succeed")
+    for rule in rules:
+        if rule.selects(pod):
+            fate = Fate(
+                rule.outcome or fate.outcome,
+                fate.after_s if rule.after_s is None else rule.after_s,
+                fate.back_off_s if rule.back_off_s is None else rule.back_off_s,
+            )
+            break
+    if annotations and not _SAID.isdisjoint(annotations):
+        fate = _annotated(annotations, fate)
+    return fate
+
+
+_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF})
+
+
+def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
+    return Fate(
+        _outcome(annotations[OUTCOME]) if OUTCOME in annotations else fate.outcome,
+        _seconds(READY_AFTER, annotations[READY_AFTER]) if READY_AFTER in annotations else fate.after_s,
+        _seconds(BACK_OFF, annotations[BACK_OFF]) if BACK_OFF in annotations else fate.back_off_s,
+    )
+
+
+def _outcome(text: str) -> Outcome:
+    for each in OUTCOMES:
+        if text == each:
+            found: Outcome = each
+            return found
+    raise RuleError(f"outcome {text[:64]!r} is unknown; expected one of {', '.join(OUTCOMES)}")
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        nanoseconds = parse_duration(text)
+    except DurationError as error:
+        raise RuleError(f"{name}: {error}") from error
+    if nanoseconds < 0:
+        raise RuleError(f"{name}: a duration is not negative, got {text!r}")
+    return nanoseconds / 1e9

@@ -1,0 +1,174 @@
+"""The status that a kubelet would report of a Pod in a given stage. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, Literal
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import Container, Pod
+
+Stage = Literal["running", "ready", "waiting", "succeeded", "failed"]
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """What is to be shown of a Pod. `reason` is that of waiting or ended containers."""
+
+    stage: Stage
+    reason: str = ""
+    message: str = ""
+    exit_code: int = 0
+    restarts: int = 0
+    ended: str = ""
+    """The reason of the last end of the containers, where they were restarted."""
+
+
+_CONDITIONS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+
+
+def shows(pod: Pod, picture: Picture) -> bool:
+    """Whether the status already says this, so that nothing has to be written."""
+    status = pod.status
+    phase = _phase(picture)
+    if status.phase != phase or not status.container_statuses or not status.pod_ip:
+        return False
+    if picture.stage in ("succeeded", "failed"):
+        return True
+    is_ready = picture.stage == "ready"
+    waits = picture.reason if picture.stage == "waiting" else ""
+    if pod.is_ready != is_ready:
+        return False
+    return all(
+        each.ready == is_ready
+        and each.restart_count == picture.restarts
+        and (each.state.waiting.reason if each.state.waiting else "") == waits
+        for each in status.container_statuses
+    )
+
+
+def status_of(pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str) -> JsonObject:
+    started = pod.status.start_time or now
+    status: JsonObject = {
+        "phase": _phase(picture),
+        "conditions": _conditions(pod, picture, now),
+        "hostIP": host_ip,
+        "hostIPs": [{"ip": host_ip}],
+        "podIP": ip,
+        "podIPs": [{"ip": ip}],
+        "startTime": started,
+        "qosClass": "BestEffort" if not any(each.resources.requests for each in pod.spec.containers) else "Burstable",
+        "containerStatuses": [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers],
+    }
+    if pod.metadata.generation:
+        status["observedGeneration"] = pod.metadata.generation
+    if pod.spec.init_containers:
+        status["initContainerStatuses"] = [_initialised(pod, each, started) for each in pod.spec.init_containers]
+    return status
+
+
+def _phase(picture: Picture) -> str:
+    match picture.stage:
+        case "succeeded":
+            return "Succeeded"
+        case "failed":
+            return "Failed"
+        case "waiting" if not picture.ended:
+            return "Pending"
+    return "Running"
+
+
+def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
+    conditions = []
+    for kind in _CONDITIONS:
+        status, reason, message = _condition(pod, kind, picture)
+        former = pod.condition(kind)
+        since = former.last_transition_time if former and former.status == status else now
+        found: JsonObject = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since or now}
+        if reason:
+            found["reason"] = reason
+        if message:
+            found["message"] = message
+        if pod.metadata.generation:
+            found["observedGeneration"] = pod.metadata.generation
+        conditions.append(found)
+    return conditions
+
+
+def _condition(pod: Pod, kind: str, picture: Picture) -> tuple[str, str, str]:
+    is_over = picture.stage in ("succeeded", "failed")
+    if kind == "PodScheduled":
+        return "True", "", ""
+    if kind == "PodReadyToStartContainers":
+        return "False" if is_over else "True", "", ""
+    if kind == "Initialized":
+        return "True", "PodCompleted" if picture.stage == "succeeded" else "", ""
+    if picture.stage == "ready":
+        return "True", "", ""
+    if is_over:
+        return "False", "PodCompleted" if picture.stage == "succeeded" else "PodFailed", ""
+    names = " ".join(each.name for each in pod.spec.containers)
+    return "False", "ContainersNotReady", f"containers with unready status: [{names}]"
+
+
+def _container(pod: Pod, container: Container, picture: Picture, *, now: str, started: str) -> JsonObject:
+    number = container_id(pod, container.name, picture.restarts)
+    ended: JsonObject = {
+        "exitCode": picture.exit_code,
+        "reason": picture.ended or picture.reason,
+        "startedAt": started,
+        "finishedAt": now,
+        "containerID": number,
+    }
+    found: JsonObject = {
+        "name": container.name,
+        "image": container.image,
+        "imageID": "",
+        "ready": picture.stage == "ready",
+        "restartCount": picture.restarts,
+        "started": picture.stage in ("ready", "running"),
+        "state": {},
+        "lastState": {},
+    }
+    match picture.stage:
+        case "waiting":
+            found["state"] = {"waiting": {"reason": picture.reason, "message": picture.message}}
+            if picture.ended:
+                found["lastState"] = {"terminated": ended}
+        case "succeeded" | "failed":
+            found["state"] = {"terminated": ended}
+        case _:
+            found["state"] = {"running": {"startedAt": now}}
+            if picture.ended:
+                found["lastState"] = {"terminated": ended}
+    if picture.stage != "waiting" or picture.ended:
+        found["containerID"] = number
+        found["imageID"] = image_id(container.image)
+    return found
+
+
+def _initialised(pod: Pod, container: Container, started: str) -> JsonObject:
+    number = container_id(pod, container.name, 0)
+    is_sidecar = container.restart_policy == "Always"
+    ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started, "containerID": number}
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": image_id(container.image),
+        "containerID": number,
+        "ready": True,
+        "restartCount": 0,
+        "started": is_sidecar,
+        "state": {"running": {"startedAt": started}} if is_sidecar else {"terminated": ended},
+        "lastState": {},
+    }
+
+
+def container_id(pod: Pod, name: str, restarts: int) -> str:
+    return f"simulated://{pod.metadata.uid}/{name}/{restarts}"
+
+
+def image_id(image: str) -> str:
+    """The same image always has the same digest."""
+    return f"{image.partition('@')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"

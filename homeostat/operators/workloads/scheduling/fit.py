@@ -1,0 +1,173 @@
+"""Which Nodes a Pod fits on, and the scheduler's words for why it fits on none. Pure.
+
+Considered are cordons, taints and tolerations, node selectors, required node affinity, and requests against what the
+Node has left. Preferences, spreading and affinity between Pods are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.quantity import Quantity, QuantityError
+from homeostat.operators.workloads.api import Container, Meta, PodSpec, Workload
+
+PODS: Final = "pods"
+_BLOCKING: Final = ("NoSchedule", "NoExecute")
+_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+_AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
+_CORDONED: Final = "node(s) were unschedulable"
+_NOT_READY: Final = "node(s) were not ready"
+
+Amounts = dict[str, int]
+"""Quantities in nano units by resource name."""
+
+
+class NodeFacts(msgspec.Struct, frozen=True):
+    """A Node as the scheduler sees it."""
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[JsonObject, ...]
+    is_cordoned: bool
+    allocatable: Amounts
+    address: str
+
+
+def facts_of(node: Workload) -> NodeFacts:
+    found = node.status.get("allocatable") or node.status.get("capacity") or {}
+    addresses = node.status.get("addresses") or ()
+    return NodeFacts(
+        name=node.metadata.name,
+        labels=node.metadata.labels,
+        taints=tuple(each for each in node.spec.get("taints") or () if each.get("effect") in _BLOCKING),
+        is_cordoned=bool(node.spec.get("unschedulable")),
+        allocatable={name: amount_of(value) for name, value in found.items()},
+        address=next((each["address"] for each in addresses if each.get("type") == "InternalIP"), ""),
+    )
+
+
+@lru_cache(maxsize=4096)
+def amount_of(value: str | int | float) -> int:
+    """An invalid quantity counts as nothing: the server refuses those that matter."""
+    try:
+        return Quantity.parse(str(value)).nanos
+    except QuantityError:
+        return 0
+
+
+def requests_of(spec: PodSpec) -> Amounts:
+    """The sum of the containers, or the largest init container if that is more; and one Pod."""
+    total = _sum(spec.containers)
+    for each in spec.init_containers:
+        for name, value in each.resources.requests.items():
+            total[name] = max(total.get(name, 0), amount_of(value))
+    total[PODS] = 1_000_000_000
+    return total
+
+
+def _sum(containers: Iterable[Container]) -> Amounts:
+    total: Amounts = {}
+    for each in containers:
+        for name, value in each.resources.requests.items():
+            total[name] = total.get(name, 0) + amount_of(value)
+    return total
+
+
+def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[str, int]) -> str:
+    """Why the Pod does not fit on the Node, in the scheduler's words; empty if it does."""
+    if node.is_cordoned and not _tolerates(spec, {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}):
+        return _CORDONED
+    for taint in node.taints:
+        if not _tolerates(spec, taint):
+            return f"node(s) had untolerated taint {{{taint.get('key', '')}: {taint.get('value', '')}}}"
+    if not matches_node(spec, node.labels, node.name):
+        return _AFFINITY
+    for name, amount in requests.items():
+        if amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):
+            return "Too many pods" if name == PODS else f"Insufficient {name}"
+    return ""
+
+
+def matches_node(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+        return False
+    required = ((spec.affinity or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    if not required:
+        return True
+    return any(_matches_term(each, labels, name) for each in required.get("nodeSelectorTerms") or ())
+
+
+def _matches_term(term: JsonObject, labels: Mapping[str, str], name: str) -> bool:
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    return all(_holds(each, labels) for each in expressions) and all(
+        _holds(each, {"metadata.name": name}) for each in fields
+    )
+
+
+def _holds(expression: JsonObject, labels: Mapping[str, str]) -> bool:
+    key, values = expression.get("key", ""), expression.get("values") or [""]
+    found = labels.get(key)
+    match expression.get("operator"):
+        case "In":
+            return found in values
+        case "NotIn":
+            return found not in values
+        case "Exists":
+            return found is not None
+        case "DoesNotExist":
+            return found is None
+        case "Gt":
+            return _is_number(found) and int(found or 0) > int(values[0])
+        case "Lt":
+            return _is_number(found) and int(found or 0) < int(values[0])
+    return False
+
+
+def _is_number(text: str | None) -> bool:
+    return text is not None and text.lstrip("-").isdigit() and len(text) < 20
+
+
+def _tolerates(spec: PodSpec, taint: JsonObject) -> bool:
+    return any(_is_tolerated(each, taint) for each in spec.tolerations)
+
+
+def _is_tolerated(toleration: JsonObject, taint: JsonObject) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    key = toleration.get("key") or ""
+    if key and key != taint.get("key"):
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    return bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def fit_error(total: int, obstacles: Counter[str]) -> str:
+    """The message of the condition PodScheduled, as the scheduler words it."""
+    if not total:
+        return "no nodes available to schedule pods"
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in obstacles.items()))
+    full = sum(count for reason, count in obstacles.items() if reason.startswith(("Insufficient", "Too many")))
+    helpless = total - full
+    victims = [
+        text
+        for count, text in (
+            (full, f"{full} No preemption victims found for incoming pod"),
+            (helpless, f"{helpless} Preemption is not helpful for scheduling"),
+        )
+        if count
+    ]
+    return f"0/{total} nodes are available: {reasons}. preemption: 0/{total} nodes are available: {', '.join(victims)}."
+
+
+def is_ours(meta: Meta, scheduler: str) -> bool:
+    """A Pod that names another scheduler waits for that one."""
+    return scheduler in {"", "default-scheduler"} and not meta.is_terminating

@@ -1,0 +1,67 @@
+"""The settings of the simulation, from environment variables: how many Nodes, of which size. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.quantity import Quantity, QuantityError
+from homeostat.objects.time.duration import DurationError, parse_duration
+
+NODES: Final = "HOMEOSTAT_WORKLOADS_NODES"
+SIZE: Final = "HOMEOSTAT_WORKLOADS_NODE_SIZE"
+DELAY: Final = "HOMEOSTAT_WORKLOADS_READY_AFTER"
+NAMES: Final = (NODES, SIZE, DELAY)
+MOST_NODES: Final = 5000
+_SIZE: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    nodes: int = 3
+    size: dict[str, str] = msgspec.field(default_factory=lambda: dict(_SIZE))
+    ready_after_s: float = 0.01
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """`ValueError` says which setting is invalid."""
+    return Settings(
+        nodes=_nodes(environment.get(NODES, "")),
+        size=_sizes(environment.get(SIZE, "")),
+        ready_after_s=_delay(environment.get(DELAY, "")),
+    )
+
+
+def _nodes(text: str) -> int:
+    if not text:
+        return 3
+    if not text.isascii() or not text.isdigit() or int(text) > MOST_NODES:
+        raise ValueError(f"the number of simulated nodes is 0 to {MOST_NODES}, got {text!r}; set {NODES} or --nodes")
+    return int(text)
+
+
+def _sizes(text: str) -> dict[str, str]:
+    sizes = dict(_SIZE)
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.strip().partition("=")
+        try:
+            Quantity.parse(value)
+        except QuantityError:
+            equals = ""
+        if not equals or not name:
+            raise ValueError(f"the size of a simulated node is as cpu=32,memory=256Gi,pods=110, got {part!r}")
+        sizes[name] = value
+    return sizes
+
+
+def _delay(text: str) -> float:
+    if not text:
+        return 0.01
+    try:
+        nanoseconds = parse_duration(text)
+    except DurationError as error:
+        raise ValueError(f"{DELAY} is a duration as 10ms: {error}") from error
+    if nanoseconds < 0:
+        raise ValueError(f"{DELAY} is a duration as 10ms, got the negative {text!r}")
+    return nanoseconds / 1e9

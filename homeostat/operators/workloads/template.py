@@ -1,0 +1,34 @@
+"""A Pod from the template of its owner. Pure."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.operators.workloads.api import Meta
+from homeostat.operators.workloads.ownership import reference
+
+
+def pod_from(
+    template: JsonObject,
+    *,
+    kind: Kind,
+    owner: Meta,
+    name: str,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    finalizers: tuple[str, ...] = (),
+    is_generated: bool = True,
+) -> JsonObject:
+    """`name` is the whole name; `is_generated` says that the API server would have chosen its end."""
+    given = template.get("metadata") or {}
+    metadata: JsonObject = {"name": name, "namespace": owner.namespace}
+    if is_generated:
+        metadata["generateName"] = f"{owner.name}-"
+    if found := {**(given.get("labels") or {}), **(labels or {})}:
+        metadata["labels"] = found
+    if found := {**(given.get("annotations") or {}), **(annotations or {})}:
+        metadata["annotations"] = found
+    if found_finalizers := [*(given.get("finalizers") or ()), *finalizers]:
+        metadata["finalizers"] = found_finalizers
+    metadata["ownerReferences"] = [reference(kind, owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
