@@ -71,12 +71,12 @@ def _attempt(work: Callable[[], object]) -> float:
     def run() -> None:
         clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
         has_started.set()
-        may_work.wait(10)
+        may_work.wait(30)
         try:
             work()
         finally:
             clocks.clear()
-            may_end.wait(10)
+            may_end.wait(30)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

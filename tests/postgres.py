@@ -73,7 +73,7 @@ def _is_open(folder: Path) -> bool:
 
 
 def _version(folder: Path) -> int:
-    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, timeout=10).stdout
+    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, timeout=30).stdout
     number = re.search(r"\d+", said)
     return int(number[0]) if number is not None else 0
 
@@ -151,7 +151,7 @@ class Postgres:
 
     def _accepts(self) -> bool:
         command = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
-        return subprocess.run(command, env=self._environment(), timeout=10).returncode == 0
+        return subprocess.run(command, env=self._environment(), timeout=30).returncode == 0
 
     def _run(self, program: str, *options: str) -> None:
         command = [*_as_unprivileged(), str(self._programs / program), *options]
@@ -241,7 +241,7 @@ async def wait_for_standby(primary: Postgres) -> None:
     owner = await asyncpg.connect(primary.url)
     await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
     await owner.execute("SELECT pg_reload_conf()")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
             await owner.fetchval("SELECT pg_sleep(0.05)")
     await owner.close()

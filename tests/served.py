@@ -47,7 +47,7 @@ class ServedPlane:
         return context
 
     def connect(self) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.trust, timeout=10)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.trust, timeout=30)
 
     def ask(self, method: str, path: str, body: object = None, *, content_type: str = "application/json") -> Any:
         """One request on a connection of its own, as the administrator."""

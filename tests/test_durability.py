@@ -75,7 +75,7 @@ def load_and_kill(plane: ServedPlane, writers: list[Writer]) -> None:
         time.sleep(0.01)
     plane.kill()
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
 
 
 def read_state(plane: ServedPlane) -> tuple[dict[str, str], int]:

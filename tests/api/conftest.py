@@ -46,13 +46,13 @@ class Watch:
         self._lines = stream.lines()
 
     async def next(self) -> tuple[str, Any]:
-        line = await asyncio.wait_for(anext(self._lines), 5)
+        line = await asyncio.wait_for(anext(self._lines), 30)
         event = msgspec.json.decode(line)
         return event["type"], event["object"]
 
     async def ends(self) -> bool:
         try:
-            await asyncio.wait_for(anext(self._lines), 5)
+            await asyncio.wait_for(anext(self._lines), 30)
         except StopAsyncIteration:
             return True
         return False

@@ -96,7 +96,6 @@ async def test_a_watch_out_of_order_is_a_fault() -> None:
     assert watcher.faults == ["MODIFIED 7 came after 9"]
 
 
-@pytest.mark.timeout(180)
 def test_a_soak_of_seconds_sees_attacks_writes_and_memory() -> None:
     names = ("pipelining", "json-patch-copies", "idle-lists", "slow-body")
     assert set(names) < set(ATTACKS)

@@ -100,7 +100,7 @@ class Up:
         """Its exit code, and how many seconds it took to end."""
         began = time.monotonic()
         self.process.send_signal(number)
-        code = self.process.wait(10)
+        code = self.process.wait(30)
         return code, time.monotonic() - began
 
 
@@ -144,4 +144,4 @@ def trust(up: Up) -> ssl.SSLContext:
 
 
 def https(up: Up) -> http.client.HTTPSConnection:
-    return http.client.HTTPSConnection("127.0.0.1", up.port, context=trust(up), timeout=10)
+    return http.client.HTTPSConnection("127.0.0.1", up.port, context=trust(up), timeout=30)

@@ -157,7 +157,7 @@ async def test_leaving_a_watch_ends_it_at_once() -> None:
     async with served(behaviour) as client:
         async with aclosing(Projection(client, POD, Pod).watch()) as events:
             await anext(events)
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 30)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,11 @@ async def test_a_server_that_greets_nobody_is_given_up_and_has_seen_nothing(monk
     monkeypatch.setattr(dialer, "_WITHIN_S", 0.1)
     server = await asyncio.start_server(hold, "127.0.0.1", 0)
     address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with asyncio.timeout(5), open_transport(Endpoint(server=address)) as transport:
+    async with asyncio.timeout(30), open_transport(Endpoint(server=address)) as transport:
         with pytest.raises(UnreachableError, match="no answer in time") as caught:
             await transport.send("POST", "/api/v1/pods")
     assert not caught.value.was_sent
-    await asyncio.wait_for(is_left.wait(), 5)
+    await asyncio.wait_for(is_left.wait(), 30)
     server.close()
 
 

@@ -52,7 +52,7 @@ async def read(*pieces: bytes, ends: bool = False, is_stream: bool = False) -> t
         await asyncio.sleep(0)
         wire.lose()
     try:
-        return await asyncio.wait_for(asked, 5)
+        return await asyncio.wait_for(asked, 30)
     finally:
         await wire.connection.close()
 
@@ -267,4 +267,4 @@ def test_every_line_is_read_once_and_in_order_whatever_the_pieces(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection_module, "_MOST_WAITING", most_waiting)
-        assert asyncio.run(asyncio.wait_for(followed(), 5)) == lines
+        assert asyncio.run(asyncio.wait_for(followed(), 30)) == lines

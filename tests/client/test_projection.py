@@ -128,7 +128,7 @@ async def test_a_watch_tells_changes_in_order_and_ends(maps: Projection[Map], ho
 async def test_a_watch_may_begin_with_the_state(maps: Projection[Map], home: str) -> None:
     made = await maps.create(Map(Metadata("a")), home)
     chosen = Selection(home, fields="metadata.name=a")
-    async with asyncio.timeout(5), aclosing(maps.watch(chosen, has_initial=True)) as events:
+    async with asyncio.timeout(30), aclosing(maps.watch(chosen, has_initial=True)) as events:
         assert await anext(events) == Changed("ADDED", made)
         end = await anext(events)
     assert isinstance(end, Bookmark)

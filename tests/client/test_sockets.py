@@ -74,7 +74,7 @@ def run(request: pytest.FixtureRequest, loop: Callable[[], asyncio.AbstractEvent
 
     def run(fact: Callable[[Place], Awaitable[None]]) -> None:
         with asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(asyncio.wait_for(fact(place), 20))
+            runner.run(asyncio.wait_for(fact(place), 30))
 
     return run
 
@@ -151,7 +151,7 @@ def test_leaving_a_flood_ends_it_at_once(run: Run) -> None:
             await asyncio.sleep(0.1)
             async with aclosing(lines):  # type: ignore[type-var]
                 await anext(lines)
-            await asyncio.wait_for(left.wait(), 5)
+            await asyncio.wait_for(left.wait(), 30)
 
     run(fact)
 
@@ -225,7 +225,7 @@ def test_a_tunnel_through_a_proxy_carries_every_line(
             assert found == list(range(6000))
 
     with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(asyncio.wait_for(fact(), 20))
+        runner.run(asyncio.wait_for(fact(), 30))
 
 
 def test_a_loop_may_end_with_everything_open(run: Run) -> None:

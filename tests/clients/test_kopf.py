@@ -33,7 +33,7 @@ def run_operator(plane: ServedPlane, namespace: str) -> Iterator[subprocess.Pope
         assert operator.poll() is None, log.read_text()[-2000:]
     finally:
         operator.terminate()
-        operator.wait(20)
+        operator.wait(30)
 
 
 class Gardens:
@@ -68,7 +68,7 @@ class Gardens:
         return {event["reason"] for event in events["items"]}
 
 
-def becomes(expected: object, see: Callable[[], object], within_s: float = 20.0) -> None:
+def becomes(expected: object, see: Callable[[], object], within_s: float = 30.0) -> None:
     """Waits until `see` gives what is expected."""
     end = time.monotonic() + within_s
     while (seen := see()) != expected:

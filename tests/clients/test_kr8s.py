@@ -84,7 +84,7 @@ async def test_a_deployment_is_scaled(api: Any, web: Any) -> None:
         """What a cluster's controller would do."""
         await web.patch({"status": {"replicas": 5}}, subresource="status")
 
-    await asyncio.gather(asyncio.wait_for(web.scale(5), 10), follow())
+    await asyncio.gather(asyncio.wait_for(web.scale(5), 30), follow())
     await web.refresh()
     assert (web.replicas, web.status.replicas) == (5, 5)
 
@@ -95,7 +95,7 @@ async def test_wait_ends_when_the_condition_holds(web: Any) -> None:
         status = {"conditions": [{"type": "Available", "status": "True"}]}
         await web.patch({"status": status}, subresource="status")
 
-    await asyncio.gather(web.wait("condition=Available", timeout=10), become_available())
+    await asyncio.gather(web.wait("condition=Available", timeout=30), become_available())
 
 
 async def test_a_watch_sees_each_change(api: Any, settings: Any, namespace: str) -> None:
@@ -111,7 +111,7 @@ async def test_a_watch_sees_each_change(api: Any, settings: Any, namespace: str)
             else:
                 return
 
-    await asyncio.wait_for(follow(), 10)
+    await asyncio.wait_for(follow(), 30)
     assert seen == [("ADDED", "fast"), ("MODIFIED", "slow"), ("DELETED", "slow")]
 
 

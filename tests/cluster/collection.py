@@ -55,7 +55,7 @@ class Collection:
                     break
                 await asyncio.sleep(0.01)
 
-    async def agree(self, mirror: Mirror, *, within_s: float = 20.0) -> None:
+    async def agree(self, mirror: Mirror, *, within_s: float = 30.0) -> None:
         """The mirror comes to show what the server has."""
 
         async def is_equal() -> bool:
@@ -79,6 +79,6 @@ async def following(client: Client, path: str, pace: Pace = PATIENT) -> AsyncIte
     informer = informers.get(Source(path), Pod)
     mirror = Mirror(informer)
     async with running(informers):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             await informer.synced()
         yield informer, mirror

@@ -91,7 +91,7 @@ class Cluster:
 
     def compact(self) -> None:
         """etcd forgets every version but the newest."""
-        ask_etcd = http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=10)
+        ask_etcd = http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=30)
         try:
             ask_etcd.request("POST", "/v3/maintenance/status", "{}")
             revision = json.loads(ask_etcd.getresponse().read())["header"]["revision"]

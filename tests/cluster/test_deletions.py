@@ -76,7 +76,7 @@ async def lagging(request: pytest.FixtureRequest, api: Api, maps: Collection) ->
     async with _way_to(api, request.param) as transport:
         lagging = Lagging(transport, maps)
         async with running(lagging.informers):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 await lagging.informers.synced()
             yield lagging
 
@@ -97,7 +97,7 @@ async def test_a_look_after_a_deletion_waits_until_the_caches_have_seen_it(
     await asyncio.sleep(0.2)
     assert (scope.is_behind, caught_up.done(), lagging.holding()) == (True, False, [["a", "b"]] * 2)
     held.set()
-    await asyncio.wait_for(caught_up, 10)
+    await asyncio.wait_for(caught_up, 30)
     assert lagging.holding() == [left] * 2
 
 
@@ -107,7 +107,7 @@ async def test_a_look_after_a_deletion_does_not_wait_for_a_namesake_to_go(laggin
         await lagging.client.delete(f"{maps.path}/a")
     await maps.write("a", "another")
     held.set()
-    await asyncio.wait_for(scope.caught_up(), 10)
+    await asyncio.wait_for(scope.caught_up(), 30)
 
 
 async def test_what_was_made_and_deleted_at_once_is_not_found_either(lagging: Lagging, maps: Collection) -> None:
@@ -116,7 +116,7 @@ async def test_what_was_made_and_deleted_at_once_is_not_found_either(lagging: La
         with writing_in(scope):
             await lagging.client.create(maps.path, {"metadata": {"name": f"c{turn}"}})
             await lagging.client.delete(f"{maps.path}/c{turn}")
-        await asyncio.wait_for(scope.caught_up(), 10)
+        await asyncio.wait_for(scope.caught_up(), 30)
         assert lagging.holding() == [["a", "b"]] * 2
 
 
@@ -130,7 +130,7 @@ async def test_a_look_after_the_last_finalizer_waits_until_the_object_is_gone(
     with writing_in(scope):
         await client.delete(path)
         left = await client.merge(path, {"metadata": {"finalizers": ["example.com/b"]}})
-        await asyncio.wait_for(scope.caught_up(), 10)
+        await asyncio.wait_for(scope.caught_up(), 30)
         assert lagging.holding() == [["a", "b"]] * 2
         held = lagging.hold()
         if form == "merge":
@@ -140,7 +140,7 @@ async def test_a_look_after_the_last_finalizer_waits_until_the_object_is_gone(
     await asyncio.sleep(0.2)
     assert (scope.is_behind, lagging.holding()) == (True, [["a", "b"]] * 2)
     held.set()
-    await asyncio.wait_for(scope.caught_up(), 10)
+    await asyncio.wait_for(scope.caught_up(), 30)
     assert lagging.holding() == [["a"]] * 2
 
 

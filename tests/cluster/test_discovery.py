@@ -30,10 +30,10 @@ async def away(real_api: Api) -> AsyncIterator[str]:
         "service": {"namespace": real_api.namespace, "name": "nowhere"},
     }
     await real_api.client.create(SERVICES, {"metadata": {"name": f"v1.{group}"}, "spec": spec})
-    await eventually(lambda: discover(real_api.client), lambda told: bool(told.stale), within_s=20)
+    await eventually(lambda: discover(real_api.client), lambda told: bool(told.stale), within_s=30)
     yield f"{group}/v1"
     await real_api.client.delete(f"{SERVICES}/v1.{group}")
-    await eventually(lambda: discover(real_api.client), lambda told: not told.stale, within_s=20)
+    await eventually(lambda: discover(real_api.client), lambda told: not told.stale, within_s=30)
 
 
 @pytest.mark.parametrize("is_plain", [False, True], ids=["aggregated", "plain"])

@@ -84,7 +84,7 @@ async def test_changes_are_told_while_a_list_to_compare_with_is_on_its_way(api: 
     await maps.write("a")
     transport = SlowLists(api.client._transport)
     async with following(Client(transport), maps.path, replace(PATIENT, relist_every_s=0.2)) as (informer, mirror):
-        await asyncio.wait_for(transport.is_asked.wait(), 10)
+        await asyncio.wait_for(transport.is_asked.wait(), 30)
         await maps.write("b")
         await maps.remove("a")
         await shows(informer, ["b"])
@@ -132,7 +132,7 @@ async def test_the_server_selects(api: Api) -> None:
         Source(path, label_selector=f"of={home}", field_selector=f"metadata.namespace={other}"),
     ]
     chosen = [informers.get(source, Pod, {"app": by_label("app")}) for source in sources]
-    async with running(informers), asyncio.timeout(10):
+    async with running(informers), asyncio.timeout(30):
         await informers.synced()
     assert [names(each) for each in chosen] == [["db", "web"], ["web", "web"], ["web"]]
     assert chosen[1].cache.indexed_names("app", "web") == sorted([(home, "web"), (other, "web")])
@@ -175,7 +175,7 @@ async def test_a_look_after_a_write_of_ones_own_is_not_older_than_it(api: Api, m
         for turn in range(20):
             version = await maps.write("a", f"turn {turn}")
             informer.cache.wrote(api.namespace, "a", version)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await informer.cache.await_version(api.namespace, "a")
             found = informer.cache.get(api.namespace, "a")
             assert found is not None

@@ -53,16 +53,16 @@ async def test_what_is_declared_comes_changes_and_goes(api: Api, tmp_path: Path)
         spec = {"name": kind, "version": "v1", "schema": SCHEMA}
         of_type = {"apiVersion": "homeostat.dev/v1alpha1", "kind": "ResourceType", "metadata": {"name": kind.lower()}}
         await api.client.create(TYPES, {**of_type, "spec": spec})
-        await eventually(texts, lambda found: found == {}, within_s=20)
+        await eventually(texts, lambda found: found == {}, within_s=30)
         server.body = encode([thing("a", "one"), thing("b", "one"), thing("c", "one"), thing("odd", "x") | {"x": 1}])
         of_input = {"apiVersion": "homeostat.dev/v1alpha1", "kind": "ResourceInput", "metadata": {"name": "shop"}}
         given = {"plugin": "url", "config": {"url": url}, "intervalSeconds": 1}
         await api.client.create(RESOURCE_INPUT.kind.path(api.namespace), {**of_input, "spec": given})
-        await eventually(texts, lambda found: found == dict.fromkeys("abc", "one"), within_s=20)
+        await eventually(texts, lambda found: found == dict.fromkeys("abc", "one"), within_s=30)
 
         await api.client.merge(f"{things}/a", {"spec": {"text": "tampered"}})
         server.body = encode([thing("a", "one"), thing("b", "two")])
-        await eventually(texts, lambda found: found == {"a": "one", "b": "two"}, within_s=20)
+        await eventually(texts, lambda found: found == {"a": "one", "b": "two"}, within_s=30)
         path = RESOURCE_INPUT.kind.path(api.namespace, "shop")
         obj = await eventually(
             lambda: api.client.get(path), lambda obj: condition_of(obj, "Ready").get("reason") == "InSync"
@@ -72,6 +72,6 @@ async def test_what_is_declared_comes_changes_and_goes(api: Api, tmp_path: Path)
         await eventually(lambda: is_gone(path))
         for each in "ab":
             await api.client.delete(f"{things}/{each}")
-        await eventually(texts, lambda found: found == {}, within_s=20)
+        await eventually(texts, lambda found: found == {}, within_s=30)
         await api.client.delete(f"{TYPES}/{kind.lower()}")
         await eventually(is_undefined, within_s=30)

@@ -70,7 +70,7 @@ async def kubeconfig(api: Api, tmp_path: Path) -> Path:
     """Of an account that may do what the manifest says and no more."""
     for manifest in MANIFESTS:
         await apply_manifest(api.client, manifest)
-    await eventually(lambda: is_served(api.client), within_s=20)
+    await eventually(lambda: is_served(api.client), within_s=30)
     path = tmp_path / "account"
     path.write_bytes(encode(await kubeconfig_of_account(api)))
     return path
@@ -93,11 +93,11 @@ async def test_an_operator_runs_with_the_rights_of_its_manifest_and_ends_when_to
     greetings = f"{GREETINGS}/namespaces/{api.namespace}/greetings"
     async with running(*where, *election) as process:
         await api.client.create(greetings, MORNING)
-        note = await eventually(lambda: api.client.get(CONFIG_MAP.path(api.namespace, "morning")), within_s=20)
+        note = await eventually(lambda: api.client.get(CONFIG_MAP.path(api.namespace, "morning")), within_s=30)
         assert note["data"] == {"text": "hello"}
         await eventually(lambda: api.client.get(f"{greetings}/morning"), is_ready)
         process.send_signal(signal.SIGTERM)
-        _, told = await asyncio.wait_for(process.communicate(), 20)
+        _, told = await asyncio.wait_for(process.communicate(), 30)
     assert (process.returncode, "Traceback" in told.decode()) == (0, False), told.decode()
     leases, _ = await api.client.list(LEASE.path("default"))
     ours = [each["spec"] for each in leases if each["metadata"]["name"].startswith("homeostat-")]

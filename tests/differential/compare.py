@@ -29,7 +29,7 @@ class Conversation:
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
         context = ssl._create_unverified_context()
-        self._connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=20)
+        self._connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=30)
         self._token = token
 
     def close(self) -> None:

@@ -40,9 +40,9 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="plane")
     thread.start()
-    assert is_ready.wait(10)
+    assert is_ready.wait(30)
     with contextlib.closing(Conversation(told[0], token)) as conversation:
         yield conversation
     loop.call_soon_threadsafe(stop.set)
-    thread.join(10)
+    thread.join(30)
     loop.close()

@@ -20,7 +20,7 @@ def answers(ours: Conversation, real: Conversation) -> dict[str, tuple[Answer, A
     """Both servers' answers by step. Steps build on each other, so all are sent before any is judged."""
     for step in SETUP:
         assert ours.say(step).status == real.say(step).status == 201
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while real.say(Step("served", "GET", "/apis/example.com/v1/ruled")).status != 200:
         assert time.monotonic() < deadline
         time.sleep(0.1)

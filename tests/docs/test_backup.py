@@ -32,7 +32,7 @@ def _commands(verb: str) -> list[list[str]]:
 async def _run(words: list[str], folder: Path, data: Path) -> None:
     program = str(Path(sys.executable).with_name("homeostat"))
     running = await create_subprocess_exec(program, *words, cwd=folder, env={"HOMEOSTAT_DATA": str(data)})
-    assert await wait_for(running.wait(), 20) == 0
+    assert await wait_for(running.wait(), 30) == 0
 
 
 def _copy_keys(data: Path, to: Path) -> None:

@@ -8,8 +8,6 @@ import subprocess
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from homeostat.operators.images.engine import annotations as settings
 from homeostat.operators.images.engine import rules
 from homeostat.operators.images.outbox import FORMAT
@@ -21,7 +19,6 @@ _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL).findall
 _OPTIONS = ("--open", "--operators", "images", "--images-port", "0", "--images-interval", "0", "--images-allow-file")
 
 
-@pytest.mark.timeout(120)
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     session, shown = _PAGE.partition("## When it runs")[0], 0
     cli = make_cli(tmp_path / "data")

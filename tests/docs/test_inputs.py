@@ -47,7 +47,7 @@ async def test_the_session_is_as_told(tmp_path: Path) -> None:
         async with serving_git(tmp_path / "git", "the-token") as (_, url):
             await _typed(cli, "apply", "-f", "-", stdin=declared.replace("https://git.example.org", url))
             await eventually(
-                lambda: _typed(cli, "get", "resourceinputs"), lambda told: _plain(listing) <= _plain(told), within_s=20
+                lambda: _typed(cli, "get", "resourceinputs"), lambda told: _plain(listing) <= _plain(told), within_s=30
             )
             described = _plain(await _typed(cli, "describe", "resourceinput", "shop"))
     assert _plain(errors) - described == set()

@@ -21,7 +21,6 @@ from tests.cli.running import Cli, Ended, make_cli, running
 from tests.docs.documents import EXAMPLES, text_of
 from tests.postgres import Postgres, find_programs, running_postgres
 
-pytestmark = pytest.mark.timeout(180)  # some twenty commands, each in a process of its own
 _TEXT = text_of("docs/plugin-tutorial.md")
 _PACKAGE = EXAMPLES / "postgres-roles"
 _PASSWORD = "correct-horse"

@@ -25,13 +25,13 @@ class Bench:
                 self.started.append(name)
                 self._has_started.notify_all()
             if gate is not None:
-                gate.wait(10)
+                gate.wait(30)
 
         return work
 
     def wait_for(self, count: int) -> None:
         with self._has_started:
-            assert self._has_started.wait_for(lambda: len(self.started) >= count, 10)
+            assert self._has_started.wait_for(lambda: len(self.started) >= count, 30)
 
 
 def test_long_work_of_one_user_does_not_hold_up_another() -> None:
@@ -78,6 +78,6 @@ def test_the_threads_know_themselves() -> None:
 
     assert not threads.is_current()
     threads.submit("one", work)
-    assert is_done.wait(10)
+    assert is_done.wait(30)
     assert answers == [True]
     assert not threads.is_current()

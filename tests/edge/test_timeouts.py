@@ -43,7 +43,7 @@ SLOW = {
 async def test_a_request_that_trickles_in_is_refused_in_time(limits: Limits, data: bytes, more: bytes) -> None:
     async with running(ok, limits=limits) as server, connected(server) as client:
         client.send(data)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             while server.counters.refused == 0:
                 await asyncio.sleep(0.01)
                 client.send(more)
@@ -60,23 +60,23 @@ async def test_an_idle_connection_is_closed() -> None:
 
 
 async def test_a_connection_in_use_is_not_idle() -> None:
-    async with running(ok, limits=limits(idle=0.1)) as server, connected(server) as client:
-        for _ in range(10):
-            await asyncio.sleep(0.025)
+    async with running(ok, limits=limits(idle=1.0)) as server, connected(server) as client:
+        for _ in range(6):
+            await asyncio.sleep(0.2)
             assert (await client.get()).status == 200
 
 
 async def test_work_and_streams_take_as_long_as_they_take() -> None:
     async def slow(request: Request) -> Reply | StreamReply:
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.7)
         return Reply(200) if request.path == "/work" else StreamReply(200, lambda stream: None)
 
-    short = limits(header=0.1, body=0.1, idle=0.1, stall=0.1)
+    short = limits(header=0.5, body=0.5, idle=0.5, stall=0.5)
     async with running(slow, limits=short) as server, connected(server) as one, connected(server) as two:
         one.send(request("GET", "/stream"))
         assert (await two.get("/work")).status == 200
         await one.head()
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.7)
         assert server.connections == 1
 
 
@@ -91,12 +91,12 @@ async def test_a_reader_that_takes_nothing_of_a_large_body_is_cut_off() -> None:
 
 async def test_a_slow_reader_that_goes_on_reading_gets_all() -> None:
     body = b"x" * 20_000_000
-    async with running(lambda _: Reply(200, body), limits=limits(stall=0.15)) as server, connected(server) as client:
+    async with running(lambda _: Reply(200, body), limits=limits(stall=1.0)) as server, connected(server) as client:
         client.send(request())
         await client.head()
         for _ in range(10):
             assert await client.reader.readexactly(2_000_000)
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.12)
         assert server.counters.cut_off == 0
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from homeostat.edge.reply import Reply
 from homeostat.edge.server import Handler, Limits, Server, serve
 
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 class Answered(NamedTuple):

@@ -40,7 +40,7 @@ class Origin:
 
     def git(self, *words: str) -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.path.parent), "GIT_CONFIG_NOSYSTEM": "1", **_WHO}
-        done = subprocess.run(["git", *words], cwd=self.path, env=environment, capture_output=True, timeout=20)
+        done = subprocess.run(["git", *words], cwd=self.path, env=environment, capture_output=True, timeout=30)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode().strip()
 
@@ -166,7 +166,7 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
     program, port = find_program("sshd"), free_port()
     for name in ("host", "user"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]
-        subprocess.run(command, check=True, timeout=20)
+        subprocess.run(command, check=True, timeout=30)
     shutil.copy(folder / "user.pub", folder / "authorized")
     settings = {
         "Port": port,
@@ -193,7 +193,7 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
         yield Sshd(port, (folder / "user").read_text(), f"[127.0.0.1]:{port} {host}\n", folder / "authorized")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(30)
 
 
 def _with_user(folder: Path) -> list[str]:

@@ -85,7 +85,7 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(url, timeout=5):
+            with urllib.request.urlopen(url, timeout=30):
                 return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.1)

@@ -50,7 +50,7 @@ def running_registry(folder: Path, more: str = "") -> Iterator[str]:
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(30)
 
 
 def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

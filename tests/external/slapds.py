@@ -60,7 +60,7 @@ def run_slapd(directory: Path, people: list[str]) -> Iterator[Slapd]:
     finally:
         process.terminate()
         try:
-            process.wait(5)
+            process.wait(30)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

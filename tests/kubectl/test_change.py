@@ -102,7 +102,7 @@ def test_a_rollout_is_awaited_paused_and_restarted(web: Kubectl, plane: ServedPl
     done = {"observedGeneration": 4, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
     path = f"/apis/apps/v1/namespaces/{web.namespace}/deployments/web/status"
     plane.ask("PATCH", path, {"status": done}, content_type=STATUS_MERGE)
-    said, _ = rollout.communicate(timeout=15)
+    said, _ = rollout.communicate(timeout=30)
     assert rollout.returncode == 0, said
     assert 'deployment "web" successfully rolled out' in said
 
@@ -145,6 +145,6 @@ def test_wait_ends_with_an_error_when_the_time_is_over(web: Kubectl) -> None:
 
 
 def _told(process: subprocess.Popen[str]) -> str:
-    said, _ = process.communicate(timeout=15)
+    said, _ = process.communicate(timeout=30)
     assert process.returncode == 0, said
     return said

@@ -77,7 +77,7 @@ def test_its_status_is_awaited(kubectl: Kubectl, group: str) -> None:
     wait = kubectl.start("wait", target, "--for=condition=Ready", "--timeout=10s")
     status = '{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}'
     kubectl("patch", target, "--subresource=status", "--type=merge", "-p", status)
-    said, _ = wait.communicate(timeout=15)
+    said, _ = wait.communicate(timeout=30)
     assert (wait.returncode, said) == (0, f"garden.{group}/rose condition met\n")
     assert kubectl("get", target, "-o", "jsonpath={.metadata.generation}") == "1"
 

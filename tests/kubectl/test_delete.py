@@ -69,7 +69,7 @@ def test_delete_waits_for_the_finalizers(kubectl: Kubectl, plane: ServedPlane) -
     assert deletion.poll() is None
     path = f"/api/v1/namespaces/{kubectl.namespace}/configmaps/settings"
     plane.ask("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
-    said, _ = deletion.communicate(timeout=15)
+    said, _ = deletion.communicate(timeout=30)
     assert deletion.returncode == 0, said
     assert kubectl("get", "configmap", "settings", "--ignore-not-found") == ""
 

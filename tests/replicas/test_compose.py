@@ -94,13 +94,13 @@ class Container:
             yield self.replica
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(30) == 0
 
     def is_healthy(self) -> bool:
         kind, _, *rest = [self._local(part) for part in self._service["healthcheck"]["test"]]
         assert kind == "CMD"
         program = [sys.executable, *(each.replace("/ready.py", str(FOLDER / "ready.py")) for each in rest)]
-        return subprocess.run(program, stderr=subprocess.DEVNULL, timeout=10).returncode == 0
+        return subprocess.run(program, stderr=subprocess.DEVNULL, timeout=30).returncode == 0
 
     def _local(self, part: str) -> str:
         for there, here in self._here.items():

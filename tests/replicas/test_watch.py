@@ -20,7 +20,7 @@ def config_maps(namespace: str, name: str = "") -> str:
 
 async def take(events: AsyncIterator[Event], count: int) -> list[Event]:
     found: list[Event] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         async for event in events:
             found.append(event)
             if len(found) == count:

@@ -36,7 +36,7 @@ class OtlpCollector:
         return Reply(200, b"", "application/x-protobuf")
 
     async def asked(self, count: int) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(self.requests) < count:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 

@@ -157,13 +157,13 @@ async def versions(client: Client, path: str = CONFIG_MAPS) -> dict[str, str]:
     return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in objects}
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]], *, within_s: float = 10.0) -> None:
+async def eventually(holds: Callable[[], Awaitable[bool]], *, within_s: float = 30.0) -> None:
     async with asyncio.timeout(within_s):
         while not await holds():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def agree(mirror: Mirror, client: Client, *, within_s: float = 10.0) -> None:
+async def agree(mirror: Mirror, client: Client, *, within_s: float = 30.0) -> None:
     """The mirror comes to show what the server has."""
 
     async def is_equal() -> bool:

@@ -94,7 +94,7 @@ def _told(obj: JsonObject) -> tuple[str, str]:
 
 async def as_declared(client: Client, turn: str) -> None:
     expected = {name: (f"{name} {turn}",) * 3 for name in NAMES}
-    await eventually(lambda: state(client), lambda found: found == expected, within_s=15)
+    await eventually(lambda: state(client), lambda found: found == expected, within_s=30)
 
 
 async def test_connections_that_are_reset_in_the_middle_of_a_line_lose_nothing(plane: Plane) -> None:
@@ -205,5 +205,5 @@ async def test_what_is_deleted_in_the_middle_of_it_all_leaves_nothing_behind(pla
         proxy.reset()
         for name in NAMES:
             await plane.client.delete(path(name))
-        await eventually(lambda: plane.client.list(path()), lambda found: found[0] == [], within_s=15)
+        await eventually(lambda: plane.client.list(path()), lambda found: found[0] == [], within_s=30)
         assert (await plane.client.list(NOTES))[0] == []

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.runtime.replica import MARKS, TERMS
+from tests.runtime.replica import MARKS
 from tests.served import ServedPlane, serve_plane
 
 ROOT = Path(__file__).parents[2]
-WITHIN_S = TERMS.lease_s + TERMS.retry_s * 2.2 + 1.0
+WITHIN_S = 30.0
 
 
 class Replica:
@@ -63,7 +63,7 @@ def replica(plane: ServedPlane, name: str) -> Iterator[Replica]:
 def test_a_leader_that_was_held_up_writes_nothing_when_it_goes_on_and_may_lead_again(tmp_path: Path) -> None:
     with serve_plane(tmp_path / "data") as plane, replica(plane, "first") as first:
         plane.ask("POST", MARKS, {"metadata": {"name": "mark"}})
-        first.acts_after(0, within_s=15)
+        first.acts_after(0, within_s=30)
         with replica(plane, "second") as second:
             time.sleep(1.5)
             assert second.acts == []
@@ -80,4 +80,4 @@ def test_a_leader_that_was_held_up_writes_nothing_when_it_goes_on_and_may_lead_a
             second.process.wait()
         assert max(second.acts) < again_at
         first.process.send_signal(signal.SIGTERM)
-        assert first.process.wait(5) == 0
+        assert first.process.wait(30) == 0

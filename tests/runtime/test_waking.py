@@ -105,7 +105,7 @@ async def test_an_operator_that_has_objects_at_the_start_does_not_sleep(client: 
 async def test_a_sleeping_operator_is_stopped_at_once(client: Client) -> None:
     sleeper = Sleeper()
     supervisor = Supervisor(client, sleeper.description(), grace_s=60)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         tasks.create_task(supervisor.run())
         await supervisor.installed()
         await supervisor.stop()
@@ -163,7 +163,7 @@ async def test_the_first_object_is_found_now_and_later(client: Client) -> None:
     waiting = asyncio.create_task(first_object(client, [POD], namespace="shop"))
     await client.create(POD.path("default"), A_POD)
     await client.create(POD.path("shop"), A_POD)
-    assert await asyncio.wait_for(waiting, 10) == "/api/v1/namespaces/shop/pods"
+    assert await asyncio.wait_for(waiting, 30) == "/api/v1/namespaces/shop/pods"
     assert await has_objects(client, [POD])
 
 
@@ -224,7 +224,7 @@ async def test_an_operator_wakes_when_a_kind_that_a_server_may_lack_is_defined(c
     (widget,) = Widgets().KINDS
     kinds = (widget.kind,)
     assert not await has_objects(client, kinds, if_served=kinds)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         seeing = tasks.create_task(first_object(client, kinds, if_served=kinds))
         await asyncio.sleep(0)
         await client.create(DEFINITION.path(""), widget.definition())

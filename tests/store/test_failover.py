@@ -95,12 +95,12 @@ async def cut_off(primary: Postgres, standby: Postgres) -> None:
     """What is committed from now on stays on the primary."""
     owner, follower = await asyncpg.connect(primary.url), await asyncpg.connect(standby.url)
     newest = await owner.fetchval("SELECT pg_current_wal_lsn()::text")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await follower.fetchval("SELECT pg_last_wal_replay_lsn() < $1::text::pg_lsn", newest):
             await follower.fetchval("SELECT pg_sleep(0.05)")
     await follower.execute("ALTER SYSTEM SET primary_conninfo = ''")
     await follower.execute("SELECT pg_reload_conf()")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await owner.fetchval("SELECT count(*) FROM pg_stat_replication"):
             await owner.fetchval("SELECT pg_sleep(0.05)")
     await owner.close()

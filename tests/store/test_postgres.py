@@ -140,7 +140,7 @@ async def test_a_host_that_swallows_everything_does_not_hide_the_next(
         for _ in range(5):  # found once, it is asked first
             await (await database.connect("test")).close()
 
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 10, "the silent host takes 2.5 s of every attempt at it"
         store = await PostgresStore.open(url, schema=factory.schema)
         assert (await put(store, pod("a"), "1")).revision == 1
         await store.close()

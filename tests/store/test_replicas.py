@@ -46,7 +46,7 @@ class Ear(Subscriber):
         self._is_told.set()
 
     async def hear(self, count: int) -> list[int]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(self.events) < count:
                 self._is_told.clear()
                 await self._is_told.wait()

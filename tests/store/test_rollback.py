@@ -30,7 +30,7 @@ async def written(store: PostgresStore, count: int) -> None:
 
 
 async def follow_until_lost(store: PostgresStore) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         with pytest.raises(LostError, match="an older state was restored; restart this replica"):
             await store.maintain(poll_s=0.05)
 

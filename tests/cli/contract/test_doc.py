@@ -82,7 +82,7 @@ def _served(space: Workspace, *arguments: str) -> Iterator[int]:
         assert found, said
         yield int(found[1])
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     finally:
         process.kill()
         process.wait()
@@ -90,7 +90,7 @@ def _served(space: Workspace, *arguments: str) -> Iterator[int]:
 
 
 def _get(port: int, path: str, method: str = "GET", host: str = "") -> tuple[int, str, str]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request(method, path, headers={"Host": host} if host else {})
     response = connection.getresponse()
     text = response.read().decode()

@@ -277,7 +277,7 @@ def _http(space: Workspace, *arguments: str) -> Iterator[int]:
         assert found
         yield int(found[1])
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     finally:
         process.kill()
         process.wait()
@@ -285,7 +285,7 @@ def _http(space: Workspace, *arguments: str) -> Iterator[int]:
 
 
 def _post(port: int, message: dict[str, Any], **headers: str) -> tuple[int, Any]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
     body = json.dumps({"jsonrpc": "2.0", **message})
     connection.request("POST", "/mcp", body, {"Content-Type": "application/json", **headers})
     response = connection.getresponse()

@@ -16,7 +16,7 @@ _OPTIONS = ("--open", "--operators", "images", "--images-interval", "0", "--imag
 
 
 def _await(what: str, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < deadline, f"timed out after 20 s: {what}"
         time.sleep(0.02)
@@ -44,7 +44,7 @@ def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path) -> No
         waiting = cli.start("image", "update", "default/web", "--timeout", "30")
         _await("the hook to run", mark.exists)
         up.process.send_signal(signal.SIGKILL)
-        up.process.wait(10)
+        up.process.wait(30)
         waiting.kill()
         waiting.communicate()
     script.unlink()

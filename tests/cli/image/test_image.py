@@ -71,7 +71,6 @@ def _deploy(cli: Cli, app: Repository, manifests: Repository, **more: str) -> No
     assert done.code == 0, done.err
 
 
-@pytest.mark.timeout(120)
 def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path) -> None:
     app, manifests = _scene(up.cli, tmp_path)
     before = manifests.head()

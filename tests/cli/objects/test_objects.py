@@ -175,7 +175,7 @@ class Lines:
     def close(self) -> None:
         self._guard.cancel()
         self._process.send_signal(signal.SIGINT)
-        assert self._process.wait(5) == 130
+        assert self._process.wait(30) == 130
         assert self._process.stderr is not None
         assert self._process.stderr.read() == ""
         self._out.close()
@@ -235,7 +235,7 @@ def test_an_object_with_finalizers_is_reported_as_terminating_until_it_is_gone(s
     assert waiting.stdout is not None
     assert waiting.stdout.readline() == f"{began}\n"
     shop.here("apply", "-f", "-", stdin=kept.replace("example.com/a, example.com/b", ""))
-    assert waiting.communicate(timeout=20) == ("configmap/kept deleted\n", "")
+    assert waiting.communicate(timeout=30) == ("configmap/kept deleted\n", "")
     assert waiting.returncode == 0
 
 

@@ -26,7 +26,7 @@ spec: {}
 """
 
 
-def until(holds: Callable[[], bool], *, within_s: float = 15.0) -> None:
+def until(holds: Callable[[], bool], *, within_s: float = 30.0) -> None:
     """The kinds come soon after the start, and resources are seen to soon after they are declared."""
     deadline = time.monotonic() + within_s
     while not holds():

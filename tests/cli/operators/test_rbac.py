@@ -68,11 +68,11 @@ class Estate:
         return await eventually(
             lambda: found(self.client, path),
             lambda obj: condition_of(obj, "Ready").get("status") == "True",
-            within_s=20,
+            within_s=30,
         )
 
     async def is_gone(self, path: str) -> None:
-        await eventually(lambda: found(self.client, path), lambda obj: not obj, within_s=20)
+        await eventually(lambda: found(self.client, path), lambda obj: not obj, within_s=30)
 
 
 def _of(kind: Kind) -> JsonObject:
@@ -90,7 +90,7 @@ async def is_undefined(client: Client, plural: str) -> None:
     """Or about to be: on a plane alone nobody ends what is asked for here."""
     path = DEFINITION.path("", f"{plural}.{RESOURCES}")
     await eventually(
-        lambda: found(client, path), lambda obj: not obj or "deletionTimestamp" in obj["metadata"], within_s=20
+        lambda: found(client, path), lambda obj: not obj or "deletionTimestamp" in obj["metadata"], within_s=30
     )
 
 

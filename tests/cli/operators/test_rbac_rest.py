@@ -64,17 +64,17 @@ async def declare_and_withdraw(admin: Caller, name: str) -> None:
     wanted = {"name": name, "version": "v1", "schema": schema, "action_plugin": "shelf"}
     kind = await done(await admin.post("/resource-types", wanted))
     body = {"name": "one", "resource_type_name": name, "resource_type_version": "v1", "spec": {"text": "a"}}
-    made = await eventually(lambda: admin.post("/resources", body), lambda told: told.status == 201, within_s=20)
+    made = await eventually(lambda: admin.post("/resources", body), lambda told: told.status == 201, within_s=30)
     path = f"/resources/{made.body['id']}"
     await done(await admin.put(f"/resource-types/{kind['id']}", {"description": "told"}))
-    await eventually(lambda: admin.get(path), lambda told: told.body["status"] == "ready", within_s=20)
+    await eventually(lambda: admin.get(path), lambda told: told.body["status"] == "ready", within_s=30)
     await done(await admin.put(path, {"spec": {"text": "b"}}))
     await done(await admin.post(f"{path}/reconcile"))
     await done(await admin.put(f"{path}/finalizers", {"add": ["example.com/a"], "remove": ["example.com/a"]}))
     for each in ("", path, f"{path}/history", f"{path}/logs", f"{path}/outputs"):
         await done(await admin.get(each or "/resources"))
     await done(await admin.delete(path))
-    await eventually(lambda: admin.get(path), lambda told: told.status == 404, within_s=20)
+    await eventually(lambda: admin.get(path), lambda told: told.status == 404, within_s=30)
     await done(await admin.get(f"{path}/history"))
     await done(await admin.delete(f"/resource-types/{kind['id']}"))
 

@@ -57,7 +57,6 @@ def started(arguments: list[str], pattern: str) -> Iterator[re.Match[str]]:
         process.stdout.close()
 
 
-@pytest.mark.timeout(120)
 def test_the_api_is_served_beside_a_server(tmp_path: Path) -> None:
     data, config = tmp_path / "plane", str(tmp_path / "plane" / "kubeconfig")
     up = ["up", "--data", str(data), "--port", "0", "--operators", "housekeeping"]

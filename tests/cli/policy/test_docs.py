@@ -82,7 +82,7 @@ def test_commands_without_a_cluster_do_as_documented(
 
 def test_commands_on_a_plane_do_as_documented(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "policy-live")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     # A plane that has just begun gets the kinds of its operators one after the other.
     while up.cli.here("get", "cdop").code and time.monotonic() < until:
         time.sleep(0.05)
@@ -95,7 +95,7 @@ def test_commands_on_a_plane_do_as_documented(up: Up, monkeypatch: pytest.Monkey
 
 def test_the_mode_is_shown_also_where_the_policy_does_not_say_it(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "policy-live")
-    until = time.monotonic() + 20
+    until = time.monotonic() + 30
     while up.cli.here("apply", "-f", "pods.yaml", "-f", "policies/depot.yaml").code and time.monotonic() < until:
         time.sleep(0.05)
     while not (rows := up.cli.here("get", "dop", "-n", "depot").rows)[1:] or "audit" not in rows[1]:

@@ -97,7 +97,7 @@ def told(cli: Cli, title: str) -> JsonObject:
 
 
 def until(asked: Callable[[], str], told: str) -> str:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while told not in (found := asked()):
         assert time.monotonic() < deadline, found
         time.sleep(0.1)
@@ -113,7 +113,7 @@ def test_what_a_run_prints_is_read_while_it_runs_and_afterwards(pots: Cli, kiln:
     assert following.stdout is not None
     assert following.stdout.readline() == "begun with ***\n"
     kiln.release()
-    rest, err = following.communicate(timeout=20)
+    rest, err = following.communicate(timeout=30)
     heading, ending = err.splitlines()
     assert (rest, following.returncode) == ("ended\n", 0)
     assert re.fullmatch(r"pot/one: apply of generation 1 \(initial\), started \S+Z, under way", heading)
@@ -173,7 +173,7 @@ def test_what_was_printed_goes_with_the_resource(pots: Cli, kiln: Kiln) -> None:
     kiln.release()
     until(lambda: pots.here("resource", "show", "pot/four").out, "ready")
     assert pots.here("resource", "delete", "pot/four", "--wait").code == 0
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while "four" in pots.here("get", "runoutputs", "-o", "name").out:
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -32,11 +32,11 @@ def test_resources_are_followed_row_by_row(typed: Cli, shelf: Shelf) -> None:
         assert "deleting" in {row[4] for row in events}
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
     assert process.returncode == 130
 
 
-def on_terminal(cli: Cli, *arguments: str, until: str, within_s: float = 20.0) -> tuple[int, str]:
+def on_terminal(cli: Cli, *arguments: str, until: str, within_s: float = 30.0) -> tuple[int, str]:
     """What a person sees; Ctrl-C once they have seen `until`, unless it has ended by itself."""
     master, slave = pty.openpty()
     environment = {**cli.environment, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
@@ -49,7 +49,7 @@ def on_terminal(cli: Cli, *arguments: str, until: str, within_s: float = 20.0) -
             if select.select([master], [], [], 0.1)[0]:
                 seen += os.read(master, 65536).decode(errors="replace")
         process.send_signal(signal.SIGINT)
-        return process.wait(10), seen
+        return process.wait(30), seen
     finally:
         if process.poll() is None:
             process.kill()

@@ -135,7 +135,7 @@ async def test_what_is_given_up_is_hung_up_on_at_once() -> None:
     ask = asyncio.create_task(pool.ask(REQUEST, None))
     await asyncio.sleep(0.05)
     ask.cancel()
-    await asyncio.wait_for(is_left.wait(), 5)
+    await asyncio.wait_for(is_left.wait(), 30)
     await pool.close()
     server.close()
 
@@ -147,7 +147,7 @@ async def test_closing_ends_what_is_under_way_wherever_it_is(turns: int) -> None
         for _ in range(turns):
             await asyncio.sleep(0)
         await pool.close()
-        ends = await asyncio.wait_for(asyncio.gather(*asks, return_exceptions=True), 2)
+        ends = await asyncio.wait_for(asyncio.gather(*asks, return_exceptions=True), 30)
         assert all(isinstance(each, ConnectionError) for each in ends)
 
 

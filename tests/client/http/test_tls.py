@@ -145,4 +145,4 @@ async def test_leaving_a_watch_does_not_wait_for_a_server_that_has_gone_silent(e
             async with aclosing(client.lines("/api/v1/namespaces")) as lines:
                 await anext(lines)
                 tunnel.is_silent = True
-            await asyncio.wait_for(tunnel.is_left.wait(), 5)
+            await asyncio.wait_for(tunnel.is_left.wait(), 30)

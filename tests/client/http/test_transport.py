@@ -28,7 +28,7 @@ async def test_a_client_writes_reads_and_watches_a_plane(endpoint: Endpoint) -> 
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
         assert (await client.get(f"{NAMESPACES}/new"))["metadata"]["name"] == "new"
         events = client.watch(NAMESPACES, resourceVersion=revision)
-        event = await asyncio.wait_for(anext(events), 5)
+        event = await asyncio.wait_for(anext(events), 30)
         assert (event.type, event.obj["metadata"]["name"]) == ("ADDED", "new")
         with pytest.raises(NotFoundError):
             await client.get(f"{NAMESPACES}/missing")
@@ -42,7 +42,7 @@ async def test_an_object_of_any_size_is_one_event(endpoint: Endpoint) -> None:
     async with open_transport(endpoint) as transport:
         client = Client(transport)
         await client.create(path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
-        event = await asyncio.wait_for(anext(client.watch(path)), 5)
+        event = await asyncio.wait_for(anext(client.watch(path)), 30)
     assert event.obj["data"] == data
 
 

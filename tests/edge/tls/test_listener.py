@@ -55,7 +55,7 @@ async def test_a_first_message_in_pieces_is_waited_for(authority: Authority) -> 
         for at in range(0, len(hello), 100):
             writer.write(hello[at : at + 100])
             await asyncio.sleep(0.005)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await reader.readexactly(1))[0] == 0x16
         writer.transport.abort()
 
@@ -66,7 +66,7 @@ async def test_a_client_that_never_begins_is_closed(authority: Authority) -> Non
         midway.send(first_message(authority.client())[:20])
         for each in (silent, midway):
             each.setblocking(False)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 try:
                     received = await asyncio.get_running_loop().sock_recv(each, 1)
                 except ConnectionResetError:
@@ -99,6 +99,6 @@ async def test_a_client_that_keeps_an_idle_connection_does_not_hold_up_the_end(a
 
     async with running(ok, tls=authority.server) as server:
         kept = await asyncio.to_thread(use, server.port)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await server.stop(grace_s=60)
         kept.close()

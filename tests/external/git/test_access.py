@@ -213,7 +213,7 @@ def _new_key(folder: Path, passphrase: str) -> str:
     path = folder / "key"
     path.unlink(missing_ok=True)
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "x", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=20)
+    subprocess.run(command, check=True, timeout=30)
     return path.read_text()
 
 

@@ -300,7 +300,7 @@ def test_names_that_no_author_has(name: str) -> None:
 
 def ssh_signing(folder: Path) -> tuple[Signing, list[str]]:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", str(folder / "key")]
-    subprocess.run(command, check=True, timeout=20)
+    subprocess.run(command, check=True, timeout=30)
     (folder / "allowed").write_text(f"bot@example.org {(folder / 'key.pub').read_text()}")
     return SshSigning((folder / "key").read_text()), ["-c", f"gpg.ssh.allowedSignersFile={folder / 'allowed'}"]
 
@@ -316,7 +316,7 @@ def gpg_signing(folder: Path) -> tuple[Signing, list[str]]:
 
     gpg("--passphrase", "", "--quick-gen-key", "bot <bot@example.org>", "ed25519", "sign")
     key = gpg("--export-secret-keys", "--armor")
-    subprocess.run(["gpgconf", "--kill", "all"], env=environment, check=True, timeout=20)
+    subprocess.run(["gpgconf", "--kill", "all"], env=environment, check=True, timeout=30)
     shutil.copytree(home, folder / ".gnupg")
     shutil.rmtree(home)
     return GpgSigning(key), []

@@ -405,7 +405,7 @@ async def test_downloads_of_one_file_at_once_do_not_mix(client: RestClient, host
     registry, path = Registry(client), tmp_path / "blob"
     descriptor, name = Descriptor("x", digest_of(data), len(data)), f"{await host(blob)}/x"
     first = asyncio.create_task(registry.download(name, descriptor, path))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await eventually(lambda: [each for each in tmp_path.iterdir() if each.stat().st_size])
         second = asyncio.create_task(registry.download(name, descriptor, path))
         await first

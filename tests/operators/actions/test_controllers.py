@@ -110,7 +110,7 @@ async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_
         await client.delete(f"{NOTES}/a")
         await eventually(lambda: is_gone(client, f"{NOTES}/a"))
         assert not (tmp_path / "world" / "a").exists()
-        await eventually(lambda: is_gone(client, f"{TYPES}/note"), within_s=20)
+        await eventually(lambda: is_gone(client, f"{TYPES}/note"), within_s=30)
 
 
 async def test_resources_are_left_alone_before_their_kind_is_gone(

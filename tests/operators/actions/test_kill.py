@@ -34,7 +34,6 @@ def effects(told: Told) -> list[str]:
     return [each.rpartition(" ")[2] for each in told.effects]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_what_is_done_is_done_once_whenever_the_process_is_killed(plugin: str, tmp_path: Path) -> None:
     told = lives(tmp_path, plugin)
@@ -46,7 +45,6 @@ def test_what_is_done_is_done_once_whenever_the_process_is_killed(plugin: str, t
         assert each.entries == [("deletion", True)], each
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_same_on_postgres_for_one_resource_that_is_killed_all_its_life(
     plugin: str, tmp_path: Path, postgres: Postgres

@@ -60,7 +60,7 @@ class Live:
     async def get(self, name: str = "quay") -> JsonObject:
         return await self.client.get(PACTO.kind.path(self.namespace, name))
 
-    async def shows(self, name: str = "quay", *, within_s: float = 10.0, **fields: object) -> JsonObject:
+    async def shows(self, name: str = "quay", *, within_s: float = 30.0, **fields: object) -> JsonObject:
         """The object once its status has these fields."""
         return await eventually(
             lambda: self.get(name),

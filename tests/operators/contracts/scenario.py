@@ -92,7 +92,7 @@ class Scenario:
         await client.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         for texts, host in (("push", self._stage.public), ("private", self._stage.private)):
             await self._push(self._case.get(texts, {}), host)
-        within_s = 20.0
+        within_s = 30.0
         for step in self._case["steps"]:
             for each in step.get("apply", ()):
                 await self._apply(each)

@@ -258,8 +258,10 @@ async def test_a_new_value_of_the_annotation_asks_the_registry_at_once(
 
 
 async def test_a_slow_endpoint_does_not_delay_the_report(plane: Api, tmp_path: Path) -> None:
+    may_answer = asyncio.Event()
+
     async def stall(_: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(2)
+        await may_answer.wait()
         return web.Response(text="ok")
 
     async with serving(stall) as proxy, operating(plane, tmp_path, environment={"HTTP_PROXY": proxy}) as live:
@@ -270,13 +272,14 @@ async def test_a_slow_endpoint_does_not_delay_the_report(plane: Api, tmp_path: P
         assert obj["status"]["summary"]["failed"] == 0
         assert "endpoints" not in obj["status"]
         await live.client.merge(SERVICE.path(live.namespace, "quay"), {"spec": {"ports": [{"port": 9090}]}})
-        await live.shows(contractStatus="Warning", within_s=1.5)
+        await live.shows(contractStatus="Warning")
+        may_answer.set()
         await live.says("HealthEndpointValid", "True", "OK")
 
 
 async def test_a_registry_that_stalls_delays_no_other_pacto(plane: Api, tmp_path: Path) -> None:
     async def stall(_: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(30)
+        await asyncio.sleep(120)
         return web.Response()
 
     async with serving(stall) as url, operating(plane, tmp_path) as live:
@@ -284,7 +287,7 @@ async def test_a_registry_that_stalls_delays_no_other_pacto(plane: Api, tmp_path
         for number in range(20):
             await live.declare(f"slow-{number}", contractRef={"oci": f"{host}/port/slow-{number}"})
         await live.declare(contractRef={"inline": contract()})
-        await live.shows(contractStatus="Reference", within_s=4)
+        await live.shows(contractStatus="Reference")
         await live.says("Reconciling", "True", "LoadingContract", "slow-3")
 
 

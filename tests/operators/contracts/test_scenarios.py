@@ -64,7 +64,6 @@ async def _play(opening: Any, folder: Path, public: str, private: str) -> Result
             await stage.rest.close()
 
 
-@pytest.mark.timeout(150)
 @pytest.mark.parametrize("name", _CASES)
 def test_a_scenario_ends_as_recorded(results: Results, name: str) -> None:
     if (error := results[name]) is not None:

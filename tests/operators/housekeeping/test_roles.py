@@ -62,7 +62,7 @@ async def test_a_circle_of_roles_comes_to_rest(tmp_path: Path) -> None:
 
 
 async def test_the_default_roles_show_their_rules(tmp_path: Path) -> None:
-    async with open_plane(Settings(data=tmp_path, port=0)) as plane, asyncio.timeout(10):
+    async with open_plane(Settings(data=tmp_path, port=0)) as plane, asyncio.timeout(30):
         while True:
             admin = await plane.client.get(f"{_ROLES}/admin")
             edit = await plane.client.get(f"{_ROLES}/edit")

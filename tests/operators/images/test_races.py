@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.commit import Change, Identity, Signature
@@ -27,7 +25,6 @@ async def _write(url: str, number: int, directory: Path) -> None:
         await push_change(repository, "master", propose, by=_BY, attempts=Attempts(most=100))
 
 
-@pytest.mark.timeout(150)
 async def test_twenty_writers_and_the_operator_lose_nothing(stage: Stage, tmp_path: Path) -> None:
     names = [f"web-{number}" for number in range(10)]
     app = stage.repository("app", {"main.go": "package main\n"})

@@ -30,7 +30,7 @@ _PATH = "apps/web.yaml"
 
 def _make_key(path: Path) -> None:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=20)
+    subprocess.run(command, check=True, timeout=30)
 
 
 def _limited(after: str = "1") -> web.Response:

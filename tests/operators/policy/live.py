@@ -79,7 +79,7 @@ class Live:
     async def get(self, name: str = "main") -> JsonObject:
         return await self.client.get(self.path(name))
 
-    async def shows(self, name: str = "main", *, within_s: float = 10.0, **fields: object) -> JsonObject:
+    async def shows(self, name: str = "main", *, within_s: float = 30.0, **fields: object) -> JsonObject:
         """The status once it has these fields; None is absent. Whatever it says is well formed."""
 
         def holds(status: JsonObject) -> bool:

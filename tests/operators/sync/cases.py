@@ -50,7 +50,7 @@ def rest_server() -> Iterator[Rest]:
         yield Rest("http://" + process.stdout.readline().split()[1])
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(30)
         process.stdout.close()
 
 

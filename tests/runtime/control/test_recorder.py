@@ -7,6 +7,7 @@ import itertools
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -21,6 +22,25 @@ from tests.runtime.faulty import FaultyTransport, eventually
 EVENTS = "/api/v1/namespaces/default/events"
 WEB = About("apps/v1", "Deployment", "default", "web", "u-1")
 DB = About("apps/v1", "Deployment", "default", "db", "u-2")
+
+
+class Clock:
+    """Of a recorder; it goes on when the test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def time(self) -> float:
+        return self.now_s
+
+    def of(self, recorder: Recorder) -> Recorder:
+        recorder._loop = cast(asyncio.AbstractEventLoop, self)
+        return recorder
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 class DeadTransport:
@@ -112,21 +132,21 @@ async def test_a_repeat_counts_all_that_waited(plane: Plane) -> None:
     assert [each["count"] for each in await events(plane)] == [6]
 
 
-async def test_an_event_that_repeats_often_stays_one_event(plane: Plane) -> None:
-    recorder = Recorder(plane.client, "gitops", same_within_s=0.5)
+async def test_an_event_that_repeats_often_stays_one_event(plane: Plane, clock: Clock) -> None:
+    recorder = clock.of(Recorder(plane.client, "gitops", same_within_s=50))
     for _ in range(4):
         recorder.record(WEB, "Normal", "Pulled", "main")
         await recorder.flush()
-        await asyncio.sleep(0.2)
+        clock.now_s += 20
     assert [each["count"] for each in await events(plane)] == [4]
 
 
-async def test_an_event_that_was_last_recorded_long_ago_is_written_again(plane: Plane) -> None:
-    recorder = Recorder(plane.client, "gitops", same_within_s=0.05)
+async def test_an_event_that_was_last_recorded_long_ago_is_written_again(plane: Plane, clock: Clock) -> None:
+    recorder = clock.of(Recorder(plane.client, "gitops", same_within_s=50))
     for _ in range(2):
         recorder.record(WEB, "Normal", "Pulled", "main")
         await recorder.flush()
-        await asyncio.sleep(0.06)
+        clock.now_s += 60
     assert [each["count"] for each in await events(plane)] == [1, 1]
 
 
@@ -151,12 +171,12 @@ async def test_an_object_with_too_many_events_is_rate_limited_and_others_are_not
     assert (told, recorder.dropped) == (["db", "web", "web", "web"], 7)
 
 
-async def test_the_next_count_includes_events_that_were_rate_limited(plane: Plane) -> None:
-    recorder = Recorder(plane.client, "gitops", ration=Breaker(burst=1, refill_s=0.2))
+async def test_the_next_count_includes_events_that_were_rate_limited(plane: Plane, clock: Clock) -> None:
+    recorder = clock.of(Recorder(plane.client, "gitops", ration=Breaker(burst=1, refill_s=20)))
     for _ in range(4):
         recorder.record(WEB, "Normal", "Pulled", "main")
         await recorder.flush()
-    await asyncio.sleep(0.25)
+    clock.now_s += 25
     recorder.record(WEB, "Normal", "Pulled", "main")
     await recorder.flush()
     assert [each["count"] for each in await events(plane)] == [5]

@@ -79,7 +79,7 @@ async def test_an_opening_that_is_cancelled_from_within_is_tried_again() -> None
             async with session.get(f"http://127.0.0.1:{server.port}/") as answer:
                 return answer.status
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await eventually(ask, lambda status: status == 200)
         await server.stop()
 
@@ -103,7 +103,7 @@ async def test_an_opening_without_an_end_is_given_up_and_tried_again() -> None:
             async with session.get(f"http://127.0.0.1:{server.port}/") as answer:
                 return answer.status
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await eventually(ask, lambda status: status == 200)
         assert opened == 2
         await server.stop()

@@ -178,5 +178,5 @@ async def test_promtool_finds_nothing_to_complain_of(plane: Plane) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await asyncio.wait_for(process.communicate(metrics.text()), 20)
+    said, _ = await asyncio.wait_for(process.communicate(metrics.text()), 30)
     assert (process.returncode, said.decode()) == (0, "")

@@ -165,7 +165,7 @@ async def test_the_figures_of_an_operator_arrive_too(collector: OtlpCollector) -
 
 
 async def depth_is(collector: OtlpCollector, wanted: float) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             metric = collector.metrics().get("homeostat_queue_depth")
             if metric is not None and metric.gauge.data_points[0].as_double == wanted:

@@ -48,6 +48,8 @@ class Hooks:
         self.raw: list[Request] = []
         self.arrived = asyncio.Event()
         self.delay_s = 0.0
+        self.at_once: asyncio.Barrier | None = None
+        """If set, no request is answered before so many are there."""
         self._answers: dict[str, Answer] = {}
 
     def on(self, path: str, answer: Answer) -> None:
@@ -77,6 +79,8 @@ class Hooks:
         self.raw.append(request)
         self.seen.append((request.path, review["request"]))
         self.arrived.set()
+        if self.at_once is not None:
+            await self.at_once.wait()
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
         answered = self._answers[request.path](review["request"])

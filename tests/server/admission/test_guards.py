@@ -24,7 +24,6 @@ BEDS = "/apis/garden.example/v1/namespaces/default/beds"
 async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
     settings = Settings(data=tmp_path, port=0, is_open=True, operators=frozenset({"housekeeping"}))
     async with open_plane(settings) as plane:
-        plane.admission.guards = Guards(longest_s=0.2)
         yield plane
 
 
@@ -79,13 +78,14 @@ async def test_a_check_that_takes_too_long_refuses(plane: Plane) -> None:
     async def sleep(*_: object) -> None:
         await asyncio.sleep(60)
 
+    plane.admission.guards = Guards(longest_s=0.2)
     plane.admission.guards.put("the gardener", {"secrets": sleep})
     with pytest.raises(UnavailableError, match=r"the gardener did not check this write within 0\.2 s"):
         await plane.client.create(SECRETS, named("a"))
 
 
 async def test_what_is_expected_refuses_until_it_is_there(plane: Plane) -> None:
-    guards = plane.admission.guards
+    guards = plane.admission.guards = Guards(longest_s=0.2)
     guards.expect("the gardener", "secrets")
     with pytest.raises(UnavailableError, match="and has not started yet") as caught:
         await plane.client.create(SECRETS, named("a"))

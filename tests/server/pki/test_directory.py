@@ -157,7 +157,7 @@ def test_a_running_server_shows_what_was_renewed(tmp_path: Path) -> None:
     server.start()
     with client_context(pki).wrap_socket(near, server_hostname="localhost") as shown:
         der = shown.getpeercert(binary_form=True)
-    server.join(10)
+    server.join(30)
     assert der == ssl.PEM_cert_to_DER_cert(pki.server.read_text())
 
 

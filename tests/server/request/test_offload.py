@@ -196,10 +196,10 @@ async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -
 
     plane.admission.guards.put("test", {"configmaps": check})
     waiting = asyncio.ensure_future(wait(call_of(plane)))
-    await asyncio.wait_for(has_come.wait(), 10)
-    await asyncio.wait_for(look(call_of(plane)), 10)
+    await asyncio.wait_for(has_come.wait(), 30)
+    await asyncio.wait_for(look(call_of(plane)), 30)
     may_go_on.set()
-    await asyncio.wait_for(waiting, 10)
+    await asyncio.wait_for(waiting, 30)
     assert order == ["waits", "another", "goes on"]
 
 
@@ -209,7 +209,7 @@ async def test_a_cancelled_call_writes_nothing(plane: Plane) -> None:
     @offloaded
     async def write(call: Call) -> Answer:
         has_begun.set()
-        may_go_on.wait(10)
+        may_go_on.wait(30)
         try:
             await call.store.write(put_of(call))
         finally:

@@ -319,7 +319,7 @@ async def test_commits_do_not_wait_for_a_backup(tmp_path: Path) -> None:
         await put(store, pod("p"), "3")
         await tidying
         await store.close()
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 4, "a wait for the reader ends after 5 s"
 
 
 async def test_there_must_be_a_plane_to_back_up(place: Place, path: Path) -> None:

@@ -21,7 +21,7 @@ async def kill_at(moment: str, path: Path, *database: str) -> None:
         sys.executable, "-m", "tests.store.refill", str(path), moment, *database, stdout=subprocess.PIPE, cwd=ROOT
     )
     assert filling.stdout is not None
-    said = await asyncio.wait_for(filling.stdout.readline(), 20)
+    said = await asyncio.wait_for(filling.stdout.readline(), 30)
     filling.kill()
     await filling.wait()
     assert said.decode() == f"{moment}\n"

@@ -90,7 +90,7 @@ def up(data: Path, *options: str) -> Iterator[Served]:
         yield Served("".join(lines), data)
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(30)
         process.stdout.close()
 
 

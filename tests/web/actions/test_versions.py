@@ -49,7 +49,7 @@ async def test_a_resource_whose_version_went_all_the_same_is_of_the_one_that_is_
             return True
         return False
 
-    await eventually(is_gone, within_s=20)
+    await eventually(is_gone, within_s=30)
     told = await eventually(lambda: two.get("/resources/1"), lambda told: told.status == 200)
     assert told.body["resource_type_version"] == "v2"
     assert [each["name"] for each in (await two.get("/resources")).body] == ["one"]

@@ -115,7 +115,7 @@ class Serving:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(10)
+        return self.process.wait(30)
 
 
 @contextmanager
@@ -202,7 +202,7 @@ def test_a_secret_whose_certificate_is_due_is_renewed(served: ServedPlane, kubec
 
 
 def changed(read: Callable[[], bytes], before: bytes) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 30
     while read() == before:
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -237,6 +237,6 @@ async def test_a_server_without_the_kinds_is_told_how_to_get_them(plane: Plane, 
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _PROGRAM, *map(str, options), "--tls-key", str(files / "tls.key"), stderr=subprocess.PIPE
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         _, told = await process.communicate()
     assert (process.returncode, b"homeostat crds --operators policy" in told) == (1, True), told

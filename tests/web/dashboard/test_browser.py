@@ -51,7 +51,6 @@ FAILING: JsonObject = {
     ],
 }
 expect.set_options(timeout=WITHIN_MS)
-pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture

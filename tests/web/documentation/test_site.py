@@ -172,7 +172,6 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.mark.timeout(120)
 async def test_a_browser_shows_the_files_in_light_and_dark_without_a_complaint(
     site: dict[str, str], browser: Browser, tmp_path: Path
 ) -> None:

@@ -164,7 +164,7 @@ async def test_a_secret_of_kubernetes_is_read_again_when_it_is_replaced(plane: P
         assert (await hooks.send("distribution", {"events": []}, **BEARER)).status == 503
         await plane.client.create(path, secret)
         told = await eventually(
-            lambda: hooks.send("distribution", {"events": []}, **BEARER), lambda told: told.status == 200, within_s=10
+            lambda: hooks.send("distribution", {"events": []}, **BEARER), lambda told: told.status == 200, within_s=30
         )
         assert told.status == 200
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-import pytest
-
 from homeostat.objects.json import encode
 from homeostat.testing.eventually import eventually
 from tests.cli.running import Up, make_cli, running
@@ -32,7 +30,6 @@ def texts(up: Up) -> dict[str, str]:
     return {each["metadata"]["name"]: each["spec"]["text"] for each in found["items"]}
 
 
-@pytest.mark.timeout(180)
 async def test_messages_that_a_killed_plane_had_not_acknowledged_come_again(broker: RabbitMq, tmp_path: Path) -> None:
     cli = make_cli(tmp_path / "data")
     async with post_at(broker, "mortal") as post:
@@ -40,10 +37,10 @@ async def test_messages_that_a_killed_plane_had_not_acknowledged_come_again(brok
             await post.send(encode(message("updated", f"t{at % 50}", str(at))))
         with running(cli, "--no-rest") as up:
             assert up.cli("apply", "-f", "-", stdin=_DECLARED % broker.url).code == 0
-            await eventually(post.waiting, lambda left: left < _MESSAGES * 3 // 4, within_s=20)
+            await eventually(post.waiting, lambda left: left < _MESSAGES * 3 // 4, within_s=30)
             up.end(signal.SIGKILL)
         with running(cli, "--no-rest") as up:
-            await eventually(post.waiting, lambda left: left == 0, within_s=20)
+            await eventually(post.waiting, lambda left: left == 0, within_s=30)
             wanted = {f"t{at % 50}": str(at) for at in range(_MESSAGES)}
             await eventually(lambda: texts(up), lambda found: found == wanted)
         assert await post.waiting("-dead") == 0

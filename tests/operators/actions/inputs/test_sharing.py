@@ -37,7 +37,7 @@ async def test_what_people_change_is_changed_back_and_what_they_add_stays(plane:
     obj = await plane.client.get(plane.path("a"))
     assert (obj["spec"]["size"], obj["metadata"]["labels"]["mine"]) == (7, "yes")
     await plane.client.delete(plane.path("b"))
-    await eventually(plane.things, lambda found: found == {"a": "hello", "b": "hello"}, within_s=20)
+    await eventually(plane.things, lambda found: found == {"a": "hello", "b": "hello"}, within_s=30)
 
 
 async def test_a_field_that_is_declared_no_more_goes(plane: InputPlane, source: Served) -> None:

@@ -87,7 +87,7 @@ class Kit:
                 return True
             return False
 
-        await eventually(is_gone, within_s=20)
+        await eventually(is_gone, within_s=30)
 
     async def versions(self) -> tuple[list[str], list[str]]:
         """Those that there are, and those that may be stored."""
@@ -148,7 +148,7 @@ async def test_what_does_not_fit_the_version_that_stays_is_named_and_kept(kit: K
     obj = await eventually(
         lambda: kit.client.get(kit.type_path("v2")),
         lambda obj: condition_of(obj, "Reconciling").get("reason") == "Incompatible",
-        within_s=20,
+        within_s=30,
     )
     assert f"{kit.namespace}/not" in condition_of(obj, "Reconciling")["message"]
     assert (await kit.versions())[1] == ["v1", "v2"]

@@ -176,7 +176,7 @@ async def test_what_was_loaded_stays_while_the_registry_is_down(stage: Stage) ->
     stage.now += 300
     await stage.load("loader/down")
     await eventually(
-        lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", "", ""].has_failed, within_s=20
+        lambda: stage.loader.repositories[f"{stage.relay.host}/loader/down", "", ""].has_failed, within_s=30
     )
     assert _version(await stage.load("loader/down")) == "1.0.0"
     assert [each.tag for each in (await stage.load("loader/down")).versions] == ["1.0.0"]

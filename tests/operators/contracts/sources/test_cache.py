@@ -109,7 +109,7 @@ def test_processes_share_it_and_one_may_be_killed(tmp_path: Path) -> None:
     time.sleep(0.3)
     writers[0].kill()
     assert [each.wait(60) for each in writers[1:]] == [0, 0]
-    writers[0].wait(10)
+    writers[0].wait(30)
     for path in _files(tmp_path):
         if not path.name.endswith(".partial"):
             assert digest_of(path.read_bytes()) == f"sha256:{path.name}"

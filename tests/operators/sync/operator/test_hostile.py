@@ -254,7 +254,6 @@ async def deleted_while_down(ground: Ground) -> None:
         await stage.until(lambda status: ready_of(status)[0] == "True")
 
 
-@pytest.mark.timeout(120)
 async def test_every_misbehaviour_is_reported_and_deletes_nothing_of_others(ground: Ground) -> None:
     cases = {
         each.__name__: each(ground)

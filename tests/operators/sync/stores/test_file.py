@@ -87,7 +87,7 @@ async def test_stores_that_are_opened_at_the_same_time_do_not_wait_for_each_othe
     for each in stores:
         await each.put({"k": "v"})
     fresh = [FileStore(tmp_path / f"{each}.json", lock) for each in range(4)]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         assert await asyncio.gather(*(each.get("k") for each in fresh for _ in range(3))) == ["v"] * 12
 
 

