@@ -16,7 +16,6 @@ from homeostat.server.access.user import UNAUTHENTICATED, User
 from homeostat.server.app import SystemPage
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.discovery.document import Document
-from homeostat.server.discovery.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
 from homeostat.server.health import Health
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.negotiate import JSON, negotiate
@@ -24,6 +23,13 @@ from homeostat.server.request.negotiate import JSON, negotiate
 KUBERNETES_VERSION = ("1", "34")
 """The Kubernetes version whose API this server follows; clients read it from `/version`."""
 _OWN = "homeostat"
+_V2_ACCEPTED = (
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+)
+_V2_MEDIA_TYPE = _V2_ACCEPTED[1]
+"""Go clients request it with an `@`, which they cannot parse in a Content-Type."""
+_JSON_ACCEPTED = ("application/json", "application/*", "*/*")
 
 
 def version_info(homeostat_version: str) -> JsonObject:
@@ -119,10 +125,13 @@ class Pages:
         return _sent(request, document, JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
-        """An empty document, in the form that Go clients request. They then use version 3."""
-        if V2_ACCEPTED not in request.headers.get("accept", ""):
-            raise NotAcceptableError("OpenAPI v2 is served as protobuf only; use /openapi/v3")
-        return _sent(request, V2, V2_MEDIA_TYPE)
+        """Protobuf for Go clients, which request it by its name; JSON for everybody else."""
+        accepted = request.headers.get("accept", "")
+        if any(each in accepted for each in _V2_ACCEPTED):
+            return _sent(request, await self._catalog.openapi_v2("protobuf"), _V2_MEDIA_TYPE)
+        if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
+            raise NotAcceptableError(f"OpenAPI v2 is served as application/json and {_V2_ACCEPTED[0]}")
+        return _sent(request, await self._catalog.openapi_v2("json"), JSON)
 
 
 def _sent(request: Request, document: Document, content_type: str) -> Reply:

@@ -57,6 +57,13 @@ def test_a_field_is_explained(cluster: Kubectl, path: str, lines: list[str]) -> 
     assert [line for line in lines if line not in told] == []
 
 
+def test_a_field_is_explained_by_version_2_too(cluster: Kubectl) -> None:
+    # Read by Go's own decoder of OpenAPI's protobuf form.
+    told = cluster("explain", "deployment.spec.strategy", "--output=plaintext-openapiv2")
+    assert [line for line in ("RESOURCE: strategy <Object>", "How Pods are replaced") if line not in told] == []
+    assert "rollingUpdate\t<Object>" in told
+
+
 def test_a_kind_is_explained_to_its_leaves(cluster: Kubectl) -> None:
     told = cluster("explain", "configmap", "--recursive")
     assert "  data\t<map[string]string>" in told

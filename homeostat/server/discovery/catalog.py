@@ -6,6 +6,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.server.discovery import groups
 from homeostat.server.discovery.document import Document
 from homeostat.server.discovery.openapi import OpenApi
+from homeostat.server.discovery.openapi_v2 import Form
 from homeostat.server.kinds.registry import Kind, Registry
 
 
@@ -32,23 +33,30 @@ class Catalog:
 
     async def openapi(self, path: str) -> Document:
         """The document at `/openapi/v3` or below."""
-        self._refresh()
-        if not self._has_openapi:
-            self._openapi.update(self._kinds)
-            self._has_openapi = True
-        found = await (self._openapi.document(path) if path else self._openapi.index())
+        openapi = self._current_openapi()
+        found = await (openapi.document(path) if path else openapi.index())
         if found is None:
             raise NotFoundError("the server could not find the requested resource")
         return found
 
+    async def openapi_v2(self, form: Form) -> Document:
+        return await self._current_openapi().whole(form)
+
     def paths(self) -> list[str]:
         """Of all groups and versions."""
         self._refresh()
-        paths = ["/api", "/apis", "/openapi/v3"]
+        paths = ["/api", "/apis", "/openapi/v2", "/openapi/v3"]
         for group, versions in groups.groups(self._kinds).items():
             paths += [f"/apis/{group}"] if group else []
             paths += [f"/apis/{group}/{version}" if group else f"/api/{version}" for version in versions]
         return paths
+
+    def _current_openapi(self) -> OpenApi:
+        self._refresh()
+        if not self._has_openapi:
+            self._openapi.update(self._kinds)
+            self._has_openapi = True
+        return self._openapi
 
     def _make(self, path: str, *, is_aggregated: bool) -> Document | None:
         match path.strip("/").split("/"):

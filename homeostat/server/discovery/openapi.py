@@ -4,9 +4,8 @@
 sources, so the index needs no documents, and clients cache a document until it changes. Kinds that have not changed
 keep their document when others are added or removed.
 
-OpenAPI v2 is an empty document, in the protobuf form that kubectl requests. kubectl requests it for kinds without PATCH
-in v3 (the reviews) and fails without it; with an empty one it leaves validation to the server. No other form of v2 is
-served.
+Version 2 is one document of everything, as JSON or as protobuf, made of a piece for each group and version. Pieces are
+kept like documents, so that a changed kind costs its own.
 """
 
 from __future__ import annotations
@@ -19,13 +18,9 @@ from homeostat.server.discovery.document import Document, content_hash, document
 from homeostat.server.discovery.groups import group_order, subresources, version_order
 from homeostat.server.discovery.openapi_paths import paths_of
 from homeostat.server.discovery.openapi_schemas import schemas_of
+from homeostat.server.discovery.openapi_v2 import Form, Piece, piece_of, whole_document
 from homeostat.server.kinds.registry import Kind
 
-V2_ACCEPTED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-V2_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The Content-Type of the response: Go clients request it with an `@`, which they cannot parse in a Content-Type."""
-V2 = Document(b"\n\x032.0\x12\x19\n\nKubernetes\x12\x0bunversioned")
-"""Fields 1 `swagger` and 2 `info` (title, version) of the message; no paths, no definitions."""
 _USER = "openapi"
 _FORM = 2
 """Increase it when the documents of the same kinds change, or clients keep cached ones."""
@@ -42,6 +37,8 @@ class OpenApi:
         self._hashes: dict[str, str] = {}
         self._documents: dict[str, Document] = {}
         self._index: Document | None = None
+        self._pieces: dict[tuple[str, Form], Piece] = {}
+        self._whole: dict[Form, Document] = {}
         self.update(kinds)
 
     def update(self, kinds: Iterable[Kind]) -> None:
@@ -53,7 +50,10 @@ class OpenApi:
             if by_path.get(path) != self._kinds[path]:
                 del self._hashes[path]
                 self._documents.pop(path, None)
-        self._kinds, self._index = by_path, None
+        for path, form in list(self._pieces):
+            if by_path.get(path) != self._kinds[path]:
+                del self._pieces[path, form]
+        self._kinds, self._index, self._whole = by_path, None, {}
 
     async def index(self) -> Document:
         """`/openapi/v3`."""
@@ -85,6 +85,27 @@ class OpenApi:
             self._hashes[path] = made.etag.strip('"')
         return made
 
+    async def whole(self, form: Form) -> Document:
+        """`/openapi/v2`."""
+        if found := self._whole.get(form):
+            return found
+        kinds, known = self._kinds, dict(self._pieces)
+
+        def make() -> tuple[Document, dict[tuple[str, Form], Piece]]:
+            if found := self._whole.get(form):
+                return found, known
+            pieces = {
+                (path, form): known.get((path, form)) or piece_of(each, _used(each), form)
+                for path, each in kinds.items()
+            }
+            return Document(whole_document(pieces.values(), form)).pack(), pieces
+
+        made, pieces = await in_thread(make, user=_USER)
+        if self._kinds is kinds:
+            self._whole[form] = made
+            self._pieces |= pieces
+        return made
+
 
 def document_path(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
@@ -109,17 +130,21 @@ def _facts(kind: Kind) -> tuple[object, ...]:
 
 def _build(kinds: list[Kind], etag: str) -> Document:
     group, version = kinds[0].group, kinds[0].version
-    named = {(each.group, each.version, each.kind) for kind in kinds for each in subresources(kind)}
     body = b"".join(
         (
             b'{"openapi":"3.0.0","info":{"title":"Kubernetes","version":"unversioned"},"paths":',
             _encoded(paths_of(group, version, kinds)),
             b',"components":{"schemas":',
-            _encoded(schemas_of(kinds, sorted(named))),
+            _encoded(schemas_of(kinds, _used(kinds))),
             b',"securitySchemes":{"BearerToken":{"type":"apiKey","name":"authorization","in":"header"}}}}',
         )
     )
     return Document(body, etag=f'"{etag}"').pack()
+
+
+def _used(kinds: list[Kind]) -> list[tuple[str, str, str]]:
+    """The kinds of subresources."""
+    return sorted({(each.group, each.version, each.kind) for kind in kinds for each in subresources(kind)})
 
 
 def _encoded(members: Mapping[str, object]) -> bytes:

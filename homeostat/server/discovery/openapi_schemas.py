@@ -180,17 +180,36 @@ def _element(field: Field) -> JsonObject:
     return {"allOf": [reference(openapi_name(field.type))], "default": {}}
 
 
-def _custom(kind: Kind) -> Schemas:
-    """A custom kind and its list, as its definition describes them."""
-    name = schema_name(kind.group, kind.version, kind.kind)
-    schema = dict(kind.raw_schema or {"x-kubernetes-preserve-unknown-fields": True})
-    schema.setdefault("type", "object")
-    schema["properties"] = {
-        **(schema.get("properties") or {}),
+def _object_properties() -> JsonObject:
+    return {
         "apiVersion": {"type": "string", "description": "Group and version of the object, `group/version`."},
         "kind": {"type": "string", "description": "Kind of the object."},
         "metadata": {"allOf": [reference(f"{_META}.ObjectMeta")], "description": "Name, labels and the like."},
     }
+
+
+def _published(schema: JsonObject) -> JsonObject:
+    """A schema of a definition with what its extensions mean: the fields of an object, an integer or a text."""
+    found = dict(schema)
+    for name in ("items", "additionalProperties"):
+        if isinstance(found.get(name), dict):
+            found[name] = _published(found[name])
+    if properties := found.get("properties"):
+        found["properties"] = {name: _published(each) for name, each in properties.items()}
+    if found.get("x-kubernetes-embedded-resource"):
+        found["properties"] = (found.get("properties") or {}) | _object_properties()
+        found["required"] = list(dict.fromkeys((*(found.get("required") or ()), "kind", "apiVersion")))
+    if found.get("x-kubernetes-int-or-string") and not any(each in found for each in ("anyOf", "allOf")):
+        found["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+    return found
+
+
+def _custom(kind: Kind) -> Schemas:
+    """A custom kind and its list, as its definition describes them."""
+    name = schema_name(kind.group, kind.version, kind.kind)
+    schema = _published(kind.raw_schema or {"x-kubernetes-preserve-unknown-fields": True})
+    schema.setdefault("type", "object")
+    schema["properties"] = (schema.get("properties") or {}) | _object_properties()
     list_kind = kind.list_kind or f"{kind.kind}List"
     return {
         name: schema | {GVK: [{"group": kind.group, "version": kind.version, "kind": kind.kind}]},

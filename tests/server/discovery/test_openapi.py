@@ -11,7 +11,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.discovery.document import Document
-from homeostat.server.discovery.openapi import V2, OpenApi
+from homeostat.server.discovery.openapi import OpenApi
 from homeostat.server.discovery.openapi_schemas import schemas_of
 from homeostat.server.kinds.registry import Kind, ScalePaths
 from tests.holds import measured_turns
@@ -213,9 +213,31 @@ def test_documents_look_as_they_did_until_their_form_is_raised(openapi: OpenApi)
     assert sha256(b"".join(bodies)).hexdigest()[:16] == "a64eeb319c0b2cae"
 
 
-def test_version_two_is_an_empty_document() -> None:
-    assert V2.body.startswith(b"\n\x032.0")
-    assert b"Kubernetes" in V2.body
+async def test_version_two_is_one_document_of_all_groups(openapi: OpenApi) -> None:
+    document = msgspec.json.decode((await openapi.whole("json")).body)
+    assert (document["swagger"], document["security"]) == ("2.0", [{"BearerToken": []}])
+    patch = document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"]
+    assert [each["name"] for each in patch["parameters"]] == [
+        "body",
+        "dryRun",
+        "fieldManager",
+        "fieldValidation",
+        "force",
+    ]
+    assert patch["responses"]["200"]["schema"] == {"$ref": "#/definitions/com.example.v1.Widget"}
+    assert document["definitions"]["io.k8s.api.core.v1.Pod"]["properties"]["spec"] == {
+        "$ref": "#/definitions/io.k8s.api.core.v1.PodSpec",
+        "description": "What is wanted.",
+    }
+
+
+async def test_version_two_keeps_the_pieces_of_kinds_that_did_not_change(openapi: OpenApi) -> None:
+    first = await openapi.whole("json")
+    assert await openapi.whole("json") is first
+    openapi.update([POD, DEPLOYMENT])
+    found = msgspec.json.decode((await openapi.whole("json")).body)
+    assert not any("example.com" in path for path in found["paths"])
+    assert "io.k8s.api.apps.v1.Deployment" in found["definitions"]
 
 
 @needs_facts
