@@ -47,6 +47,7 @@ _SECTIONS = {
         "crds": "Print the CustomResourceDefinitions of operators.",
         "rbac": "Print the service account and roles that operators run with.",
         "deploy": "Print the manifests that run operators in a cluster.",
+        "webhook": "Create certificates of admission webhooks.",
     },
     "Other": {
         "completion": "Print the completion script of a shell.",

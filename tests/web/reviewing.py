@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -128,3 +129,11 @@ def complete_metrics() -> AdmissionMetrics:
     metrics = AdmissionMetrics()
     metrics.renewal = Renewal(None, lambda: made.certificate)
     return metrics
+
+
+def changed(read: Callable[[], bytes], before: bytes) -> None:
+    """Waits for it."""
+    until = time.monotonic() + 30
+    while read() == before:
+        assert time.monotonic() < until
+        time.sleep(0.05)

@@ -96,6 +96,7 @@ def command(
     faces_open: bool,
     faces_cert: Path | None,
     faces_key: Path | None,
+    faces_renew_secret: str,
     verbose: int,
     **options: Any,
 ) -> None:
@@ -121,7 +122,14 @@ def command(
     if faces_open:
         refuse_programs("--faces-open", allows_programs=options["allows_programs"])
     chosen = described_operators(operators)
-    faces = run_faces(face_options(ctx), chosen.values(), is_open=faces_open, cert=faces_cert, key=faces_key)
+    faces = run_faces(
+        face_options(ctx),
+        chosen.values(),
+        is_open=faces_open,
+        cert=faces_cert,
+        key=faces_key,
+        renew_secret=faces_renew_secret,
+    )
     environment = {**environment_with(allows_programs=options.pop("allows_programs")), **setting_environment(ctx)}
     choice = Choice(
         named=operators, operators=chosen, environment=environment, faces=faces, health=_address(health), **options
@@ -233,7 +241,7 @@ async def _serve_faces(
             offered=manager.offered,
         )
 
-    return await serve_beside(stack, choice.faces, surroundings, manager.metrics)
+    return await serve_beside(stack, choice.faces, surroundings, manager.metrics, client)
 
 
 async def _operate(

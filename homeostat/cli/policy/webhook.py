@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,16 +10,13 @@ import click
 from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.webhook.cert_generate import certificate_command
+from homeostat.cli.webhook.renewal import read_secret_name, recording, renewal_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from homeostat.cli.policy.files.certificate import DirectoryStorage
-    from homeostat.client.base import Client
+    from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.client.endpoint.endpoint import Endpoint
     from homeostat.operators.policy.admission.webhook_configuration import FailurePolicy
-    from homeostat.runtime.control.recorder import Recorder
-    from homeostat.web.admission.renewal import Renewal
     from homeostat.web.admission.tls import FileCertificate
 
 _STOP_WITHIN_S = 12.0
@@ -60,12 +54,14 @@ def serve(
     ca.crt and ca.key are beside the key. Otherwise it warns in time that the certificate expires.
     """
     from homeostat.cli.console.logs import set_up_logging
-    from homeostat.cli.policy.files.certificate import DirectoryStorage
+    from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.edge.loop import run
     from homeostat.web.admission.tls import CertificateError, FileCertificate
 
     host, port = read_address(addr, option="--addr")
-    place = _secret_of(renew_secret) if renew_secret else DirectoryStorage(tls_cert, tls_key)
+    place = (
+        read_secret_name(renew_secret, option="--renew-secret") if renew_secret else DirectoryStorage(tls_cert, tls_key)
+    )
     set_up_logging(1 + verbose)
     try:
         certificate = FileCertificate(tls_cert, tls_key)
@@ -75,44 +71,7 @@ def serve(
         run(_serve(chosen_endpoint(kubeconfig, context), host, port, certificate, place))
 
 
-@command.command("cert-generate", short_help="Create a CA and a certificate.")
-@click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
-@click.option("--namespace", default="default", show_default=True, help="Its namespace.")
-@click.option(
-    "--output-dir", default=".", show_default=True, type=click.Path(file_okay=False, path_type=Path), help="For files."
-)
-@click.option("--ip-san", "addresses", multiple=True, metavar="IP", help="An address of the webhook; may repeat.")
-@click.option(
-    "--days", default=365, show_default=True, type=click.IntRange(1, 36500), help="Days until tls.crt expires."
-)
-def generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
-    """Create ca.crt, ca.key, tls.crt and tls.key, readable only by their owner.
-
-    The authority is valid for ten years. With ca.key, `webhook serve` renews tls.crt before it expires.
-    """
-    from homeostat.server.pki.private_file import write_private
-    from homeostat.web.admission.certificates import AddressError, make_certificates
-
-    now, life = datetime.now(UTC), timedelta(days=days)
-    try:
-        made = make_certificates(service_name, namespace, addresses, now=now, life=life)
-    except AddressError as error:
-        raise click.UsageError(f"--ip-san: {error}") from error
-    except ValueError as error:
-        raise click.UsageError(f"--service-name and --namespace: {error}") from error
-    try:
-        output_dir.mkdir(parents=True, exist_ok=True)
-        # The certificate last: a server that reloads it finds its key already there.
-        for name, data in (
-            ("ca.crt", made.authority),
-            ("ca.key", made.authority_key),
-            ("tls.key", made.key),
-            ("tls.crt", made.certificate),
-        ):
-            write_private(output_dir / name, data)
-            click.echo(output_dir / name)
-    except OSError as error:
-        raise Failure(f"{output_dir}: {error.strerror}") from error
+command.add_command(certificate_command(_SERVICE, "default"))
 
 
 @command.command("install-config", short_help="Print the configuration by which an API server calls the webhook.")
@@ -146,13 +105,6 @@ def install_config(
     print_object(configuration, "yaml")
 
 
-def _secret_of(text: str) -> tuple[str, str]:
-    namespace, _, name = text.partition("/")
-    if not namespace or not name or "/" in name:
-        raise click.UsageError(f'--renew-secret takes NAMESPACE/NAME, not "{text}"')
-    return namespace, name
-
-
 async def _serve(
     endpoint: Endpoint, host: str, port: int, certificate: FileCertificate, place: tuple[str, str] | DirectoryStorage
 ) -> None:
@@ -173,39 +125,16 @@ async def _serve(
         recorder = Recorder(client, _SERVICE)
         try:
             async with (
-                _running(recorder),
+                recording(recorder),
                 serve_admission(
                     client,
                     host=host,
                     port=port,
                     certificate=certificate,
-                    renewal=_renewal(client, certificate, place, recorder),
+                    renewal=renewal_of(client, certificate, place, recorder),
                 ) as server,
             ):
                 click.echo(f"Homeostat checks Pods of {endpoint.server} at https://{host}:{server.port}/validate")
                 await stop.wait()
         except OSError as error:
             raise Failure(why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")) from error
-
-
-def _renewal(
-    client: Client, certificate: FileCertificate, place: tuple[str, str] | DirectoryStorage, recorder: Recorder
-) -> Renewal:
-    from homeostat.web.admission.renewal import Renewal, SecretStorage, event_report
-
-    def served() -> bytes:
-        return certificate.certificate
-
-    if isinstance(place, tuple):
-        return Renewal(SecretStorage(client, *place), served, report=event_report(recorder, *place))
-    return Renewal(place if place.can_renew else None, served)
-
-
-@asynccontextmanager
-async def _running(recorder: Recorder) -> AsyncIterator[None]:
-    async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(recorder.run())
-        try:
-            yield
-        finally:
-            writing.cancel()

@@ -73,18 +73,26 @@ class AdmissionMetrics:
             "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self.count_stalled()
         )
         if self.renewal is not None:
-            yield from self._certificate(self.renewal)
+            yield from CertificateMetrics(self.renewal, prefix="webhook_certificate").collect()
 
-    def _certificate(self, renewal: Renewal) -> Iterator[Metric]:
+
+class CertificateMetrics:
+    """Of a served certificate; the names of its metrics start with the prefix."""
+
+    def __init__(self, renewal: Renewal, *, prefix: str) -> None:
+        self._renewal, self._prefix = renewal, prefix
+
+    def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
+        renewal, prefix = self._renewal, self._prefix
         yield GaugeMetricFamily(
-            "webhook_certificate_expiry_timestamp_seconds",
+            f"{prefix}_expiry_timestamp_seconds",
             "When the served certificate expires",
             value=renewal.expires.timestamp(),
         )
         for name, text, count in (
-            ("webhook_certificate_renewals_total", "Renewals of the certificate", renewal.renewals),
-            ("webhook_certificate_renewal_failures_total", "Failed renewals of the certificate", renewal.failures),
+            ("renewals_total", "Renewals of the certificate", renewal.renewals),
+            ("renewal_failures_total", "Failed renewals of the certificate", renewal.failures),
         ):
-            yield CounterMetricFamily(name, text, value=count)
+            yield CounterMetricFamily(f"{prefix}_{name}", text, value=count)

@@ -1,9 +1,9 @@
-"""Renews the certificate of the webhook before it expires, and reports loudly if that fails.
+"""Renews the certificate of a server that API servers call, before it expires, and reports loudly if that fails.
 
-An API server skips a webhook whose certificate has expired: with `failurePolicy: Ignore` every Pod would be admitted
-without a word. Promises, each tested: a certificate is renewed when a third of its life is left; of several replicas
-one writes it; if it cannot be renewed, there are log lines, Events and metrics long before it expires; an expired
-certificate makes `/readyz` fail.
+An API server does not call a webhook whose certificate has expired: with `failurePolicy: Ignore` it admits everything
+without a word, with `Fail` it refuses every write. Promises, each tested: a certificate is renewed when a third of its
+life is left; of several replicas one writes it; if it cannot be renewed, there are log lines, Events and metrics long
+before it expires; an expired certificate makes `/readyz` of the policy webhook fail.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RENEW_AT: Final = 1 / 3
 """The part of its life that is left when a certificate is renewed."""
 _WARN_AT: Final = 1 / 6
 """The same for a warning about the served certificate, whoever should have renewed it."""
-_NO_KEY: Final = "nothing renews it here; see homeostat policy webhook serve --help"
+_NO_KEY: Final = "nothing renews it here; ca.crt and ca.key beside its key, or the option for its Secret, would"
 _WARN_EVERY: Final = timedelta(days=1)
 
 
@@ -149,7 +149,7 @@ class Renewal:
         state = "has expired" if expires <= now else "expires"
         message = (
             f"The certificate of the admission webhook {state} at {expires:%Y-%m-%d %H:%M} UTC and was not renewed: "
-            f"{problem}. API servers then skip the webhook, and with failurePolicy Ignore they admit every Pod"
+            f"{problem}. API servers then do not call it: they admit everything, or with failurePolicy Fail nothing"
         )
         log.warning("certificate of the webhook is not renewed", extra={"expires": str(expires), "reason": problem})
         self._report("Warning", "CertificateNotRenewed", message)

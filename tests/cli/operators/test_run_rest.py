@@ -10,13 +10,14 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from homeostat.cli.operators.run import command
-from tests.web.reviewing import trusting, write_certificates
+from tests.web.reviewing import changed, trusting, write_certificates
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 
@@ -29,6 +30,8 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
         (["--rest", "example.com:8000", "--rest-open"], "--rest-port takes a port, or an IP address and a port"),
         (["--rest", "80000", "--rest-open"], "--rest-port takes a port"),
         (["--rest-cert", "a"], "--faces-port needs --faces-cert and --faces-key for TLS"),
+        (["--rest", "8000", "--rest-open", "--faces-renew-secret", "a/b"], "needs --faces-cert and --faces-key"),
+        (["--rest-cert", "a", "--rest-key", "b", "--faces-renew-secret", "a"], "--faces-renew-secret takes NAMESPACE/"),
         (["--no-faces", "--rest", "8000", "--rest-open"], "--no-faces serves no face"),
         (["--other-port", "8000", "--faces-open"], 'no operator that is to run has a face "other"; there are: '),
         (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--faces-open is plain HTTP"),
@@ -72,10 +75,13 @@ def test_the_api_is_served_beside_a_server(tmp_path: Path) -> None:
             body = {"name": "Note", "version": "v1", "schema": {}}
             assert _ask(f"{found[1]}/resource-types", body)["id"] == 1
         files = tmp_path / "tls"
-        write_certificates(files)
+        write_certificates(files, age=timedelta(hours=20))
+        due = (files / "tls.crt").read_bytes()
         secured = ["--rest", "0", "--rest-cert", str(files / "tls.crt"), "--rest-key", str(files / "tls.key")]
         with started([*run, *secured], r"REST API +(https://\S+)") as found:
             context = trusting(files)
+            assert _ask(f"{found[1]}/cluster/health", context=context) == {"status": "ok"}
+            changed((files / "tls.crt").read_bytes, due)
             assert _ask(f"{found[1]}/cluster/health", context=context) == {"status": "ok"}
 
 

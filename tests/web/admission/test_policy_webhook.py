@@ -10,7 +10,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.plane import Plane
 from tests.kubectl.kubectl import Kubectl
 from tests.served import ServedPlane, serve_plane
-from tests.web.reviewing import write_certificates
+from tests.web.reviewing import changed, write_certificates
 from tools.build_kubectl import find_kubectl
 
 _PROGRAM = "from homeostat.cli.policy.webhook import command; command()"
@@ -199,13 +198,6 @@ def test_a_secret_whose_certificate_is_due_is_renewed(served: ServedPlane, kubec
         changed(stored, before)
         assert webhook.end() == 0
     assert (tmp_path / "tls.crt").read_bytes() == base64.b64decode(before)
-
-
-def changed(read: Callable[[], bytes], before: bytes) -> None:
-    until = time.monotonic() + 30
-    while read() == before:
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.mark.kubectl

@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from homeostat.cli.policy.files.certificate import DirectoryStorage
+from homeostat.cli.webhook.storage import DirectoryStorage
 from homeostat.objects.kind import EVENT, SECRET
 from homeostat.operators.policy.api import KINDS
 from homeostat.plane import Plane
@@ -156,7 +156,7 @@ async def test_a_certificate_that_somebody_else_renews_is_reported_shortly_befor
     renewal = Renewal(None, lambda: MADE.certificate, report=lambda *each: told.append(each[2]), now=lambda: now)
     await renewal.check()
     assert len(told) == warnings
-    assert all("admit every Pod" in each for each in told)
+    assert all("they admit everything" in each for each in told)
     assert renewal.is_expired == (now == EXPIRED)
 
 

@@ -31,12 +31,19 @@ def granted(site: Site, name: str, label: str, rules: Sequence[JsonObject]) -> l
 def webhook_access(site: Site, webhook: Webhook, name: str, label: str) -> list[JsonObject]:
     """The access of a webhook: its rules and, if it renews its certificate, its own Secret and Events about it."""
     account, *bound = granted(site, name, label, webhook.rules)
-    if not webhook.renewal_option:
-        return [account, *bound]
+    renewing = renewal_access(site, name, label, account=account) if webhook.renewal_option else []
+    return [account, *bound, *renewing]
+
+
+def renewal_access(site: Site, name: str, label: str, *, account: JsonObject | None = None) -> list[JsonObject]:
+    """The permission to renew the certificate in its Secret, and to report it by Events; for the operators' account, if
+    none is given.
+    """
     metadata = site.metadata(f"{name}-certificate", label)
     own = {**rule("", ["secrets"], ["get", "patch"]), "resourceNames": [tls_secret(name)]}
     rules = [own, rule("", ["events"], ["create", "patch"])]
-    return [account, *bound, role(metadata, rules), binding(metadata, metadata["name"], account)]
+    who = account or service_account(site.metadata(site.name, label))
+    return [role(metadata, rules), binding(metadata, metadata["name"], who)]
 
 
 def access_documents(

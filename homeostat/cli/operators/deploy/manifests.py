@@ -14,7 +14,13 @@ from typing import Any, Final
 
 import msgspec
 
-from homeostat.cli.operators.deploy.access import access_documents, face_documents, webhook_access, wide_resources
+from homeostat.cli.operators.deploy.access import (
+    access_documents,
+    face_documents,
+    renewal_access,
+    webhook_access,
+    wide_resources,
+)
 from homeostat.cli.operators.deploy.grafana import dashboard
 from homeostat.cli.operators.deploy.monitoring import alert_document, dashboard_document, monitor_documents
 from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
@@ -105,7 +111,14 @@ def deployment_documents(
     asked = asked_faces(faces, faces_tls)
     webhooks = webhooks_of(site, operators) if tls is not None else {}
     components = [
-        _operator(site, operators, within, faces, settings=dict.fromkeys(asked, "true")),
+        _operator(
+            site,
+            operators,
+            within,
+            _face_options(site, faces, renews=faces_tls is not None and bool(faces_tls.authority_key)),
+            faces,
+            settings=dict.fromkeys(asked, "true"),
+        ),
         *(webhook_component(site, each, name=name, label=name) for name, each in webhooks.items()),
     ]
     documents = [definition for each in operators.values() for definition in each.definitions]
@@ -127,7 +140,13 @@ def deployment_documents(
 
 
 def _operator(
-    site: Site, operators: Operators, within: str, faces: Sequence[Face], *, settings: Mapping[str, str]
+    site: Site,
+    operators: Operators,
+    within: str,
+    options: Sequence[str],
+    faces: Sequence[Face],
+    *,
+    settings: Mapping[str, str],
 ) -> Component:
     mounts = [Mount("work", _WORK, {"emptyDir": {}}, is_read_only=False)]
     if any(each.source is not None for each in operators.values()):
@@ -138,7 +157,7 @@ def _operator(
         site,
         name=site.name,
         operators=",".join(each.argument for each in operators.values()),
-        options=[*(["--namespace", within] if within else []), *_face_options(faces)],
+        options=[*(["--namespace", within] if within else []), *options],
         ports=_face_ports(faces),
         mounts=mounts,
         # The root of the file system is read-only; caches and temporary files go here.
@@ -147,11 +166,13 @@ def _operator(
     )
 
 
-def _face_options(faces: Sequence[Face]) -> list[str]:
+def _face_options(site: Site, faces: Sequence[Face], *, renews: bool) -> list[str]:
     if not faces:
         return []
     places = [text for each in faces for text in (f"--{each.name}-port", f"0.0.0.0:{each.port}")]
-    return [*places, "--faces-cert", f"{_FACES_TLS}/tls.crt", "--faces-key", f"{_FACES_TLS}/tls.key"]
+    files = ["--faces-cert", f"{_FACES_TLS}/tls.crt", "--faces-key", f"{_FACES_TLS}/tls.key"]
+    secret = ["--faces-renew-secret", f"{site.namespace}/{tls_secret(_faces_name(site))}"] if renews else []
+    return [*places, *files, *secret]
 
 
 def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
@@ -161,7 +182,8 @@ def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
 
 def _face_documents(site: Site, faces: Sequence[Face], within: str, tls: TlsFiles) -> list[JsonObject]:
     granted = face_documents(faces, served=within or _SERVED, namespace=site.namespace, account=site.name, name="faces")
-    return [*granted, _secret(site, _faces_name(site), "operator", tls)]
+    renewing = renewal_access(site, _faces_name(site), "operator") if tls.authority_key else []
+    return [*granted, *renewing, _secret(site, _faces_name(site), "operator", tls)]
 
 
 def _configuration(site: Site, face: Face, within: str, tls: TlsFiles) -> JsonObject:

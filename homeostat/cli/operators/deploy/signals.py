@@ -93,4 +93,11 @@ def alerts_of(site: Site, service: str) -> Sequence[Alert]:
             summary="The first list of {{ $labels.path }} is not complete",
             advice="Check that the kind is installed, and the permission to list",
         ),
+        Alert(
+            name="HomeostatCertificateExpires",
+            expression="min(faces_certificate_expiry_timestamp_seconds) - time() < 7 * 86400",
+            summary="The certificate of the HTTP apps expires in {{ $value | humanizeDuration }}",
+            advice="Read the log of the operators and the Events of the certificate's Secret; replace it by hand",
+            severity="critical",
+        ),
     )

@@ -47,13 +47,16 @@ def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
 
 def read_faces_tls(directory: Path, service: str) -> TlsFiles:
     """With the authority if an API server can call the service with it: `ca.crt` is there, and the certificate is for
-    the service. Other clients choose the names by which they connect.
+    the service; then also with the key of the authority, if it is there. Other clients choose the names by which they
+    connect.
     """
     files = TlsFiles(b"", *(_read(directory / name, option="--faces-tls") for name in ("tls.crt", "tls.key")))
     authority, covered = directory / "ca.crt", _names(directory / "tls.crt", files.certificate)
     if service not in covered or not authority.exists():
         return files
-    return msgspec.structs.replace(files, authority=_read(authority, option="--faces-tls"))
+    signing = directory / "ca.key"
+    key = _read(signing, option="--faces-tls") if signing.exists() else b""
+    return msgspec.structs.replace(files, authority=_read(authority, option="--faces-tls"), authority_key=key)
 
 
 def _read(path: Path, *, option: str = "--tls") -> bytes:

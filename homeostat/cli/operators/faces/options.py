@@ -179,6 +179,12 @@ def credential_options(command: F) -> F:
             help="Certificate to serve the faces with; reloaded when it changes.",
         ),
         click.option("--faces-key", "--rest-key", "faces_key", type=_FILE, help="Key of that certificate."),
+        click.option(
+            "--faces-renew-secret",
+            default="",
+            metavar="NS/NAME",
+            help="Secret of the certificate: renew it there.  [default: in its files, if ca.crt and ca.key are there]",
+        ),
     )
     for option in reversed(options):
         command = option(command)

@@ -77,16 +77,28 @@ class RunFaces:
 
     listeners: tuple[Listener, ...]
     files: tuple[Path, Path] | None
+    secret: tuple[str, str] | None = None
+    """Namespace and name of the Secret that the certificate is renewed in; None for its files."""
 
 
 def run_faces(
-    options: FaceOptions, operators: Iterable[Description], *, is_open: bool, cert: Path | None, key: Path | None
+    options: FaceOptions,
+    operators: Iterable[Description],
+    *,
+    is_open: bool,
+    cert: Path | None,
+    key: Path | None,
+    renew_secret: str = "",
 ) -> RunFaces | None:
     """Where `homeostat run` serves faces; None if no option requests it. `UsageError`."""
     from dataclasses import replace
 
+    from homeostat.cli.webhook.renewal import read_secret_name
     from homeostat.runtime.faces.listeners import arrange
 
+    secret = read_secret_name(renew_secret, option="--faces-renew-secret") if renew_secret else None
+    if secret is not None and (cert is None or key is None):
+        raise click.UsageError("--faces-renew-secret needs --faces-cert and --faces-key, the files of that Secret")
     if not (options.ports or is_open or cert or key):
         return None
     places = {name: _address(name, text) for name, text in options.ports.items()}
@@ -109,7 +121,7 @@ def run_faces(
         return None
     only_own = bool(choice.own) and choice.shared is None
     files = (cert, key) if cert is not None and key is not None else None
-    return RunFaces(tuple(arrange(faces, replace(choice, only_own=only_own))), files)
+    return RunFaces(tuple(arrange(faces, replace(choice, only_own=only_own))), files, secret)
 
 
 def _address(name: str, text: str) -> Place:

@@ -14,6 +14,7 @@ from homeostat.cli.console.failure import Failure
 
 if TYPE_CHECKING:
     from homeostat.cli.operators.faces.places import RunFaces
+    from homeostat.client.base import Client
     from homeostat.edge.server import Handler
     from homeostat.runtime.faces.face import Face, Figures, Surroundings
     from homeostat.runtime.faces.hosting import ServedFace
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 
 async def serve_beside(
-    stack: AsyncExitStack, faces: RunFaces, surroundings: Callable[[bool, Figures], Surroundings], metrics: Metrics
+    stack: AsyncExitStack,
+    faces: RunFaces,
+    surroundings: Callable[[bool, Figures], Surroundings],
+    metrics: Metrics,
+    client: Client,
 ) -> tuple[ServedFace, ...]:
     """Serve until the stack is closed. `surroundings` is called for each face; its first argument says whether callers
-    need no credentials.
+    need no credentials. The certificate is reloaded when it changes, and renewed before it expires.
     """
     from homeostat.runtime.faces.face import Figures
     from homeostat.runtime.faces.hosting import serve_faces
@@ -46,7 +51,24 @@ async def serve_beside(
         raise Failure(str(error)) from error
     if certificate is not None:
         await stack.enter_async_context(_followed(certificate.follow))
+        await _renew(stack, faces, certificate, metrics, client)
     return served
+
+
+async def _renew(
+    stack: AsyncExitStack, faces: RunFaces, certificate: FileCertificate, metrics: Metrics, client: Client
+) -> None:
+    from homeostat.cli.webhook.renewal import recording, renewal_of
+    from homeostat.cli.webhook.storage import DirectoryStorage
+    from homeostat.runtime.control.recorder import Recorder
+    from homeostat.web.admission.metrics import CertificateMetrics
+
+    assert faces.files is not None
+    recorder = Recorder(client, "homeostat-faces")
+    renewal = renewal_of(client, certificate, faces.secret or DirectoryStorage(*faces.files), recorder)
+    metrics.register(CertificateMetrics(renewal, prefix="faces_certificate"))
+    await stack.enter_async_context(recording(recorder))
+    await stack.enter_async_context(_followed(renewal.run))
 
 
 @asynccontextmanager

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from base64 import b64encode
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.kind import SECRET
 from homeostat.operators import sync
 from homeostat.runtime.installation import install
+from homeostat.testing.eventually import eventually
 from tests.cli.operators.test_run_rest import started
 from tests.cli.running import make_cli
 from tests.cluster.fixtures import Api
 from tests.operators.sync.operator.stage import KINDS
+from tests.web.reviewing import write_certificates
 from tools.build_kubectl import find_kubectl
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -32,7 +37,7 @@ async def test_a_real_api_server_refuses_what_the_deployed_webhook_refuses(real_
     await install(real_api.client, sync.KINDS)
     cli, tls, namespace = make_cli(tmp_path / "data"), tmp_path / "tls", real_api.namespace
     made = cli.here(
-        *("policy", "webhook", "cert-generate", "--service-name", "homeostat", "--namespace", "homeostat"),
+        *("webhook", "cert-generate", "--service-name", "homeostat", "--namespace", "homeostat"),
         *("--ip-san", "127.0.0.1", "--output-dir", tls),
     )
     assert made.code == 0, made.err
@@ -43,6 +48,18 @@ async def test_a_real_api_server_refuses_what_the_deployed_webhook_refuses(real_
     )
     assert {"name": "SYNC_ADMISSION", "value": "true"} in container["env"]
     assert "0.0.0.0:8000" in container["args"]
+    assert "homeostat/homeostat-faces-tls" in container["args"]
+    secret, role = (
+        next(each for each in found if each["metadata"]["name"] == name)
+        for name in ("homeostat-faces-tls", "homeostat-faces-certificate")
+    )
+    assert {*secret["data"]} == {"ca.crt", "ca.key", "tls.crt", "tls.key"}
+    assert role["rules"][0]["resourceNames"] == ["homeostat-faces-tls"]
+    due = tmp_path / "due"
+    write_certificates(due, age=timedelta(hours=20))
+    secret["data"] = {each.name: b64encode(each.read_bytes()).decode() for each in due.iterdir()}
+    secret["metadata"]["namespace"] = namespace
+    await real_api.client.create(SECRET.path(namespace), secret)
     configuration = found[-1]
     assert (configuration["kind"], len(configuration["webhooks"])) == ("ValidatingWebhookConfiguration", 5)
 
@@ -58,7 +75,8 @@ async def test_a_real_api_server_refuses_what_the_deployed_webhook_refuses(real_
     run = ["run", "--operators", "sync", "--kubeconfig", str(real_api.kubeconfig), "-n", namespace, "--health", "none"]
     serve = ["--sync-enable-admission", "--sync-admission-port", "127.0.0.1:0"]
     files = ["--faces-cert", str(tls / "tls.crt"), "--faces-key", str(tls / "tls.key")]
-    with started([*run, *serve, *files], r"(https://127\.0\.0\.1:\d+)/validate") as address:
+    renew = ["--faces-renew-secret", f"{namespace}/homeostat-faces-tls"]
+    with started([*run, *serve, *files, *renew], r"(https://127\.0\.0\.1:\d+)/validate") as address:
         for each in configuration["webhooks"]:
             client = each["clientConfig"]
             each["clientConfig"] = {
@@ -68,6 +86,8 @@ async def test_a_real_api_server_refuses_what_the_deployed_webhook_refuses(real_
         configuration["metadata"]["name"] = namespace
         await real_api.client.create(HOOKS, configuration)
         try:
+            before = secret["data"]["tls.crt"]
+            await eventually(lambda: is_renewed(real_api, before))
             assert "created" in await apply(policy("older", "customers"))
             for number in range(100):
                 # An API server learns of a configuration a moment later.
@@ -84,3 +104,8 @@ async def test_a_real_api_server_refuses_what_the_deployed_webhook_refuses(real_
             assert "exactly one of" in told
         finally:
             await real_api.client.delete(f"{HOOKS}/{namespace}")
+
+
+async def is_renewed(api: Api, before: str) -> bool:
+    found = await api.client.get(SECRET.path(api.namespace, "homeostat-faces-tls"))
+    return bool(found["data"]["tls.crt"] != before)

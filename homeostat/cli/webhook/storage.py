@@ -1,4 +1,4 @@
-"""The certificate of the webhook in a directory: `tls.crt` and `tls.key`, with `ca.crt` and `ca.key` beside the key."""
+"""The certificate of a server in a directory: `tls.crt` and `tls.key`, with `ca.crt` and `ca.key` beside the key."""
 
 from __future__ import annotations
 
