@@ -303,6 +303,8 @@ def _has(kind: Kind, subresource: str) -> bool:
             return kind.kind == "Namespace" and not kind.group
         case "token":
             return kind.kind == "ServiceAccount" and not kind.group
+        case "eviction" | "binding" | "ephemeralcontainers" | "resize":
+            return kind.kind == "Pod" and not kind.group
     return False
 
 

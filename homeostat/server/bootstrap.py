@@ -1,4 +1,7 @@
-"""The namespaces and default roles that a plane creates at its first start. Existing objects are not changed."""
+"""The namespaces, priority classes and default roles that a plane creates at its first start.
+
+Existing objects are not changed.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,26 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.access.roles import default_roles
 from homeostat.server.namespaces import SYSTEM_NAMESPACES
 
+_PRIORITY_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
 
 def first_objects() -> Iterator[tuple[str, JsonObject]]:
     """The collection path and the object, for each object to create."""
     for name in SYSTEM_NAMESPACES:
         yield "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    for name, value in _PRIORITY_CLASSES.items():
+        yield (
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+                "description": "Used for system critical pods that must not be moved from their current node."
+                if name == "system-node-critical"
+                else "Used for system critical pods that must run in the cluster, but can be moved to another node "
+                "if necessary.",
+            },
+        )
     for role in default_roles():
         yield f"/apis/{role['apiVersion']}/{role['kind'].lower()}s", role

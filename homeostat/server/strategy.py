@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from homeostat.objects.errors import Cause, ConflictError, invalid
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, take_part
 from homeostat.server.kinds.registry import Kind
 
 _SERVER_OWNED = (
@@ -40,18 +41,21 @@ _KEEPS_STATUS = frozenset({"Namespace", "CustomResourceDefinition", "Node", "Per
 
 
 def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: str = "") -> None:
-    """Restore the fields that a main write may not change, and count the generation."""
+    """Restore the fields that a write may not change, and count the generation."""
+    if subresource in POD_PARTS:
+        take_part(subresource, new, old)
     metadata, former = new["metadata"], old["metadata"]
     for name in _SERVER_OWNED:
         if name in former:
             metadata[name] = former[name]
         else:
             metadata.pop(name, None)
-    if kind.has_status:
+    if kind.has_status and subresource != "binding":
         _take(new, old, "status")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
-    if ("generation" in former or kind.kind in _COUNTED_LATE) and spec_differs(kind, new, old):
+    is_counted = "generation" in former or kind.kind in _COUNTED_LATE
+    if is_counted and subresource != "binding" and spec_differs(kind, new, old):
         metadata["generation"] = former.get("generation", 0) + 1
 
 

@@ -23,6 +23,7 @@ from homeostat.objects.errors import (
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
+from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
 from homeostat.server.view.encode import draft_of, object_bytes, object_of
@@ -75,6 +76,7 @@ async def create(call: Call, obj: JsonObject) -> Written:
 async def _create_once(call: Call, obj: JsonObject) -> Written:
     kind = call.kind
     manage(call, None, obj)
+    call.backend.admission.complete(call, obj, None)
     obj = await _mutate(call, obj, None, "CREATE")
     kind.behaviour.prepare(obj, None, call.timestamp())
     refuse_invalid(call, obj, _create_causes(call, obj))
@@ -138,6 +140,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
     manage(call, old, new)
+    call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")
     kind.behaviour.prepare(new, old, call.timestamp())
     refuse_invalid(call, new, _update_causes(call, new, old))
@@ -157,6 +160,8 @@ def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
     kind = call.kind
     keeps_metadata = call.subresource == STATUS and kind.custom
     causes = [] if keeps_metadata else check_metadata_update(new["metadata"], old["metadata"])
+    if call.subresource in POD_PARTS:
+        return causes + check_part(call.subresource, new, old)
     causes += kind.behaviour.check_update(new, old)
     return causes or kind.behaviour.check_rules(new, old)
 

@@ -154,7 +154,7 @@ class Cluster:
             f"--token-auth-file={self.directory / 'tokens.csv'}",
             "--authorization-mode=RBAC",
             # Nothing makes service accounts here, and Pods are records as they are on a plane.
-            "--disable-admission-plugins=ServiceAccount,DefaultTolerationSeconds,Priority",
+            "--disable-admission-plugins=ServiceAccount",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--endpoint-reconciler-type=none",
             f"--watch-cache-sizes={UNCACHED}#0",

@@ -14,6 +14,7 @@ EVERYWHERE = {
     r"\.managedFields": "the order of entries of one second, and null against absent, differ",
     r"\.(eventTime|firstTimestamp|lastTimestamp|deprecated\w+|source|reporting\w+)$": "Go writes them empty",
     r"\.metadata\.continue$": "empty there, absent here",
+    r"\.lastProbeTime$": "null there, absent here",
     r"\.storageVersionHash$": "another hash of the same",
 }
 
@@ -34,7 +35,6 @@ STEPS: dict[str, dict[str, str]] = {
     "service": {r"ipFamil|clusterIPs": "no cluster network: nothing is allocated"},
     "service without ports": {r"\.spec\.ports$": "an empty list is kept as sent"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
-    "pod dry run": {r"\.spec\.(priority|preemptionPolicy|tolerations)$": "nothing schedules Pods here"},
     "job": {r"controller-uid": "made of the uid"},
     "job of details": {r"controller-uid": "made of the uid"},
     "job deleted": {r"controller-uid": "made of the uid"},
@@ -68,6 +68,9 @@ STEPS: dict[str, dict[str, str]] = {
     "ResourceSlice refused": {r"\.causes": "told once"},
     "CSIStorageCapacity table": {r"\.rows\[0\]\.cells\[1\]$": "created by the clock of each server"},
     "DeviceClass not changed": {r"\.causes": "told once"},
+    "evict of two budgets": {r"\.reason$": "every error has a reason here"},
+    "bind to no node": {"": "a client's mistake is 422 here and an unnamed 500 there"},
+    "bind to a pod": {"": "a client's mistake is 422 here and an unnamed 500 there"},
 }
 
 

@@ -11,6 +11,7 @@ from tests.api.objects import deployment
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.kinds import KIND_STEPS
+from tests.differential.pods import PODS_STEPS
 from tests.differential.step import (
     APPLY,
     CM,
@@ -331,6 +332,7 @@ STEPS = [
     ),
     *CUSTOM_STEPS,
     *DETAILS_STEPS,
+    *PODS_STEPS,
     Step(
         "webhook bad",
         "POST",

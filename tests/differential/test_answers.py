@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.differential.compare import Answer, Conversation, differences
+from tests.differential.pods import MANAGED
 from tests.differential.reasons import STEPS as REASONS
 from tests.differential.reasons import is_allowed
 from tests.differential.requests import SETUP, STEPS
@@ -35,6 +36,20 @@ def test_the_answer_is_the_same(step: Step, answers: dict[str, tuple[Answer, Ans
         assert sorted(mine.warnings) == sorted(theirs.warnings)
     left = [each for each in differences(mine.body, theirs.body) if not is_allowed(step.id, each)]
     assert left == []
+
+
+@pytest.mark.parametrize("step", MANAGED)
+def test_the_managers_of_the_replicas_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
+    mine, theirs = (_managers(answer) for answer in answers[step])
+    assert mine == theirs
+
+
+def _managers(answer: Answer) -> list[tuple[str, str, str, str]]:
+    entries = answer.body["metadata"]["managedFields"]
+    owners = [each for each in entries if "f:replicas" in each["fieldsV1"].get("f:spec", {})]
+    return sorted(
+        (each["manager"], each["operation"], each["apiVersion"], each.get("subresource", "")) for each in owners
+    )
 
 
 def test_every_reason_is_of_a_step() -> None:

@@ -55,6 +55,7 @@ _EDIT = (
     _on("", "secrets", _READ),
     _on("", "serviceaccounts", "impersonate"),
     _on("", "pods", _WRITE),
+    _on("", "pods/eviction", "create"),
     _on(
         "",
         "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "

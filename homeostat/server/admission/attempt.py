@@ -22,7 +22,12 @@ from homeostat.store.base import Key, Record
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 _WARNINGS_ROOM, _SHORT_WARNING = 4096, 256
 """In characters, as in Kubernetes."""
-_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+_OWN_KINDS: dict[str, JsonObject] = {
+    "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+    "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "binding": {"group": "", "version": "v1", "kind": "Binding"},
+}
+"""The kinds of the objects of some subresources."""
 
 
 class Attempt:
@@ -89,7 +94,7 @@ class Attempt:
         return changed
 
     def _converted(self, obj: JsonObject | None, source: Kind, target: Kind) -> JsonObject | None:
-        if obj is None or source is target or self.call.subresource == "scale":
+        if obj is None or source is target or self.call.subresource in _OWN_KINDS:
             return obj
         stored = source.to_storage(obj) if source.to_storage is not None else obj
         seen = target.from_storage(stored) if target.from_storage is not None else stored
@@ -120,8 +125,8 @@ class Attempt:
         return request
 
     def _kind_name(self, kind: Kind) -> JsonObject:
-        if self.call.subresource == "scale":
-            return _SCALE
+        if self.call.subresource in _OWN_KINDS:
+            return _OWN_KINDS[self.call.subresource]
         return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
     def _options(self) -> JsonObject:

@@ -16,6 +16,7 @@ from homeostat.server.access.escalation import check_grant
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.configuration import configuration_causes
 from homeostat.server.admission.guards import Guards
+from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.policies import Policies
 from homeostat.server.admission.registry import GROUP, AdmissionRules
 from homeostat.server.admission.webhook_client import WebhookClient
@@ -25,6 +26,8 @@ from homeostat.server.request.call import Call
 from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Store
 
+_NOT_GUARDED = frozenset({"eviction", "binding"})
+"""Subresources whose object is not of the guarded kind."""
 _RBAC = "rbac.authorization.k8s.io"
 _SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
 
@@ -36,16 +39,22 @@ class AdmissionChain:
         self._rules = AdmissionRules(registry)
         self._webhooks = Webhooks(self._client)
         self._policies = Policies()
+        self._plugins = Plugins()
         self.guards = Guards()
 
     async def follow(self, store: Store) -> None:
         await self._rules.follow(store)
+        await self._plugins.follow(store)
 
     async def close(self) -> None:
         await self._client.close()
 
     def is_idle(self, call: Call, operation: str) -> bool:
         return self._rules.is_empty or not self._rules.interested(call.kind, call.subresource, operation)
+
+    def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        if call.kind.resource in COMPLETED:
+            self._plugins.complete(call, obj, old)
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
@@ -66,7 +75,7 @@ class AdmissionChain:
             await self._check(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
-        if call.kind.resource in self.guards.checks:
+        if call.kind.resource in self.guards.checks and call.subresource not in _NOT_GUARDED:
             await self.guards.validate(call, obj, old, operation)
 
     async def _ask(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:

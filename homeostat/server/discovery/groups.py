@@ -60,6 +60,12 @@ class Subresource:
 _FURTHER = {
     ("", "namespaces"): (Subresource("finalize", ("update",), "", "v1", "Namespace"),),
     ("", "serviceaccounts"): (Subresource("token", ("create",), "authentication.k8s.io", "v1", "TokenRequest"),),
+    ("", "pods"): (
+        Subresource("binding", ("create",), "", "v1", "Binding"),
+        Subresource("ephemeralcontainers", ("get", "patch", "update"), "", "v1", "Pod"),
+        Subresource("eviction", ("create",), "policy", "v1", "Eviction"),
+        Subresource("resize", ("get", "patch", "update"), "", "v1", "Pod"),
+    ),
 }
 
 

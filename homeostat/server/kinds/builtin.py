@@ -12,6 +12,7 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
+from homeostat.server.kinds.builtins.checks.pod import check_new_pod
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
 
 _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
@@ -99,7 +100,7 @@ class BuiltinBehaviour:
         return check_update(self._group, self._kind, new, old) or self.check(new)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
-        return []
+        return check_new_pod(new) if old is None and self._kind == "Pod" else []
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         found = {name: text_at(obj, name) for name in self.selectable_fields}

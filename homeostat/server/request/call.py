@@ -27,6 +27,9 @@ from homeostat.store.base import Key, Record, Scope, Store
 class Admission(Protocol):
     """Admission control: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
 
+    def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        """Set, in place, what the server's own admission plugins set; raise the error that denies the write."""
+
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
     ) -> JsonObject | None:

@@ -7,6 +7,7 @@ finalizer. `propagationPolicy` becomes a finalizer that the garbage collector ac
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -138,16 +139,25 @@ def read_options(call: Call) -> DeleteOptions:
     return msgspec.structs.replace(options, propagation_policy=policy)
 
 
-async def delete_object(call: Call, options: DeleteOptions) -> Written:
-    """Delete the call's object, or mark it for deletion."""
+async def delete_object(
+    call: Call,
+    options: DeleteOptions,
+    *,
+    is_admitted: bool = False,
+    note: Callable[[JsonObject], None] | None = None,
+) -> Written:
+    """Delete the call's object, or mark it for deletion. `note` may write into its last state."""
     for _ in range(_RACE_TRIES):
         record = call.record()
         obj = object_of(call.kind, record)
         _check_preconditions(call, options, obj)
-        admission = call.backend.admission
-        if not admission.is_idle(call, "DELETE"):
-            await admission.mutate(call, None, obj, "DELETE")
-        await admission.validate(call, None, obj, "DELETE")
+        if not is_admitted:
+            admission = call.backend.admission
+            if not admission.is_idle(call, "DELETE"):
+                await admission.mutate(call, None, obj, "DELETE")
+            await admission.validate(call, None, obj, "DELETE")
+        if note is not None:
+            note(obj)
         mark_deleted(call, obj, options.propagation_policy or _default_policy(call, obj))
         try:
             return await _store(call, record, obj)

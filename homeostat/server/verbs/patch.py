@@ -105,10 +105,7 @@ def _patch_cause(error: ApiError) -> Cause:
 
 async def apply(call: Call) -> Answer:
     """Server-side apply. It creates a missing object."""
-    if not call.options.field_manager:
-        raise invalid_object(
-            "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
-        )
+    require_manager(call)
     configuration = _apply_body(call)
     call.is_apply = True
     if call.store.get(call.key) is None and not call.subresource:
@@ -117,14 +114,21 @@ async def apply(call: Call) -> Answer:
         if not configuration["metadata"].get("name"):
             raise BadRequestError(f'metadata.name is missing; to create "{call.name}" an apply must name it')
         try:
-            created = await create(call, conform(call, _merge(call, None, configuration)))
+            created = await create(call, conform(call, merge_applied(call, None, configuration)))
         except AlreadyExistsError:
             # Another writer was faster; apply to the object that it created.
             configuration = _apply_body(call)
         else:
             return one(call, created.body, status=201)
-    written = await change(call, lambda old: conform(call, _merge(call, old, configuration)))
+    written = await change(call, lambda old: conform(call, merge_applied(call, old, configuration)))
     return one(call, written.body)
+
+
+def require_manager(call: Call) -> None:
+    if not call.options.field_manager:
+        raise invalid_object(
+            "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
+        )
 
 
 def _refuse_uid(call: Call, configuration: JsonObject) -> None:
@@ -137,7 +141,7 @@ def _refuse_uid(call: Call, configuration: JsonObject) -> None:
 
 def _apply_body(call: Call) -> JsonObject:
     """The applied configuration. Its media type is YAML; most clients send JSON, which is valid YAML."""
-    value = _yaml_or_json(call.body)
+    value = yaml_or_json(call.body)
     if not isinstance(value, dict):
         raise BadRequestError("an apply configuration must be an object")
     check_kind(call, value)
@@ -153,7 +157,7 @@ def _apply_body(call: Call) -> JsonObject:
     return value
 
 
-def _yaml_or_json(body: bytes) -> Json:
+def yaml_or_json(body: bytes) -> Json:
     if body.lstrip()[:1] == b"{":
         with suppress(BadRequestError):
             return decode(body, in_pieces=is_offloaded())
@@ -162,7 +166,7 @@ def _yaml_or_json(body: bytes) -> Json:
     return yaml.load(body)
 
 
-def _merge(call: Call, live: JsonObject | None, configuration: JsonObject) -> JsonObject:
+def merge_applied(call: Call, live: JsonObject | None, configuration: JsonObject) -> JsonObject:
     return apply_configuration(
         live,
         configuration,

@@ -13,11 +13,19 @@ from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
-from homeostat.server.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from homeostat.server.verbs.patch import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    merge_applied,
+    require_manager,
+    yaml_or_json,
+)
 from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_of
 from homeostat.server.view.versions import await_version
-from homeostat.server.write import change
+from homeostat.server.write import Edit, change
 
 _SHARED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -93,10 +101,34 @@ async def patch_scale(call: Call) -> Answer:
     if media in {MERGE_PATCH, STRATEGIC_PATCH}:
         merged = decode_object(call.body)
         return await _write_scale(call, lambda scale: merge_patch(scale, merged))
+    if media == APPLY_PATCH:
+        return await _apply_scale(call)
     raise UnsupportedMediaTypeError(
         "the body of the request was in an unknown format - accepted media types include: "
-        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}"
+        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}, {APPLY_PATCH}"
     )
+
+
+async def _apply_scale(call: Call) -> Answer:
+    """Server-side apply of a Scale: an apply of the object's replicas, which is how its managers are recorded."""
+    require_manager(call)
+    wanted = yaml_or_json(call.body)
+    if not isinstance(wanted, dict):
+        raise BadRequestError(f"a Scale must be an object, not {type_name(wanted)}")
+    api_version, kind = wanted.get("apiVersion", ""), wanted.get("kind", "")
+    if (api_version, kind) != ("autoscaling/v1", "Scale"):
+        raise BadRequestError(f"invalid object type: {api_version}, Kind={kind}")
+    call.is_apply = True
+    replicas = _wanted_replicas(call, wanted)
+
+    def applied(old: JsonObject) -> JsonObject:
+        _refuse_stale(call, wanted, old)
+        bare: JsonObject = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, "metadata": {}}
+        configuration = with_replicas(call.kind, bare, replicas)
+        configuration["metadata"] = {"name": call.name}
+        return merge_applied(call, old, configuration)
+
+    return await _scale_written(call, applied)
 
 
 async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer:
@@ -104,12 +136,20 @@ async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer
         wanted = edit(scale_of(call.kind, old))
         replicas = _wanted_replicas(call, wanted)
         new = with_replicas(call.kind, old, replicas)
-        version = (wanted.get("metadata") or {}).get("resourceVersion")
-        if version and version != old["metadata"]["resourceVersion"]:
-            raise strategy.stale(call.kind, call.name)
+        _refuse_stale(call, wanted, old)
         return new
 
-    written = await change(call, rescale)
+    return await _scale_written(call, rescale)
+
+
+def _refuse_stale(call: Call, scale: JsonObject, old: JsonObject) -> None:
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    if version and version != old["metadata"]["resourceVersion"]:
+        raise strategy.stale(call.kind, call.name)
+
+
+async def _scale_written(call: Call, edit: Edit) -> Answer:
+    written = await change(call, edit)
     return one(call, encode(scale_of(call.kind, {**written.obj, "metadata": decode_object(written.body)["metadata"]})))
 
 

@@ -8,6 +8,8 @@ from homeostat.server.request.call import Answer, Call, Verb
 from homeostat.server.request.offload import offloaded
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.patch import patch
+from homeostat.server.verbs.pods.binding import bind
+from homeostat.server.verbs.pods.eviction import evict
 from homeostat.server.verbs.scale import get_scale, patch_scale, update_scale
 from homeostat.server.verbs.update import update
 from homeostat.server.view.answer import one
@@ -49,4 +51,12 @@ SUBRESOURCE_VERBS: dict[tuple[str, str], Verb] = {
     ("scale", "patch"): patch_scale,
     ("finalize", "update"): finalize,
     ("token", "create"): create_token,
+    ("eviction", "create"): evict,
+    ("binding", "create"): bind,
+    ("ephemeralcontainers", "get"): get,
+    ("ephemeralcontainers", "update"): update,
+    ("ephemeralcontainers", "patch"): patch,
+    ("resize", "get"): get,
+    ("resize", "update"): update,
+    ("resize", "patch"): patch,
 }

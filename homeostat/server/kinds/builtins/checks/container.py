@@ -41,6 +41,41 @@ def check_containers(spec: JsonObject, name: str, path: str, names: set[str], vo
     return causes
 
 
+_NEVER_EPHEMERAL = (
+    "ports",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "resources",
+    "resizePolicy",
+)
+
+
+def check_ephemeral_containers(spec: JsonObject, path: str, names: set[str], volumes: set[str]) -> list[Cause]:
+    """What is wrong with the ephemeral containers; `names` are those of the pod's other containers."""
+    causes: list[Cause] = []
+    targets = frozenset(names)
+    for at, container in numbered(spec, "ephemeralContainers", path):
+        causes += check_required(container, "name", at, dns1123_label)
+        own = text(container, "name")
+        if own and own in names:
+            causes.append(duplicate(f"{at}.name", own))
+        names.add(own)
+        target = text(container, "targetContainerName")
+        if target and target not in targets:
+            causes.append(not_found(f"{at}.targetContainerName", target))
+        said = "cannot be set for an Ephemeral Container"
+        causes += [forbidden(f"{at}.{name}", said) for name in _NEVER_EPHEMERAL if container.get(name)]
+        for mount_at, mount in numbered(container, "volumeMounts", at):
+            for name in ("subPath", "subPathExpr"):
+                if text(mount, name):
+                    causes.append(forbidden(f"{mount_at}.{name}", said))
+        bare = {name: value for name, value in container.items() if name not in _NEVER_EPHEMERAL}
+        causes += _check_container(bare, at, volumes)
+    return causes
+
+
 def _check_container(container: JsonObject, path: str, volumes: set[str]) -> list[Cause]:
     image = text(container, "image")
     causes: list[Cause] = []

@@ -6,7 +6,7 @@ from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, requi
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
-from homeostat.server.kinds.builtins.checks.container import check_containers
+from homeostat.server.kinds.builtins.checks.container import check_containers, check_ephemeral_containers
 from homeostat.server.kinds.builtins.checks.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
 from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_quantities, check_text, is_integer
@@ -38,6 +38,8 @@ def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozens
     names: set[str] = set()
     for name in ("containers", "initContainers"):
         causes += check_containers(spec, name, path, names, volumes)
+    if items(spec, "ephemeralContainers"):
+        causes += check_ephemeral_containers(spec, path, names, volumes)
     if not text(spec, "restartPolicy"):
         causes.append(required(f"{path}.restartPolicy"))
     causes += check_choice(spec, "restartPolicy", path, RESTART_POLICIES)
@@ -97,6 +99,13 @@ def _check_pod(obj: JsonObject) -> list[Cause]:
 
 def _check_pod_template(obj: JsonObject) -> list[Cause]:
     return check_template(obj.get("template"), "template")
+
+
+def check_new_pod(obj: JsonObject) -> list[Cause]:
+    """What only an update may set."""
+    if items(struct(obj, "spec"), "ephemeralContainers"):
+        return [forbidden("spec.ephemeralContainers", "cannot be set on create")]
+    return []
 
 
 def _check_runtime_class(obj: JsonObject) -> list[Cause]:

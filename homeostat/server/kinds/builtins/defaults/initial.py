@@ -9,7 +9,7 @@ from homeostat.server.kinds.builtins.defaults.core import default_namespace
 from homeostat.server.kinds.builtins.defaults.network import default_balancer_status
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.defaults.storage import default_phase
-from homeostat.server.kinds.builtins.members import ensure_struct, struct
+from homeostat.server.kinds.builtins.members import ensure_struct, items, struct
 
 
 def _select_own_pods(obj: JsonObject) -> None:
@@ -41,10 +41,22 @@ def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
     return complete
 
 
+_GATED: JsonObject = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+}
+
+
 def _start_pod(obj: JsonObject) -> None:
     default_phase(obj)
     if (status := ensure_struct(obj, "status")) is not None:
         status.setdefault("qosClass", qos_class(obj))
+        if items(struct(obj, "spec"), "schedulingGates"):
+            status.setdefault("conditions", [dict(_GATED)])
 
 
 def _start_job(obj: JsonObject) -> None:
