@@ -28,13 +28,13 @@ from homeostat.edge.stream import HttpStream, pieces_of
 log = logging.getLogger(__name__)
 
 # Input is parsed in slices, so that one packet of tiny requests does not become thousands of them at once.
-SLICE = 2 * 1024
+SLICE = 4 * 1024
 BODY_SLICE = 64 * 1024
 # Beyond this the transport calls pause_writing.
 WRITE_HIGH_WATER = 64 * 1024
 
-# Of a large body; a piece has 64 KiB.
-_PIECES_A_TURN = 16
+# Of a large body; a piece has 128 KiB.
+_PIECES_A_TURN = 8
 
 # A client that reads less than this does not count as reading.
 _PROGRESS = 4 * 1024
@@ -94,11 +94,13 @@ class Connection(asyncio.Protocol):
         self.counters.bytes_in += len(data)
         if self._is_closing:
             return
-        if self._service.turns.is_over():
-            self._wait_for_turn(data)
-            return
         if self._unparsed is not None:
             self._unparsed = memoryview(bytes(self._unparsed) + data)
+            # The client sends more although its last data waits.
+            self._pace_reading()
+        elif self._service.turns.is_over():
+            self._unparsed = memoryview(data)
+            self._wait_for_turn()
         elif len(data) > SLICE:
             self._unparsed = memoryview(data)
         else:
@@ -107,13 +109,10 @@ class Connection(asyncio.Protocol):
                 self._note_upload()
         self._serve()
 
-    def _wait_for_turn(self, data: bytes) -> None:
-        """Keep data that arrived when the time of the turn was over."""
-        self._unparsed = memoryview(data if self._unparsed is None else bytes(self._unparsed) + data)
+    def _wait_for_turn(self) -> None:
         if not self._is_queued:
             self._is_queued = True
             self._service.turns.add(self)
-        self._pace_reading()
 
     def eof_received(self) -> None:
         self._disconnect()
@@ -201,8 +200,7 @@ class Connection(asyncio.Protocol):
     def _queue_next(self) -> None:
         """Let the next request wait for its turn, if it could be answered now."""
         if (self._parser.arrived or self._unparsed is not None) and not (self._is_busy or self._is_full):
-            self._is_queued = True
-            self._service.turns.add(self)
+            self._wait_for_turn()
 
     def take_turn(self) -> None:
         if self._is_pushing:

@@ -75,7 +75,7 @@ def encode(
     if isinstance(body, bytes):
         size = len(body)
     else:
-        size = sum(len(part) for part in body)
+        size = sum(map(len, body))
         body = b"".join(body) if size <= JOINED else body
     if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
         return b"%b%bContent-Length: %d\r\n\r\n" % (head, more, size), body

@@ -13,46 +13,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from array import array
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from homeostat.edge.metrics.counters import Counters
 
 log = logging.getLogger(__name__)
 
-PIECE = 64 * 1024
+PIECE = 128 * 1024
 """Nothing larger is written at once. A transport that is given megabytes copies them, and under TLS encrypts them,
 before anybody knows whether the client reads; a TLS transport does not even report them as unread."""
 
 LAST_CHUNK = b"0\r\n\r\n"
 _FRAMING = 16
-_PIECES_A_TURN = 4
+_PIECES_A_TURN = 2
 
 
-def pieces_of(parts: Iterable[bytes]) -> Iterator[bytes | memoryview]:
-    """The parts in pieces of about `PIECE` bytes: small parts are joined, large ones are split without a copy."""
-    batch: list[bytes] = []
-    size = 0
-    for part in parts:
-        if len(part) >= PIECE:
-            if batch:
-                yield b"".join(batch)
-                batch, size = [], 0
-            yield from split(part)
-            continue
-        batch.append(part)
-        size += len(part)
-        if size >= PIECE:
-            yield b"".join(batch)
-            batch, size = [], 0
-    if batch:
-        yield b"".join(batch)
+def pieces_of(parts: Sequence[bytes], size: int = PIECE) -> Iterator[bytes | memoryview]:
+    """The parts in pieces of about `size` bytes: small parts are joined, large ones are split without a copy."""
+    # A list has thousands of parts: they are measured and found without a step of the interpreter for each.
+    ends = array("Q", accumulate(map(len, parts)))
+    start = 0
+    while start < len(parts):
+        sent = ends[start - 1] if start else 0
+        last = bisect_left(ends, sent + size, start)
+        if last == len(parts) or len(parts[last]) < size:
+            yield b"".join(parts[start : last + 1])
+        else:
+            if last > start:
+                yield b"".join(parts[start:last])
+            yield from split(parts[last], size)
+        start = last + 1
 
 
-def split(data: bytes) -> Iterator[memoryview]:
+def split(data: bytes, size: int = PIECE) -> Iterator[memoryview]:
     view = memoryview(data)
-    return (view[at : at + PIECE] for at in range(0, len(data), PIECE))
+    return (view[at : at + size] for at in range(0, len(data), size))
 
 
 def frame(data: bytes) -> bytes:
@@ -83,7 +83,7 @@ def produced_by(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Calla
     return start
 
 
-async def send_parts(stream: Stream, parts: Iterable[bytes]) -> None:
+async def send_parts(stream: Stream, parts: Sequence[bytes]) -> None:
     """Send data as the client reads it, in pieces, few of them in one turn of the event loop."""
     for number, piece in enumerate(pieces_of(parts), 1):
         stream.send(frame(bytes(piece)))

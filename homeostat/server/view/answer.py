@@ -96,8 +96,7 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
         return Reply(200, printed, YAML, headers)
     if call.options.pretty:
         parts = [indented(b"".join(parts))]
-    size = sum(map(len, parts))
-    if call.accepts_gzip and size >= GZIP_FROM_BYTES:
+    if call.accepts_gzip and (size := sum(map(len, parts))) >= GZIP_FROM_BYTES:
         headers += GZIP_HEADERS
         if size < _GZIP_IN_THREAD_FROM_BYTES:
             return Reply(200, gzip(parts), JSON, headers)
