@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -40,6 +40,12 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 QUICK = Scale(objects=1000, lists=3, watch_writes=10, watch_gap_s=0.1, burst_writes=50, tries=1)
+
+
+class Reading(NamedTuple):
+    objects: int
+    ended: float
+    """When the last byte was here."""
 
 
 class Bench:
@@ -115,6 +121,17 @@ class Bench:
         before = self.processes.usage()
         taken = await drive(self.callers[: callers or None], made, expect=expect)
         return self.measurement(phase, taken, self.processes.usage() - before)
+
+    async def repeat(self, phase: str, read: Callable[[], Awaitable[Reading]]) -> Measurement:
+        """Measure one caller that reads the same over and over."""
+        taken: list[float] = []
+        objects = 0
+        before = self.processes.usage()
+        for _ in range(self.scale.lists):
+            began = time.perf_counter()
+            objects, ended = await read()
+            taken.append(ended - began)
+        return self.measurement(phase, taken, self.processes.usage() - before, objects=objects)
 
     def measurement(self, phase: str, taken: Iterable[float], used: Usage, *, objects: int = 0) -> Measurement:
         ordered = sorted(taken)

@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import statistics
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -20,17 +20,17 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.alternate import ratio_of
-from benchmarks.bench import Bench, Scale
+from benchmarks.bench import Bench, Reading, Scale
 from benchmarks.connection import connect
 from benchmarks.measurement import Measurement
-from benchmarks.phases import WRITES_AND_READS, delete
+from benchmarks.phases import WHOLE_LISTS, WRITES_AND_READS, delete
 from benchmarks.report import console
 from benchmarks.served import Served, scratch, serve
 
-_SCALE = Scale(objects=100, callers=1, lists=1, tries=1)
+_SCALE = Scale(objects=100, callers=1, lists=20, tries=1)
 _WARM_UP = 1
 """Rounds that do not count: caches fill and code is specialised. They run before valgrind counts, and fast."""
-_PHASES = (*WRITES_AND_READS, delete)
+_PHASES = (*WRITES_AND_READS, *WHOLE_LISTS, delete)
 
 
 class Counter:
@@ -76,6 +76,13 @@ class Counts:
         self.counter = counter
         self.by_phase: dict[str, list[float]] = {}
 
+    async def count(self, load: Awaitable[Measurement]) -> Measurement:
+        await self.counter.reset()
+        measured = await load
+        total = await self.counter.read(measured.phase.replace(" ", "-"))
+        self.by_phase.setdefault(measured.phase, []).append(total / measured.count)
+        return measured
+
 
 class CountingBench(Bench):
     """A bench whose loads are counted by their phase; those without a name set the scene."""
@@ -86,11 +93,11 @@ class CountingBench(Bench):
         made = list(requests)
         if self.counts is None or not phase:
             return await super().load(phase, made, expect=expect, callers=callers)
-        await self.counts.counter.reset()
-        measured = await super().load(phase, made, expect=expect, callers=callers)
-        total = await self.counts.counter.read(phase.replace(" ", "-"))
-        self.counts.by_phase.setdefault(phase, []).append(total / len(made))
-        return measured
+        return await self.counts.count(super().load(phase, made, expect=expect, callers=callers))
+
+    async def repeat(self, phase: str, read: Callable[[], Awaitable[Reading]]) -> Measurement:
+        measured = super().repeat(phase, read)
+        return await measured if self.counts is None else await self.counts.count(measured)
 
 
 async def show_instructions(checkout: Path, *, rounds: int, profile: Path | None) -> None:

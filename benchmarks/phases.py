@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from time import perf_counter
+from functools import partial
 from urllib.parse import quote
 
 from benchmarks import widgets
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, Reading
 from benchmarks.load import UnexpectedAnswerError
 from benchmarks.measurement import Measurement
 from benchmarks.target import JSON
@@ -88,22 +88,16 @@ def _few(bench: Bench) -> int:
 
 def listing(phase: str, query: str = "", *, accept: str = JSON, gzip: bool = False, is_one_page: bool = False) -> Phase:
     """A phase that reads the whole collection over and over, or only its first page."""
+    is_one = gzip or is_one_page
 
     async def measure(bench: Bench) -> Measurement:
-        taken: list[float] = []
-        objects = 0
-        before = bench.processes.usage()
-        for _ in range(bench.scale.lists):
-            began = perf_counter()
-            objects, ended = await _read(bench, query, accept=accept, is_one=gzip or is_one_page, gzip=gzip)
-            taken.append(ended - began)
-        return bench.measurement(phase, taken, bench.processes.usage() - before, objects=objects)
+        return await bench.repeat(phase, partial(_read, bench, query, accept=accept, is_one=is_one, gzip=gzip))
 
     return measure
 
 
-async def _read(bench: Bench, query: str, *, accept: str, gzip: bool, is_one: bool) -> tuple[int, float]:
-    """How many objects there were, and when the last byte was here. A compressed list is not looked into."""
+async def _read(bench: Bench, query: str, *, accept: str, gzip: bool, is_one: bool) -> Reading:
+    """A compressed list is not looked into."""
     objects, token = 0, ""
     while True:
         texts = [text for text in (query, token and f"continue={quote(token)}") if text]
@@ -115,7 +109,7 @@ async def _read(bench: Bench, query: str, *, accept: str, gzip: bool, is_one: bo
         objects += bench.present if gzip else body.count(b'"uid":"')
         token = "" if is_one else _continue_token(body)
         if not token:
-            return objects, answer.at
+            return Reading(objects, answer.at)
 
 
 def _continue_token(body: bytes) -> str:
@@ -129,10 +123,10 @@ def _continue_token(body: bytes) -> str:
 
 WRITES_AND_READS: tuple[Phase, ...] = (create, get, put_status, conflict, merge_patch, no_op_patch, apply)
 ONE_CALLER: tuple[Phase, ...] = (one_create, one_get, one_patch)
+WHOLE_LISTS: tuple[Phase, ...] = (listing("list"), listing("list as Table", accept=widgets.TABLE))
 LISTS: tuple[Phase, ...] = (
-    listing("list"),
+    *WHOLE_LISTS,
     listing("list gzip", gzip=True),
     listing("list pages of 500", "limit=500"),
-    listing("list as Table", accept=widgets.TABLE),
     listing("list by label", "labelSelector=shard%3D3"),
 )
