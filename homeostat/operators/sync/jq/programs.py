@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.objects.json import Json
+from homeostat.objects.pieces import decode_pieces, is_dense
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.step import RESOURCE_FUNCTION
 from homeostat.operators.sync.jq import message
+from homeostat.operators.sync.offload import computed
 
 TIMEOUT_S: Final = 20.0
 MAX_ANSWER: Final = 64 << 20
@@ -48,8 +50,9 @@ class JqPrograms:
         """The outputs for each value; `ValidationError` if the program is invalid or fails."""
         full = f"{RESOURCE_FUNCTION} {program}"
         request = {"program": full, "values": values, "resources": resources or {}}
+        line = await computed(lambda: json.dumps(request).encode() + b"\n", values, request["resources"])
         async with self._lock:
-            answer = await self._exchange(json.dumps(request).encode() + b"\n")
+            answer = await self._exchange(line)
         if "invalid" in answer:
             raise ValidationError(f'jq "{program[:200]}" failed: {message.of_compiler(answer["invalid"])}')
         if "error" in answer:
@@ -75,7 +78,7 @@ class JqPrograms:
         if not found:
             await self.close()
             raise ValidationError("a jq program ended its worker: it needs too much memory or time")
-        return json.loads(found)
+        return await computed(lambda: decode_pieces(found) if is_dense(found) else json.loads(found), found)
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:

@@ -15,6 +15,7 @@ from homeostat.operators.sync.engine.paths.logical import ROOT, parent
 from homeostat.operators.sync.engine.plan.changes import Plan
 from homeostat.operators.sync.engine.plan.ownership import prunable
 from homeostat.operators.sync.engine.tree.listing import resources
+from homeostat.operators.sync.offload import computed
 from homeostat.operators.sync.run.changed import changed_step
 from homeostat.operators.sync.run.hold import held_plan, held_steps
 from homeostat.operators.sync.run.options import SyncOptions
@@ -137,6 +138,13 @@ async def _step(session: Session, path: str, options: SyncOptions, record: Recor
         found.errors[path] = error
         text = session.scrubber.scrub(str(of(path, error)))
         return Step(path, "unknown", error=text[:1000], kind=error.kind)
+    views = compared.wanted.declared, compared.local_view, compared.remote_view
+    return await computed(lambda: _planned(session, path, options, record, found, compared), *views)
+
+
+def _planned(
+    session: Session, path: str, options: SyncOptions, record: Record, found: _Found, compared: Compared
+) -> Step:
     wanted, remote = compared.wanted, compared.remote
     shape = shape_of(wanted.declared)
     shape = found.shapes.setdefault(shape, shape)

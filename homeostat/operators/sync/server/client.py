@@ -40,6 +40,7 @@ from homeostat.operators.sync.engine.metadata.call import Call
 from homeostat.operators.sync.engine.metadata.rules import Pagination
 from homeostat.operators.sync.engine.payload.codec import Payload, decode, encode
 from homeostat.operators.sync.engine.payload.format import BINARY, JSON, Descriptor, by_media
+from homeostat.operators.sync.offload import computed
 from homeostat.operators.sync.server.settings import CONCURRENT, ServerSettings, Throttle
 
 LARGEST_RESPONSE: Final = 64 << 20
@@ -103,7 +104,7 @@ class ManagedServer:
             headers["Accept"] = accept
         data = None
         if body is not None:
-            data = encode(body.value, body.form, is_compact=True)
+            data = await computed(lambda: encode(body.value, body.form, is_compact=True), body.value)
             if "content-type" not in names:
                 headers["Content-Type"] = body.form.media
         return await self.send(

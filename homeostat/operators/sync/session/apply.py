@@ -20,6 +20,7 @@ from homeostat.operators.sync.engine.lists.items import Item
 from homeostat.operators.sync.engine.paths.logical import parent, segments
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.payload.pointer import MISSING
+from homeostat.operators.sync.offload import computed
 from homeostat.operators.sync.server.settings import CONCURRENT
 from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe, read_resource
@@ -185,9 +186,10 @@ async def compared_with(session: Session, wanted: Desired, remote: Remote) -> Co
     if remote.is_there and steps and not isinstance(local, bytes | str):
         read = lambda each: read_resource(session, each)  # noqa: E731
         local, other = await transformed(session.jq, steps, [local, other], read)
-    if other is not MISSING and is_equal(local, other, session.mode):
-        return Compared(wanted, remote, local, other, [])
-    return Compared(wanted, remote, local, other, differences(wanted.path, local, other, session.mode))
+    mode, found = session.mode, list[Difference]()
+    if other is MISSING or not await computed(lambda: is_equal(local, other, mode), local, other):
+        found = await computed(lambda: differences(wanted.path, local, other, mode), local, other)
+    return Compared(wanted, remote, local, other, found)
 
 
 def shown(compared: Compared) -> list[Difference]:

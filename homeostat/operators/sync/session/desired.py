@@ -21,12 +21,15 @@ from homeostat.operators.sync.engine.secrets.keys import attribute_key, normal_k
 from homeostat.operators.sync.engine.secrets.placeholders import (
     OWN,
     WHOLE_PREFIX,
+    Placeholder,
     hidden,
     needed,
     resolved,
     with_form,
 )
+from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.engine.tree.listing import children, read_payload
+from homeostat.operators.sync.offload import computed
 from homeostat.operators.sync.session.session import Session
 
 
@@ -69,8 +72,10 @@ def hidden_value(session: Session, path: str, value: Json) -> Json:
 
 
 def complete(session: Session, path: str, payload: Payload) -> Payload:
-    rules = session.metadata.rules(path)
-    directory = session.root.at(segments(path))
+    return _completed(session.metadata.rules(path), session.root.at(segments(path)), payload)
+
+
+def _completed(rules: Rules, directory: Directory | None, payload: Payload) -> Payload:
     value = payload.value
     if payload.form.is_structured and value != OWN:
         _check_types(rules, payload)
@@ -109,7 +114,7 @@ def find_local(session: Session, path: str) -> str | None:
 async def desired(session: Session, path: str, given: Payload | None = None) -> Desired:
     """`given` stands in for the payload of the repository."""
     try:
-        payload = complete(session, path, given) if given is not None else local_payload(session, path)
+        payload = await _declared(session, path, given)
         if payload is None:
             raise NotFoundError(f"no local resources found under {path}")
         rules = session.metadata.rules(path)
@@ -119,6 +124,20 @@ async def desired(session: Session, path: str, given: Payload | None = None) -> 
         return Desired(path, rules, sent, wire, alias, identity, secrets, payload.value)
     except SyncError as error:
         raise of(path, error) from error
+
+
+async def _declared(session: Session, path: str, given: Payload | None) -> Payload | None:
+    rules, directory = session.metadata.rules(path), session.root.at(segments(path))
+    if given is not None:
+        return await computed(lambda: _completed(rules, directory, given), given.value)
+    if directory is None:
+        return None
+
+    def read() -> Payload | None:
+        found = read_payload(directory, path)
+        return None if found is None else _completed(rules, directory, found)
+
+    return await computed(read, *directory.files.values())
 
 
 def _identities(rules: Rules, path: str, value: Json) -> tuple[str, str]:
@@ -160,8 +179,7 @@ async def _with_secrets(session: Session, path: str, payload: Payload) -> tuple[
         return await _whole(session, path, payload), ("",)
     if not payload.form.is_structured:
         return value, ("",) if rules.is_secret else ()
-    value = with_form(value, payload.form)
-    places = needed(value)
+    value, places = await computed(lambda: _with_places(payload), value)
     session.secret_names |= {parse(each)[-1] for each in places}
     secrets = (*places, *rules.secret_attributes, *(("",) if rules.is_secret else ()))
     if session.store is None or not places:
@@ -171,7 +189,12 @@ async def _with_secrets(session: Session, path: str, payload: Payload) -> tuple[
         key = placeholder.key(path, at)
         if key not in known:
             known[key] = await read_secret(session, key)
-    return resolved(value, path, known.__getitem__), secrets
+    return await computed(lambda: resolved(value, path, known.__getitem__), value), secrets
+
+
+def _with_places(payload: Payload) -> tuple[Json, dict[str, Placeholder]]:
+    value = with_form(payload.value, payload.form)
+    return value, needed(value)
 
 
 async def _whole(session: Session, path: str, payload: Payload) -> Json:

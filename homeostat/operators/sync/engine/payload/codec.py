@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import Json
+from homeostat.objects.pieces import decode_pieces, is_dense
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import ini, properties, yaml
 from homeostat.operators.sync.engine.payload.format import BINARY, JSON, YAML, Descriptor
@@ -56,7 +57,7 @@ def decode(data: bytes, form: Descriptor, *, limit: int = MAX_BYTES) -> Json:
 
 def decode_json(data: bytes) -> Json:
     try:
-        return check(msgspec.json.decode(data))
+        return check(decode_pieces(data) if is_dense(data) else msgspec.json.decode(data))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValidationError(f"invalid JSON payload: {error}") from error
     except RecursionError as error:

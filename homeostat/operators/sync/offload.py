@@ -1,0 +1,39 @@
+"""Computes with large payloads in a thread, so that the event loop serves everybody else meanwhile.
+
+A file or an answer of some megabytes has hundreds of thousands of values, and each pass over them takes a second or
+more. The event loop is that of the plane if the operator runs inside it. What small payloads need is done at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from homeostat.edge.threads import in_thread
+
+T = TypeVar("T")
+MOST_VALUES: Final = 2000
+"""With more values, a payload is large: each pass takes some 5 us a value."""
+LARGE_BYTES: Final = 1 << 16
+_USER: Final = "sync"
+
+
+async def computed(work: Callable[[], T], *values: Any) -> T:
+    """The result of `work`, which uses these values; bytes are such that it decodes."""
+    return await in_thread(work, user=_USER) if is_large(*values) else work()
+
+
+def is_large(*values: Any) -> bool:
+    left, stack = MOST_VALUES, list(values)
+    while stack:
+        each = stack.pop()
+        if isinstance(each, str | bytes):
+            if len(each) > LARGE_BYTES:
+                return True
+            continue
+        if isinstance(each, dict | list):
+            left -= len(each)
+            if left < 0:
+                return True
+            stack.extend(each.values() if isinstance(each, dict) else each)
+    return False

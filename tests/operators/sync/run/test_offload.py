@@ -1,0 +1,44 @@
+"""A large payload holds up nobody: the event loop is that of the plane."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from homeostat.operators.sync.offload import LARGE_BYTES, MOST_VALUES, is_large
+from tests.holds import measured_turns
+from tests.operators.sync.run.hostile import Answer, hostile_server
+from tests.operators.sync.run.syncing import Policy, became
+
+LARGE = {"id": "a", "x": {f"k{number}": f"v{number}" for number in range(100_000)}}
+
+
+async def test_a_large_file_beside_a_large_object_holds_the_event_loop_for_less_than_150_ms() -> None:
+    there, changed = json.dumps({**LARGE, "y": 1}).encode(), json.dumps({**LARGE, "y": 2}).encode()
+
+    def behave(method: str, path: str, body: Any) -> Answer:
+        return Answer(body=there if method == "GET" and path == "/t/a" else b"{}")
+
+    async with hostile_server(behave) as server:
+        policy = Policy(server.url, timeout_s=60)
+        async with measured_turns() as turns:
+            report = await policy.sync({"t/a/resource.json": changed})
+    assert became(report) == {"/t/a": "updated"}
+    assert turns.longest_s < 0.15, "on the loop, a pass over all values takes 0.3 s, and there are several"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, False),
+        ({"a": [1] * (MOST_VALUES - 1)}, False),
+        ({"a": [1] * MOST_VALUES}, True),
+        ({"a": [[{}] * 1000] * 3}, True),
+        ("x" * LARGE_BYTES, False),
+        ([b"x" * (LARGE_BYTES + 1)], True),
+    ],
+)
+def test_a_value_is_large_by_its_values_or_its_texts(value: Any, expected: bool) -> None:
+    assert is_large(value) is expected
