@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from homeostat import __version__
+from homeostat.edge.threads import in_thread
+from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
@@ -21,6 +23,7 @@ from homeostat.server.access.rbac import Rbac
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.role_watch import follow_roles
 from homeostat.server.access.service_account_tokens import AccountTokens
+from homeostat.server.access.signers import certified
 from homeostat.server.access.token_request import answer_token_request
 from homeostat.server.access.tokens import Tokens
 from homeostat.server.admission.chain import AdmissionChain
@@ -33,7 +36,7 @@ from homeostat.server.kinds.custom import Definitions, builtin_behaviours
 from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages, hosted_info, version_info
-from homeostat.server.pki.directory import Pki
+from homeostat.server.pki.directory import Pki, PkiError, sign_certificate
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Backend, Call
 from homeostat.server.uid import new_uid
@@ -59,6 +62,15 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         obj = parse_body(call)
         return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
 
+    async def certify(call: Call, obj: JsonObject) -> JsonObject:
+        def sign(request: bytes, usages: Sequence[str], seconds: int | None) -> bytes:
+            return sign_certificate(pki, request, usages, seconds=seconds, now=datetime.now(UTC))
+
+        try:
+            return await in_thread(lambda: certified(obj, sign, call.timestamp()), user=call.user.name)
+        except PkiError as error:
+            raise UnavailableError(f"the request was not approved: {error}") from error
+
     admission = AdmissionChain(authorizer, registry)
     backend = Backend(
         store=store,
@@ -70,6 +82,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
         require=authorizer.require,
         issue_token=issue_token,
+        certify=certify,
     )
     pages = Pages(
         Catalog(registry),

@@ -35,6 +35,7 @@ from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.reviews import Reviews
+from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.user import OPEN, User
 from homeostat.server.audit.auditor import Auditor
 from homeostat.server.kinds.registry import Kind
@@ -301,6 +302,8 @@ def _has(kind: Kind, subresource: str) -> bool:
             return kind.scale is not None
         case "finalize":
             return kind.kind == "Namespace" and not kind.group
+        case "approval":
+            return kind.group_resource == REQUESTS
         case "token":
             return kind.kind == "ServiceAccount" and not kind.group
         case "eviction" | "binding" | "ephemeralcontainers" | "resize":

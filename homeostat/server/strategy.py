@@ -7,8 +7,9 @@ metadata either. `generation` counts changes of what is neither metadata nor sta
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, ConflictError, invalid
+from homeostat.objects.errors import Cause, ConflictError, forbidden, invalid
 from homeostat.objects.json import JsonObject
+from homeostat.server.access.signers import APPROVAL, REQUESTS
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, take_part
 from homeostat.server.kinds.registry import Kind
 
@@ -20,6 +21,7 @@ _SERVER_OWNED = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+_DECISIONS = ("Approved", "Denied")
 _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
@@ -50,8 +52,13 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
             metadata[name] = former[name]
         else:
             metadata.pop(name, None)
-    if kind.has_status and subresource != "binding":
+    if kind.has_status and subresource == APPROVAL:
+        conditions = (new.get("status") or {}).get("conditions") or []
+        new["status"] = {**(old.get("status") or {}), "conditions": conditions}
+    elif kind.has_status and subresource != "binding":
         _take(new, old, "status")
+    if kind.group_resource == REQUESTS:
+        _take(new, old, "spec")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
     is_counted = "generation" in former or kind.kind in _COUNTED_LATE
@@ -77,7 +84,29 @@ def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonO
         for name in (*_SERVER_OWNED, *_KEPT_BY_STATUS.get((kind.group, kind.kind), ())):
             _take(metadata, old["metadata"], name)
     _take(merged, new, "status")
+    if kind.group_resource == REQUESTS and merged.get("status"):
+        merged["status"] = _with_decision(merged["status"], old.get("status") or {})
     return merged
+
+
+def _with_decision(status: JsonObject, old: JsonObject) -> JsonObject:
+    """A request's status with the stored conditions of its approval, where it has them at all."""
+    decided = {each["type"]: each for each in old.get("conditions") or () if each["type"] in _DECISIONS}
+    conditions = [decided.get(each.get("type"), each) for each in status.get("conditions") or ()]
+    return {**status, "conditions": conditions} if conditions else status
+
+
+def approval_causes(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
+    """A write of the status cannot approve or deny a request."""
+    if kind.group_resource != REQUESTS:
+        return []
+    before = {each["type"] for each in (old.get("status") or {}).get("conditions") or ()}
+    after = {each.get("type") for each in (new.get("status") or {}).get("conditions") or ()}
+    return [
+        forbidden("status.conditions", f'updates may not add a condition of type "{each}"')
+        for each in _DECISIONS
+        if each in after - before
+    ]
 
 
 _NOT_NOTED = frozenset({"managedFields", "resourceVersion"})

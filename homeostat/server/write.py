@@ -23,6 +23,7 @@ from homeostat.objects.errors import (
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
+from homeostat.server.access.signers import APPROVAL, REQUESTS, record_requester
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
@@ -78,6 +79,8 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     manage(call, None, obj)
     call.backend.admission.complete(call, obj, None)
     obj = await _mutate(call, obj, None, "CREATE")
+    if kind.group_resource == REQUESTS:
+        record_requester(obj, call.user)
     kind.behaviour.prepare(obj, None, call.timestamp())
     refuse_invalid(call, obj, _create_causes(call, obj))
     await call.backend.admission.validate(call, obj, None, "CREATE")
@@ -147,6 +150,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
         return await remove(call, record, new)
+    if call.subresource == APPROVAL and not call.options.dry_run:
+        new = await call.backend.certify(call, new)
     new = keep_times(old, new)
     if call.options.dry_run:
         return Written(encode(new), new)
@@ -162,6 +167,8 @@ def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
     causes = [] if keeps_metadata else check_metadata_update(new["metadata"], old["metadata"])
     if call.subresource in POD_PARTS:
         return causes + check_part(call.subresource, new, old)
+    if call.subresource == STATUS:
+        causes += strategy.approval_causes(kind, new, old)
     causes += kind.behaviour.check_update(new, old)
     return causes or kind.behaviour.check_rules(new, old)
 
@@ -234,7 +241,7 @@ def untracked_fields(call: Call) -> JsonObject | None:
     """Fields that a write of this subresource cannot own."""
     if not call.kind.has_status:
         return None
-    return {"f:spec": {}} if call.subresource == STATUS else {"f:status": {}}
+    return {"f:spec": {}} if call.subresource in (STATUS, APPROVAL) else {"f:status": {}}
 
 
 def _place(call: Call, metadata: JsonObject) -> None:

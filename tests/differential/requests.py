@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api.objects import deployment
+from tests.differential.certificates import CERTIFICATE_STEPS
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.kinds import KIND_STEPS
@@ -376,4 +377,5 @@ STEPS = [
     Step("discovery unknown", "GET", "/apis/none.example.com"),
     Step("impossible path", "GET", "/api/v1/namespaces/diff/configmaps/a/b/c/d"),
     *KIND_STEPS,
+    *CERTIFICATE_STEPS,
 ]

@@ -13,6 +13,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.escalation import check_grant
+from homeostat.server.access.signers import GROUP as CERTIFICATES
+from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.configuration import configuration_causes
 from homeostat.server.admission.guards import Guards
@@ -71,7 +73,7 @@ class AdmissionChain:
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         group = call.kind.group
-        if obj is not None and group in (_RBAC, GROUP):
+        if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
@@ -93,6 +95,8 @@ class AdmissionChain:
         kind = call.kind
         if kind.group == _RBAC:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
+        elif kind.group == CERTIFICATES:
+            check_signing(self._authorizer, call.user, subresource=call.subresource, obj=obj, old=old)
         elif causes := await in_thread(lambda: configuration_causes(obj), user=call.user.name):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
 

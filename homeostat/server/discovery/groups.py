@@ -58,6 +58,9 @@ class Subresource:
 
 
 _FURTHER = {
+    ("certificates.k8s.io", "certificatesigningrequests"): (
+        Subresource("approval", ("get", "patch", "update"), "certificates.k8s.io", "v1", "CertificateSigningRequest"),
+    ),
     ("", "namespaces"): (Subresource("finalize", ("update",), "", "v1", "Namespace"),),
     ("", "serviceaccounts"): (Subresource("token", ("create",), "authentication.k8s.io", "v1", "TokenRequest"),),
     ("", "pods"): (

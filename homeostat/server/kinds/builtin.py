@@ -14,6 +14,7 @@ from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
 from homeostat.server.kinds.builtins.checks.pod import check_new_pod
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
+from homeostat.server.kinds.builtins.members import struct, structs
 
 _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): (
@@ -46,6 +47,7 @@ _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "ReplicationController"): ("status.replicas",),
     ("apps", "ReplicaSet"): ("status.replicas",),
     ("batch", "Job"): ("status.successful",),
+    ("certificates.k8s.io", "CertificateSigningRequest"): ("spec.signerName",),
     ("resource.k8s.io", "ResourceSlice"): ("spec.driver", "spec.nodeName"),
     ("events.k8s.io", "Event"): (
         "reason",
@@ -88,6 +90,8 @@ class BuiltinBehaviour:
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
         if old is None:
             apply_initial(self._group, self._kind, obj)
+        elif self._kind == "CertificateSigningRequest":
+            date_conditions(obj, old, now)
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
         if self._kind == "Namespace":
@@ -109,6 +113,18 @@ class BuiltinBehaviour:
         if self._kind == "Event" and not self._group:
             found["source"] = found["source"] or found["reportingComponent"]
         return found
+
+
+def date_conditions(obj: JsonObject, old: JsonObject, now: str) -> None:
+    """Set the times of conditions that have none. In place."""
+    since = {
+        (each.get("type"), each.get("status")): each.get("lastTransitionTime")
+        for each in structs(struct(old, "status"), "conditions")
+    }
+    for condition in structs(struct(obj, "status"), "conditions"):
+        condition["lastUpdateTime"] = condition.get("lastUpdateTime") or now
+        former = since.get((condition.get("type"), condition.get("status")))
+        condition["lastTransitionTime"] = condition.get("lastTransitionTime") or former or now
 
 
 def check_finalizer_names(metadata: JsonObject) -> list[Cause]:

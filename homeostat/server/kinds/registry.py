@@ -230,6 +230,7 @@ resource.k8s.io/v1 ResourceClaimTemplate resourceclaimtemplates - N
 resource.k8s.io/v1 ResourceSlice resourceslices - G
 flowcontrol.apiserver.k8s.io/v1 FlowSchema flowschemas - SG
 flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration prioritylevelconfigurations - SG
+certificates.k8s.io/v1 CertificateSigningRequest certificatesigningrequests csr S
 rbac.authorization.k8s.io/v1 Role roles - NP
 rbac.authorization.k8s.io/v1 RoleBinding rolebindings - NP
 rbac.authorization.k8s.io/v1 ClusterRole clusterroles - P

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +70,18 @@ def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
     _prepare_leaf(pki.admin, authority, now, hosts=frozenset())
     _key(pki.account_key)
     return pki
+
+
+def sign_certificate(pki: Pki, request: bytes, usages: Sequence[str], *, seconds: int | None, now: datetime) -> bytes:
+    """A certificate for a signing request, as PEM; `PkiError` if the authority's key is missing."""
+    from homeostat.server.pki.authority import Authority
+    from homeostat.server.pki.signing_request import sign_request
+
+    key = _read(pki.authority.with_suffix(".key"))
+    if key is None:
+        raise PkiError(f"{pki.authority.with_suffix('.key')} is missing and nothing can be signed; restore it")
+    authority = Authority(pki.authority.read_bytes(), key)
+    return sign_request(authority, request, usages, seconds=seconds, now=now)
 
 
 def server_context(pki: Pki) -> ssl.SSLContext:

@@ -75,6 +75,8 @@ class Backend:
     """Raises `ForbiddenError` if the user lacks a permission."""
     issue_token: Callable[[Call], JsonObject]
     """The answer to a TokenRequest for the call's service account."""
+    certify: Callable[[Call, JsonObject], Awaitable[JsonObject]]
+    """Signs a CertificateSigningRequest that the call approves."""
 
 
 @dataclass(slots=True)

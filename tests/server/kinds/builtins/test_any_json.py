@@ -23,7 +23,7 @@ from homeostat.server.view.table import columns_of
 from tests.examples import examples
 from tests.server.kinds.builtins.manifests import GOOD, defaulted
 
-KINDS = [*GOOD, ("x", "Other")]
+KINDS = [*GOOD, ("certificates.k8s.io", "CertificateSigningRequest"), ("x", "Other")]
 _leaves = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
 )

@@ -14,6 +14,7 @@ from homeostat.server.kinds.builtins.checks import (
     access,
     admission,
     autoscaler,
+    certificate,
     core,
     csi,
     device,
@@ -28,7 +29,21 @@ from homeostat.server.kinds.builtins.immutable import check_update
 
 __all__ = ["check", "check_update"]
 
-_MODULES = (access, admission, autoscaler, core, csi, device, flow, ingress, network, pod, storage, workload)
+_MODULES = (
+    access,
+    admission,
+    autoscaler,
+    certificate,
+    core,
+    csi,
+    device,
+    flow,
+    ingress,
+    network,
+    pod,
+    storage,
+    workload,
+)
 _CHECKS: dict[tuple[str, str], Callable[[JsonObject], list[Cause]]] = {
     key: function for module in _MODULES for key, function in module.CHECKS.items()
 }

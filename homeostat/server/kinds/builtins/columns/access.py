@@ -1,13 +1,15 @@
-"""The columns of RBAC and of admission: roles, bindings, webhooks and policies."""
+"""The columns of RBAC, certificates and admission: roles, bindings, requests, webhooks and policies."""
 
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import human_duration
 from homeostat.server.kinds.builtins.columns.cluster import created_at
 from homeostat.server.kinds.builtins.columns.column import (
     AGE,
     CREATED_AT,
     NAME,
+    NONE,
     UNSET,
     Cell,
     Printer,
@@ -17,7 +19,7 @@ from homeostat.server.kinds.builtins.columns.column import (
     shown,
     wide,
 )
-from homeostat.server.kinds.builtins.members import items, struct, structs, text
+from homeostat.server.kinds.builtins.members import integer, items, struct, structs, text
 from homeostat.server.kinds.builtins.selector import print_selector
 
 
@@ -66,7 +68,36 @@ _ROLE = Printer((NAME, CREATED_AT), created_at)
 _BINDING = Printer((NAME, shown("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding)
 _WEBHOOKS = Printer((NAME, count("Webhooks", "How many webhooks it registers."), AGE), _webhooks)
 
+
+def _signing_request(obj: JsonObject) -> list[Cell]:
+    spec, status = struct(obj, "spec"), struct(obj, "status")
+    seconds = spec.get("expirationSeconds")
+    types = {text(each, "type") for each in structs(status, "conditions")}
+    states = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
+    states += ["Failed"] if "Failed" in types else []
+    states += ["Issued"] if text(status, "certificate") else []
+    return [
+        name_of(obj),
+        age_of(obj),
+        text(spec, "signerName") or NONE,
+        text(spec, "username"),
+        human_duration(integer(spec, "expirationSeconds")) if seconds is not None else NONE,
+        ",".join(states),
+    ]
+
+
 PRINTERS = {
+    ("certificates.k8s.io", "CertificateSigningRequest"): Printer(
+        (
+            NAME,
+            AGE,
+            shown("SignerName"),
+            shown("Requestor", "Who made the request."),
+            shown("RequestedDuration"),
+            shown("Condition"),
+        ),
+        _signing_request,
+    ),
     (_RBAC, "Role"): _ROLE,
     (_RBAC, "ClusterRole"): _ROLE,
     (_RBAC, "RoleBinding"): _BINDING,

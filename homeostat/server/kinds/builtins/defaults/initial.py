@@ -87,6 +87,7 @@ INITIAL = {
     ("", "ReplicationController"): _count_nothing("replicas"),
     ("", "ResourceQuota"): _count_nothing(),
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _count_nothing(),
+    ("certificates.k8s.io", "CertificateSigningRequest"): _count_nothing(),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _count_nothing(),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _count_nothing(),
     ("networking.k8s.io", "ServiceCIDR"): _count_nothing(),

@@ -35,6 +35,7 @@ _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] 
     (_STORAGE, "CSINode"): kinds.csi_node,
     (_STORAGE, "CSIStorageCapacity"): kinds.storage_capacity,
     (_STORAGE, "VolumeAttributesClass"): kinds.attributes_class,
+    ("certificates.k8s.io", "CertificateSigningRequest"): kinds.signing_request,
     ("node.k8s.io", "RuntimeClass"): kinds.runtime_class,
     ("networking.k8s.io", "IPAddress"): kinds.ip_address,
     ("networking.k8s.io", "ServiceCIDR"): kinds.service_cidr,

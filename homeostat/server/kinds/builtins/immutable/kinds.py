@@ -249,3 +249,17 @@ def resource_slice(new: JsonObject, old: JsonObject) -> list[Cause]:
     if name != had:
         causes.append(invalid("spec.pool.name", name, IMMUTABLE))
     return causes + immutable(new, old, "driver", "nodeName")
+
+
+def signing_request(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """A decision on a request is final, and so is its certificate."""
+    after, before = struct(new, "status"), struct(old, "status")
+    types = {text(each, "type") for each in structs(after, "conditions")}
+    causes = [
+        forbidden("status.conditions", f'updates may not remove a condition of type "{kind}"')
+        for kind in ("Approved", "Denied", "Failed")
+        if kind not in types and any(text(each, "type") == kind for each in structs(before, "conditions"))
+    ]
+    if text(before, "certificate") and text(after, "certificate") != text(before, "certificate"):
+        causes.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
+    return causes
