@@ -9,19 +9,41 @@ import asyncio
 from collections.abc import Mapping
 
 from homeostat.objects.crd.custom_kind import CustomKind
-from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, POD, REPLICA_SET
+from homeostat.objects.kind import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.operators.workloads.access import RULES
-from homeostat.operators.workloads.api import NODE, REPLICATION_CONTROLLER, RULES_LABEL, Pod, Rules, Workload
+from homeostat.operators.workloads.api import (
+    CLAIM,
+    CONTROLLER_REVISION,
+    CRON_JOB,
+    ENDPOINT_SLICE,
+    JOB,
+    NODE,
+    REPLICATION_CONTROLLER,
+    RULES_LABEL,
+    SERVICE,
+    VOLUME,
+    Pod,
+    Revision,
+    Rules,
+    Workload,
+)
 from homeostat.operators.workloads.creation import Creation
+from homeostat.operators.workloads.cronjobs.controller import CronJobs
+from homeostat.operators.workloads.daemonsets.controller import DaemonSets
 from homeostat.operators.workloads.deployments.controller import Deployments
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import FAMILY, POD_INDEXES
+from homeostat.operators.workloads.jobs.controller import Jobs
 from homeostat.operators.workloads.nodes.controller import Nodes
 from homeostat.operators.workloads.pods.controller import Pods
 from homeostat.operators.workloads.pods.rules import Fate
 from homeostat.operators.workloads.replicas.controller import Replicas
+from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.services.controller import SLICE_INDEXES, Services, StoredSlice
 from homeostat.operators.workloads.settings import NAMES, read_settings
+from homeostat.operators.workloads.statefulsets.controller import StatefulSets
+from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "RULES", "SETTINGS", "check_environment", "register"]
@@ -44,6 +66,34 @@ def register(setup: Setup) -> None:
     for kind, component in _REPLICATED:
         creation = Creation(setup.client, scheduler, events, kind, component=component)
         Replicas(setup, kind, setup.watch(kind, Workload), pods, creation)
+
+    def creation_of(kind: Kind, component: str) -> Creation:
+        return Creation(setup.client, scheduler, events, kind, component=component)
+
+    jobs = setup.watch(JOB, Workload, indexes=FAMILY)
+    Jobs(setup, jobs, pods, creation_of(JOB, "job-controller"), events)
+    CronJobs(setup, setup.watch(CRON_JOB, Workload), jobs, events)
+    revisions = Revisions(setup.client, setup.watch(CONTROLLER_REVISION, Revision, indexes=FAMILY).cache)
+    StatefulSets(
+        setup,
+        setup.watch(STATEFUL_SET, Workload),
+        pods,
+        revisions=revisions,
+        creation=creation_of(STATEFUL_SET, "statefulset-controller"),
+        events=events,
+    )
+    DaemonSets(
+        setup,
+        setup.watch(DAEMON_SET, Workload),
+        nodes,
+        pods,
+        revisions=revisions,
+        scheduler=scheduler,
+        creation=creation_of(DAEMON_SET, "daemonset-controller"),
+    )
+    slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
+    Services(setup, setup.watch(SERVICE, Workload), slices, pods)
+    Volumes(setup, setup.watch(CLAIM, Workload), setup.watch(VOLUME, Workload), events)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

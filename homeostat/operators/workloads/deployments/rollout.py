@@ -7,11 +7,10 @@ maxUnavailable`. Old replicas that are not available go first, because they cost
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor
 
-from homeostat.objects.json import Json
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.deployments.sets import DESIRED, MAX, in_age_order, replicas_of
+from homeostat.operators.workloads.sizes import scaled
 
 Scaling = dict[str, int]
 """Replicas by the name of a ReplicaSet; only those that change."""
@@ -33,14 +32,6 @@ def bounds_of(deployment: Workload) -> tuple[int, int]:
     if not surge and not unavailable:
         unavailable = 1
     return surge, min(unavailable, replicas)
-
-
-def scaled(value: Json, total: int, *, rounds_up: bool) -> int:
-    """A number, or a share of the total such as `25%`."""
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
-        share = int(value[:-1]) * total / 100
-        return ceil(share) if rounds_up else floor(share)
-    return int(value) if isinstance(value, int) or str(value).isdigit() else 0
 
 
 def first_replicas(deployment: Workload, sets: Sequence[Workload], current: int = 0) -> int:

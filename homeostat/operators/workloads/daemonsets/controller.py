@@ -1,0 +1,90 @@
+"""Keeps a Pod of every DaemonSet on each of its Nodes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DAEMON_SET
+from homeostat.objects.selectors import selector_of
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.creation import Creation, random_suffix
+from homeostat.operators.workloads.daemonsets.decide import GENERATION, HASH, REQUIRED, decide, spec_on
+from homeostat.operators.workloads.family import claim_pods, owner_router
+from homeostat.operators.workloads.naming import suffixed
+from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.revisions import Revisions
+from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.status import status_patch
+from homeostat.operators.workloads.template import pod_from
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+_DEPRECATED_GENERATION = "deprecated.daemonset.template.generation"
+
+
+class DaemonSets:
+    def __init__(
+        self,
+        setup: Setup,
+        daemons: Informer[Workload],
+        nodes: Informer[Workload],
+        pods: Informer[Pod],
+        *,
+        revisions: Revisions,
+        scheduler: Scheduler,
+        creation: Creation,
+    ) -> None:
+        self._client, self._daemons, self._pods = setup.client, daemons.cache, pods.cache
+        self._revisions, self._scheduler, self._creation = revisions, scheduler, creation
+        self._reconciler = Reconciler(setup, "daemonsets", self._reconcile)
+        daemons.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
+        nodes.add_handler(self._note_node)
+        pods.add_handler(owner_router(DAEMON_SET, self._reconciler.soon, self._possible_owners))
+
+    def _note_node(self, change: Change[Workload]) -> None:
+        for each in self._daemons:
+            self._reconciler.soon(each.key)
+
+    def _possible_owners(self, pod: Pod) -> list[Key]:
+        return [
+            each.key
+            for each in self._daemons.in_namespace(pod.metadata.namespace)
+            if selector_of(each.spec.get("selector")).matches(pod.metadata.labels)
+        ]
+
+    async def _reconcile(self, key: Key) -> None:
+        daemon = self._daemons.get(*key)
+        if daemon is None:
+            return
+        selector = selector_of(daemon.spec.get("selector"))
+        pods = await claim_pods(self._client, DAEMON_SET, daemon, self._pods, selector)
+        used = {each.metadata.labels.get(HASH, "") for each in pods}
+        digest = (await self._revisions.current(DAEMON_SET, daemon, used)).hash
+        decision = decide(daemon, self._scheduler.nodes, pods, digest=digest, now=datetime.now(UTC))
+        if decision.delete:
+            await self._creation.delete(daemon.metadata, decision.delete)
+        failure = ""
+        if decision.create:
+            new = [self._pod(daemon, node, digest) for node in decision.create]
+            failure = await self._creation.create(daemon.metadata, new)
+        if decision.status is not None:
+            await self._client.merge(DAEMON_SET.path(*key, "status"), status_patch(decision.status, *REQUIRED))
+        if decision.again_s is not None:
+            self._reconciler.add(key, after_s=decision.again_s)
+        if failure:
+            raise ApiError(failure)
+
+    def _pod(self, daemon: Workload, node: str, digest: str) -> JsonObject:
+        meta, template = daemon.metadata, daemon.spec.get("template") or {}
+        generation = meta.annotations.get(_DEPRECATED_GENERATION, str(meta.generation))
+        pod = pod_from(
+            template,
+            kind=DAEMON_SET,
+            owner=meta,
+            name=suffixed(meta.name, random_suffix()),
+            labels={HASH: digest, GENERATION: generation},
+        )
+        return {**pod, "spec": spec_on(template, node)}

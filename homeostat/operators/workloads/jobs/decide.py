@@ -1,0 +1,249 @@
+"""Jobs: how many Pods to create, which to delete, and the status with its conditions. Pure.
+
+The counts of finished Pods come from the Pods themselves, which stay until the Job ends; Pods that were deleted
+meanwhile stay counted by the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.availability import time_of
+from homeostat.operators.workloads.conditions import find, with_condition
+from homeostat.operators.workloads.status import is_same_status
+
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+MOST_AT_ONCE: Final = 500
+_PROBED: Final = "lastProbeTime"
+_FIRST_BACK_OFF_S: Final = 10.0
+_LONGEST_BACK_OFF_S: Final = 600.0
+
+
+class Decision(msgspec.Struct, frozen=True):
+    create: tuple[int | None, ...] = ()
+    """The completion index of each new Pod; None if the Job has none."""
+    delete: tuple[Pod, ...] = ()
+    status: JsonObject | None = None
+    again_s: float | None = None
+    expired: bool = False
+    """`ttlSecondsAfterFinished` has passed: the Job itself is to be deleted."""
+    events: tuple[tuple[str, str], ...] = ()
+
+
+def finished_condition(job: Workload) -> str:
+    """`Complete` or `Failed`; empty while the Job runs."""
+    for each in job.status.get("conditions") or ():
+        if each.get("type") in ("Complete", "Failed") and each.get("status") == "True":
+            found: str = each["type"]
+            return found
+    return ""
+
+
+def decide(job: Workload, pods: Sequence[Pod], *, back_off_s: float = _FIRST_BACK_OFF_S, now: datetime) -> Decision:
+    """`pods` are the owned ones."""
+    if finished_condition(job):
+        return _after(job, pods, now)
+    if job.metadata.is_terminating:
+        return Decision()
+    counts = _Counts(job, pods)
+    failure = _failure(job, counts, now)
+    if failure is not None:
+        return _end(job, counts, "Failed", *failure, now=now)
+    if _is_done(job, counts):
+        return _end(job, counts, "Complete", "CompletionsReached", _DONE, now=now)
+    if job.spec.get("suspend"):
+        return _suspended(job, counts, now)
+    return _running(job, counts, back_off_s, now)
+
+
+_DONE: Final = "Reached expected number of succeeded pods"
+
+
+class _Counts:
+    """The Pods of a Job by their state, together with what the status has counted before."""
+
+    def __init__(self, job: Workload, pods: Sequence[Pod]) -> None:
+        status = job.status
+        known = set((status.get("uncountedTerminatedPods") or {}).get("succeeded") or ())
+        self.active = [each for each in pods if each.is_active]
+        self.ready = sum(1 for each in self.active if each.is_ready)
+        self.terminating = sum(1 for each in pods if each.metadata.is_terminating and not each.is_finished)
+        succeeded = [each for each in pods if each.status.phase == "Succeeded" and each.metadata.uid not in known]
+        failed = [each for each in pods if each.status.phase == "Failed"]
+        self.failed_pods = failed
+        self.failed = max(len(failed), status.get("failed") or 0)
+        self.is_indexed = job.spec.get("completionMode") == "Indexed"
+        done = parse_indexes(status.get("completedIndexes") or "") if self.is_indexed else set()
+        done |= {index for each in succeeded if (index := index_of(each)) is not None} if self.is_indexed else set()
+        self.done = done
+        self.succeeded = len(done) if self.is_indexed else max(len(succeeded), status.get("succeeded") or 0)
+
+
+def index_of(pod: Pod) -> int | None:
+    text = pod.metadata.annotations.get(INDEX, "")
+    return int(text) if text.isdigit() else None
+
+
+def parse_indexes(text: str) -> set[int]:
+    """`0,2-4` as a set."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (not last or last.isdigit()):
+            found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def format_indexes(indexes: set[int]) -> str:
+    parts: list[list[int]] = []
+    for each in sorted(indexes):
+        if parts and each == parts[-1][1] + 1:
+            parts[-1][1] = each
+        else:
+            parts.append([each, each])
+    return ",".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a},{b}" for a, b in parts)
+
+
+def _is_done(job: Workload, counts: _Counts) -> bool:
+    wanted = job.spec.get("completions")
+    if wanted is None:
+        # A work queue: one success says that the work is done, and then the others end by themselves.
+        return counts.succeeded > 0 and not counts.active
+    return bool(counts.succeeded >= wanted)
+
+
+def _failure(job: Workload, counts: _Counts, now: datetime) -> tuple[str, str] | None:
+    limit = job.spec.get("backoffLimit", 6)
+    restarts = sum(each.restarts for each in counts.active) if _restarts(job) else 0
+    if (
+        counts.failed > limit
+        or (_restarts(job) and restarts > 0 and restarts >= limit > 0)
+        or (_restarts(job) and restarts > limit == 0)
+    ):
+        return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+    left_s = _deadline_left(job, now)
+    if left_s is not None and left_s <= 0:
+        return "DeadlineExceeded", "Job was active longer than specified deadline"
+    return None
+
+
+def _restarts(job: Workload) -> bool:
+    spec = (job.spec.get("template") or {}).get("spec") or {}
+    return bool(spec.get("restartPolicy") == "OnFailure")
+
+
+def _deadline_left(job: Workload, now: datetime) -> float | None:
+    deadline_s, started = job.spec.get("activeDeadlineSeconds"), job.status.get("startTime")
+    if deadline_s is None or not started or job.spec.get("suspend"):
+        return None
+    return float(deadline_s) - (now - time_of(started, now)).total_seconds()
+
+
+def _status(counts: _Counts, *, active: int, conditions: list[JsonObject]) -> JsonObject:
+    status: JsonObject = {
+        "active": active,
+        "ready": counts.ready if active else 0,
+        "succeeded": counts.succeeded,
+        "failed": counts.failed,
+        "terminating": counts.terminating,
+        "uncountedTerminatedPods": {},
+        "conditions": conditions,
+    }
+    if counts.is_indexed:
+        status["completedIndexes"] = format_indexes(counts.done)
+    return status
+
+
+def _end(job: Workload, counts: _Counts, kind: str, reason: str, message: str, *, now: datetime) -> Decision:
+    moment = format_time(now)
+    conditions: list[JsonObject] = list(job.status.get("conditions") or ())
+    first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
+    for each in (first, kind):
+        conditions = with_condition(conditions, each, "True", reason, message, now=moment, key=_PROBED)
+    status = _status(counts, active=0, conditions=conditions)
+    status["startTime"] = job.status.get("startTime") or moment
+    if kind == "Complete":
+        status["completionTime"] = moment
+    event = ("Completed", "Job completed") if kind == "Complete" else (reason, message)
+    return Decision(delete=tuple(counts.active), status=status, again_s=0.0, events=(event,))
+
+
+def _suspended(job: Workload, counts: _Counts, now: datetime) -> Decision:
+    conditions: list[JsonObject] = list(job.status.get("conditions") or ())
+    words = ("True", "JobSuspended", "Job suspended")
+    noted = with_condition(conditions, "Suspended", *words, now=format_time(now), key=_PROBED)
+    events = (("Suspended", "Job suspended"),) if noted != conditions else ()
+    status = _status(counts, active=0, conditions=noted)
+    status["startTime"] = None
+    is_same = is_same_status(job.status, status)
+    return Decision(delete=tuple(counts.active), status=None if is_same else status, events=events)
+
+
+def _running(job: Workload, counts: _Counts, back_off_s: float, now: datetime) -> Decision:
+    moment = format_time(now)
+    conditions: list[JsonObject] = list(job.status.get("conditions") or ())
+    started, events = job.status.get("startTime"), ()
+    suspended = find(conditions, "Suspended")
+    if suspended is not None and suspended.get("status") == "True":
+        words = ("False", "JobResumed", "Job resumed")
+        conditions = with_condition(conditions, "Suspended", *words, now=moment, key=_PROBED)
+        started, events = None, (("Resumed", "Job resumed"),)  # type: ignore[assignment]
+    create, delete = _wanted(job, counts)
+    wait_s = _back_off_left(counts, back_off_s, now) if create else 0.0
+    if wait_s > 0:
+        create = ()
+    status = _status(counts, active=len(counts.active), conditions=conditions)
+    status["startTime"] = started or moment
+    waits = [each for each in (wait_s or None, _deadline_left(job, now)) if each is not None and each > 0]
+    is_same = is_same_status(job.status, status)
+    return Decision(
+        create, delete, None if is_same else status, again_s=min(waits) + 0.05 if waits else None, events=events
+    )
+
+
+def _wanted(job: Workload, counts: _Counts) -> tuple[tuple[int | None, ...], tuple[Pod, ...]]:
+    parallelism, completions = job.spec.get("parallelism", 1), job.spec.get("completions")
+    active = len(counts.active)
+    if counts.is_indexed and completions is not None:
+        taken = {index_of(each) for each in counts.active}
+        free = [each for each in range(completions) if each not in taken and each not in counts.done]
+        room = min(parallelism - active, MOST_AT_ONCE)
+        return tuple(free[: max(room, 0)]), tuple(counts.active[parallelism:])
+    if completions is None:
+        wanted = active if counts.succeeded else parallelism
+    else:
+        wanted = min(completions - counts.succeeded, parallelism)
+    missing = min(wanted - active, MOST_AT_ONCE)
+    return (None,) * max(missing, 0), tuple(counts.active[wanted:]) if active > wanted else ()
+
+
+def _back_off_left(counts: _Counts, first_s: float, now: datetime) -> float:
+    """After failures new Pods wait: 10 s from the last one, doubled with each, at most 10 minutes."""
+    if not counts.failed_pods:
+        return 0.0
+    ends = [time_of(_ended(each), now) for each in counts.failed_pods]
+    delay_s = min(first_s * 2 ** min(len(ends) - 1, 10), _LONGEST_BACK_OFF_S)
+    return max(0.0, (max(ends) + timedelta(seconds=delay_s) - now).total_seconds())
+
+
+def _ended(pod: Pod) -> str:
+    condition = pod.condition("Ready")
+    return condition.last_transition_time if condition is not None else pod.status.start_time
+
+
+def _after(job: Workload, pods: Sequence[Pod], now: datetime) -> Decision:
+    """What is left to do for a Job that has ended."""
+    ttl_s = job.spec.get("ttlSecondsAfterFinished")
+    running = tuple(each for each in pods if each.is_active)
+    if ttl_s is None or job.metadata.is_terminating:
+        return Decision(delete=running)
+    condition = find(job.status.get("conditions") or (), finished_condition(job)) or {}
+    left_s = ttl_s - (now - time_of(condition.get("lastTransitionTime") or "", now)).total_seconds()
+    return Decision(delete=running, again_s=max(left_s, 0.0) if left_s > 0 else None, expired=left_s <= 0)

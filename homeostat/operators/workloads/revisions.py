@@ -1,0 +1,99 @@
+"""ControllerRevisions: the history of the templates of StatefulSets and DaemonSets.
+
+A template that comes back, as by `kubectl rollout undo`, gets its old revision back with a new number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.operators.workloads.api import CONTROLLER_REVISION, Revision, Workload
+from homeostat.operators.workloads.family import BY_OWNER
+from homeostat.operators.workloads.naming import hash_of
+from homeostat.operators.workloads.ownership import reference
+from homeostat.runtime.cache.cache import Cache
+
+LABEL = "controller.kubernetes.io/hash"
+
+
+class Named(NamedTuple):
+    """A revision: its name, and the label of Pods that were made from it."""
+
+    name: str
+    hash: str
+
+
+class Revisions:
+    def __init__(self, client: Client, revisions: Cache[Revision]) -> None:
+        self._client, self._revisions = client, revisions
+
+    def of(self, workload: Workload) -> list[Revision]:
+        """Oldest first."""
+        found = self._revisions.indexed(BY_OWNER, workload.metadata.uid)
+        return sorted(found, key=lambda each: (each.revision, each.metadata.name))
+
+    async def current(self, kind: Kind, workload: Workload, used: Collection[str]) -> Named:
+        """The revision of the current template, created or renumbered if need be. Deletes old ones beyond the limit,
+        except those that Pods use, by hash or name.
+        """
+        history = self.of(workload)
+        data = snapshot(workload)
+        newest = history[-1].revision if history else 0
+        match = next((each for each in history if each.data == data), None)
+        if match is None:
+            return await self._create(kind, workload, data, newest + 1)
+        if match.revision != newest:
+            path = CONTROLLER_REVISION.path(match.metadata.namespace, match.metadata.name)
+            await self._client.merge(path, {"revision": newest + 1})
+        else:
+            await self._truncate(workload, history, {match.metadata.name, *used})
+        return Named(match.metadata.name, match.metadata.labels.get(LABEL, ""))
+
+    async def _create(self, kind: Kind, workload: Workload, data: JsonObject, number: int) -> Named:
+        meta = workload.metadata
+        digest = hash_of(data, workload.status.get("collisionCount") or 0)
+        labels = ((workload.spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+        new: JsonObject = {
+            "apiVersion": "apps/v1",
+            "kind": "ControllerRevision",
+            "metadata": {
+                "name": f"{meta.name}-{digest}",
+                "namespace": meta.namespace,
+                "labels": {**labels, LABEL: digest},
+                "ownerReferences": [reference(kind, meta)],
+            },
+            "data": data,
+            "revision": number,
+        }
+        try:
+            await self._client.create(CONTROLLER_REVISION.path(meta.namespace), new)
+        except AlreadyExistsError:
+            path = CONTROLLER_REVISION.path(meta.namespace, new["metadata"]["name"])
+            found = await self._client.get(path)
+            if found.get("data") != data:
+                raise
+        return Named(new["metadata"]["name"], digest)
+
+    async def _truncate(self, workload: Workload, history: list[Revision], used: Collection[str]) -> None:
+        limit = workload.spec.get("revisionHistoryLimit", 10)
+        idle = [
+            each
+            for each in history
+            if each.metadata.name not in used and each.metadata.labels.get(LABEL, "") not in used
+        ]
+        for each in idle[: max(len(idle) - limit, 0)] if limit is not None else ():
+            try:
+                await self._client.delete(CONTROLLER_REVISION.path(each.metadata.namespace, each.metadata.name))
+            except NotFoundError:
+                continue
+
+
+def snapshot(workload: Workload) -> JsonObject:
+    """What a revision holds: a patch that brings the template back."""
+    template = workload.spec.get("template") or {}
+    return {"spec": {"template": {**template, "$patch": "replace"}}}

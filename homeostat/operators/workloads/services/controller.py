@@ -1,0 +1,92 @@
+"""Keeps the EndpointSlices of Services equal to the Pods that they select."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import Json
+from homeostat.operators.workloads.api import ENDPOINT_SLICE, Meta, Pod, Workload
+from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.services.decide import (
+    MANAGED_BY,
+    MANAGER,
+    SERVICE_NAME,
+    Slice,
+    decide,
+    has_slices,
+)
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.index import KeysOf
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+_GATHER_S = 0.1
+
+
+class StoredSlice(msgspec.Struct, frozen=True):
+    metadata: Meta
+    ports: Json = None
+    endpoints: Json = None
+
+
+def _service_keys(stored: StoredSlice) -> tuple[Key, ...]:
+    name = stored.metadata.labels.get(SERVICE_NAME)
+    is_ours = stored.metadata.labels.get(MANAGED_BY) == MANAGER
+    return ((stored.metadata.namespace, name),) if name and is_ours else ()
+
+
+SLICE_INDEXES: Mapping[str, KeysOf[StoredSlice]] = {"service": _service_keys}
+
+
+class Services:
+    def __init__(
+        self, setup: Setup, services: Informer[Workload], slices: Informer[StoredSlice], pods: Informer[Pod]
+    ) -> None:
+        self._client = setup.client
+        self._services, self._slices, self._pods = services.cache, slices.cache, pods.cache
+        self._reconciler = Reconciler(setup, "services", self._reconcile)
+        services.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
+        slices.add_handler(self._note_slice)
+        pods.add_handler(self._note_pod)
+
+    def _note_slice(self, change: Change[StoredSlice]) -> None:
+        for each in (change.old, change.new):
+            for key in () if each is None else _service_keys(each):
+                self._reconciler.add(key, after_s=_GATHER_S)
+
+    def _note_pod(self, change: Change[Pod]) -> None:
+        old, new = change.old, change.new
+        if old is not None and new is not None and _facts(old) == _facts(new):
+            return
+        for service in self._services.in_namespace(change.namespace):
+            if any(each is not None and _selects(service, each) for each in (old, new)):
+                self._reconciler.add(service.key, after_s=_GATHER_S)
+
+    async def _reconcile(self, key: Key) -> None:
+        service = self._services.get(*key)
+        if service is None or not has_slices(service):
+            return
+        pods = [each for each in self._pods.in_namespace(key[0]) if _selects(service, each)]
+        found = self._slices.indexed("service", key)
+        decision = decide(service, pods, [Slice(each.metadata.name, each.ports, each.endpoints) for each in found])
+        for new in decision.create:
+            await self._client.create(ENDPOINT_SLICE.path(key[0]), new)
+        for name, patch in decision.update.items():
+            await self._client.merge(ENDPOINT_SLICE.path(key[0], name), patch)
+        for name in decision.delete:
+            try:
+                await self._client.delete(ENDPOINT_SLICE.path(key[0], name))
+            except NotFoundError:
+                continue
+
+
+def _facts(pod: Pod) -> tuple[object, ...]:
+    return pod.status.pod_ip, pod.is_ready, pod.is_finished, pod.metadata.is_terminating, pod.metadata.labels
+
+
+def _selects(service: Workload, pod: Pod) -> bool:
+    selector, labels = service.spec.get("selector") or {}, pod.metadata.labels
+    return bool(selector) and all(labels.get(name) == value for name, value in selector.items())

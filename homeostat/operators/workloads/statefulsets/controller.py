@@ -1,0 +1,117 @@
+"""Keeps the Pods, claims and revisions of StatefulSets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.objects.errors import AlreadyExistsError, ApiError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import STATEFUL_SET
+from homeostat.objects.selectors import selector_of
+from homeostat.operators.workloads.api import CLAIM, Pod, Workload
+from homeostat.operators.workloads.creation import Creation
+from homeostat.operators.workloads.events import Events
+from homeostat.operators.workloads.family import claim_pods, owner_router
+from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.revisions import Revisions
+from homeostat.operators.workloads.statefulsets.decide import (
+    HASH,
+    Create,
+    claims_for,
+    decide,
+    ordinal_of,
+    pod_additions,
+)
+from homeostat.operators.workloads.status import status_patch
+from homeostat.operators.workloads.template import pod_from
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.setup import Setup
+
+COMPONENT: Final = "statefulset-controller"
+
+
+class StatefulSets:
+    def __init__(
+        self,
+        setup: Setup,
+        sets: Informer[Workload],
+        pods: Informer[Pod],
+        *,
+        revisions: Revisions,
+        creation: Creation,
+        events: Events,
+    ) -> None:
+        self._client, self._sets, self._pods = setup.client, sets.cache, pods.cache
+        self._revisions, self._creation, self._events = revisions, creation, events
+        self._reconciler = Reconciler(setup, "statefulsets", self._reconcile)
+        sets.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
+        pods.add_handler(owner_router(STATEFUL_SET, self._reconciler.soon, self._possible_owners))
+
+    def _possible_owners(self, pod: Pod) -> list[Key]:
+        return [
+            each.key
+            for each in self._sets.in_namespace(pod.metadata.namespace)
+            if ordinal_of(each, pod) is not None and selector_of(each.spec.get("selector")).matches(pod.metadata.labels)
+        ]
+
+    async def _reconcile(self, key: Key) -> None:
+        workload = self._sets.get(*key)
+        if workload is None:
+            return
+        selector = selector_of(workload.spec.get("selector"))
+        pods = await claim_pods(self._client, STATEFUL_SET, workload, self._pods, selector)
+        pods = [each for each in pods if ordinal_of(workload, each) is not None]
+        former = workload.status.get("currentRevision") or ""
+        used = {former, *(each.metadata.labels.get(HASH, "") for each in pods)}
+        update = (await self._revisions.current(STATEFUL_SET, workload, used)).name
+        decision = decide(workload, pods, current=former or update, update=update, now=datetime.now(UTC))
+        if decision.delete:
+            await self._creation.delete(workload.metadata, decision.delete)
+        failure = ""
+        if decision.create:
+            failure = await self._create(workload, decision.create, update)
+        if decision.status is not None:
+            await self._client.merge(STATEFUL_SET.path(*key, "status"), status_patch(decision.status, "replicas"))
+            if decision.status["currentRevision"] != former:
+                self._reconciler.add(key)
+        if decision.again_s is not None:
+            self._reconciler.add(key, after_s=decision.again_s)
+        if failure:
+            raise ApiError(failure)
+
+    async def _create(self, workload: Workload, wanted: tuple[Create, ...], update: str) -> str:
+        for each in wanted:
+            for claim in claims_for(workload, each.ordinal):
+                await self._create_claim(workload, claim)
+        return await self._creation.create(workload.metadata, [self._pod(workload, each, update) for each in wanted])
+
+    async def _create_claim(self, workload: Workload, claim: JsonObject) -> None:
+        try:
+            await self._client.create(CLAIM.path(workload.metadata.namespace), claim)
+        except AlreadyExistsError:
+            return
+        pod = claim["metadata"]["name"].partition("-")[2]
+        message = f"create Claim {claim['metadata']['name']} Pod {pod} in StatefulSet {workload.metadata.name} success"
+        self._events.record(STATEFUL_SET, workload.metadata, "SuccessfulCreate", message, by=COMPONENT)
+
+    def _pod(self, workload: Workload, wanted: Create, update: str) -> JsonObject:
+        template = workload.spec.get("template") or {}
+        if wanted.revision != update:
+            template = self._template_of(workload, wanted.revision) or template
+        labels, fields = pod_additions(workload, wanted.ordinal)
+        pod = pod_from(
+            template,
+            kind=STATEFUL_SET,
+            owner=workload.metadata,
+            name=f"{workload.metadata.name}-{wanted.ordinal}",
+            labels={**labels, HASH: wanted.revision},
+        )
+        return {**pod, "spec": {**pod["spec"], **fields}}
+
+    def _template_of(self, workload: Workload, revision: str) -> JsonObject | None:
+        for each in self._revisions.of(workload):
+            if each.metadata.name == revision:
+                template = (each.data.get("spec") or {}).get("template") or {}
+                return {name: value for name, value in template.items() if name != "$patch"}
+        return None
