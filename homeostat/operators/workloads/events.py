@@ -15,8 +15,8 @@ from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 SCHEDULER: Final = "default-scheduler"
 KUBELET: Final = "kubelet"
-MOST_AT_ONCE: Final = 1000
-EACH_SECOND: Final = 50.0
+MOST_AT_ONCE: Final = 500
+EACH_SECOND: Final = 20.0
 
 
 class Events:
