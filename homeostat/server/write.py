@@ -33,6 +33,8 @@ from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError
 _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
 _RACE_TRIES = 20
+_QUOTA_TRIES = 200
+"""Each failure is another write of the same namespace that was committed."""
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
 """The size limit of a request body, so that every stored object can be sent back. Patches could exceed it."""
 
@@ -90,9 +92,10 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     if call.options.dry_run:
         if call.store.get(key) is not None:
             raise _exists(call, key.name)
+        _check_quotas(call, obj, None)
         return Written(encode(obj), obj)
     try:
-        record = await commit(call, Put(key, draft_of(kind, obj), 0))
+        record = await commit(call, Put(key, draft_of(kind, obj), 0), obj, None)
     except RevisionMismatchError as error:
         raise _exists(call, key.name) from error
     return Written(object_bytes(kind, record), obj)
@@ -154,10 +157,11 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
         new = await call.backend.certify(call, new)
     new = keep_times(old, new)
     if call.options.dry_run:
+        _check_quotas(call, new, old)
         return Written(encode(new), new)
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
-    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision, tag=tag))
+    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision, tag=tag), new, old)
     return Written(object_bytes(kind, record), new)
 
 
@@ -185,23 +189,42 @@ async def remove(call: Call, record: Record, obj: JsonObject) -> Written:
     """Delete a record from the store; `obj` is its last state."""
     if call.options.dry_run:
         return Written(encode(obj), obj, is_gone=True)
-    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision))
+    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision), None, obj)
     return Written(object_bytes(call.kind, gone), obj, is_gone=True)
 
 
-async def commit(call: Call, change: Put | Delete) -> Record:
+async def commit(call: Call, change: Put | Delete, new: JsonObject | None, old: JsonObject | None) -> Record:
+    """Write a change; in a namespace with quotas together with what they count. `new` and `old` are None if absent."""
     if type(change) is Put and len(change.draft.tail) > MAX_OBJECT_BYTES:
         raise TooLargeError(
             f'{call.kind.group_resource} "{change.key.name}" has {len(change.draft.tail)} bytes; '
             f"the limit is {MAX_OBJECT_BYTES}"
         )
     try:
+        if call.backend.admission.has_quotas(change.key.namespace):
+            return await _commit_charged(call, change, new, old)
         return await call.store.write(change)
     except UncertainError as error:
         # No Retry-After: clients would send the write again, and it may have been committed.
         raise UnavailableError(str(error)) from error
     except UnwritableError as error:
         raise UnavailableError(f"the store refused the write: {error}", retry_after_s=1) from error
+
+
+async def _commit_charged(call: Call, change: Put | Delete, new: JsonObject | None, old: JsonObject | None) -> Record:
+    for _ in range(_QUOTA_TRIES):
+        charged = change._replace(also=call.backend.admission.charges(call, new, old))
+        try:
+            return await call.store.write(charged)
+        except RevisionMismatchError as error:
+            if error.key == change.key:
+                raise
+    raise ConflictError(f"the quotas of namespace {change.key.namespace} are being changed too often; try again later")
+
+
+def _check_quotas(call: Call, new: JsonObject | None, old: JsonObject | None) -> None:
+    if call.backend.admission.has_quotas(call.namespace):
+        call.backend.admission.charges(call, new, old)
 
 
 async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:

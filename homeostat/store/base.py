@@ -67,6 +67,8 @@ class Put(NamedTuple):
     note: Any = None
     tag: str = ""
     """A remark of the writer for the current subscribers. Not stored, so readers of the log never see it."""
+    also: tuple[Put, ...] = ()
+    """Further changes in the same commit: all of them or none."""
 
 
 class Delete(NamedTuple):
@@ -75,6 +77,8 @@ class Delete(NamedTuple):
     key: Key
     draft: Draft
     expect: int
+    also: tuple[Put, ...] = ()
+    """As of a `Put`."""
 
 
 Change = Put | Delete
@@ -109,6 +113,7 @@ class RevisionMismatchError(StoreError):
 
     def __init__(self, key: Key, expect: int, current: Record | None) -> None:
         super().__init__(f"{key}: expected revision {expect}, found {current.revision if current else 'nothing'}")
+        self.key = key
         self.current = current
 
 

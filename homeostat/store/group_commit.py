@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from homeostat.store.base import Change, Event, Record, StoreError, UncertainError, UnwritableError
-from homeostat.store.log import Outcome
+from homeostat.store.log import Joint, Outcome
 
 Begin = Callable[[Sequence[Change]], None]
 
@@ -60,6 +60,9 @@ class GroupCommit:
                 future.set_result(outcome.record)
             elif isinstance(outcome, Record):
                 future.set_result(outcome)
+            elif isinstance(outcome, Joint):
+                main = outcome.main
+                future.set_result(main.record if isinstance(main, Event) else main)
             else:
                 future.set_exception(outcome)
         self._start()

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from homeostat.store.base import Change, Delete, Event, Key, Put, Record, RevisionMismatchError
 
-Outcome = Event | Record | RevisionMismatchError
+
+class Joint(NamedTuple):
+    """The outcome of a change with others beside it in its commit."""
+
+    main: Event | Record
+    others: list[Event]
+
+
+Outcome = Event | Record | RevisionMismatchError | Joint
 """The event of a change, the record of a change that changed nothing, or the error."""
 
 
@@ -21,6 +30,13 @@ def plan(batch: Iterable[Change], revision: int, current: Callable[[Key], Record
     outcomes: list[Outcome] = []
     overlay: dict[Key, Record | None] = {}
     for change in batch:
+        if change.also:
+            outcome = _decide_all(change, revision, lambda key: overlay[key] if key in overlay else current(key))
+            outcomes.append(outcome)
+            for event in events_of([outcome]):
+                revision = event.record.revision
+                overlay[event.record.key] = None if event.type == "DELETED" else event.record
+            continue
         found = overlay[change.key] if change.key in overlay else current(change.key)
         outcome = _decide(change, found, revision + 1)
         outcomes.append(outcome)
@@ -31,10 +47,32 @@ def plan(batch: Iterable[Change], revision: int, current: Callable[[Key], Record
 
 
 def events_of(outcomes: Iterable[Outcome]) -> list[Event]:
-    return [outcome for outcome in outcomes if isinstance(outcome, Event)]
+    events: list[Event] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Event):
+            events.append(outcome)
+        elif isinstance(outcome, Joint):
+            events += outcome.others
+            if isinstance(outcome.main, Event):
+                events.append(outcome.main)
+    return events
 
 
-def _decide(change: Change, current: Record | None, revision: int) -> Outcome:
+def _decide_all(change: Change, revision: int, current: Callable[[Key], Record | None]) -> Outcome:
+    others: list[Event] = []
+    for each in (*change.also, change):
+        outcome = _decide(each, current(each.key), revision + 1)
+        if isinstance(outcome, RevisionMismatchError):
+            return outcome
+        if each is change:
+            return Joint(outcome, others)
+        if isinstance(outcome, Event):
+            revision += 1
+            others.append(outcome)
+    raise AssertionError("unreachable")
+
+
+def _decide(change: Change, current: Record | None, revision: int) -> Event | Record | RevisionMismatchError:
     key, draft = change.key, change.draft
     if current is None:
         if change.expect or isinstance(change, Delete):

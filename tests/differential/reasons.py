@@ -68,6 +68,12 @@ STEPS: dict[str, dict[str, str]] = {
     "ResourceSlice refused": {r"\.causes": "told once"},
     "CSIStorageCapacity table": {r"\.rows\[0\]\.cells\[1\]$": "created by the clock of each server"},
     "DeviceClass not changed": {r"\.causes": "told once"},
+    **{
+        f"quota {each}": {r"\.status\.(hard|used)$": "counted with the write; a controller does it there"}
+        for each in ("compute", "best-effort", "critical", "claims")
+    },
+    "range of a claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
+    "quota claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "evict of two budgets": {r"\.reason$": "every error has a reason here"},
     "bind to no node": {"": "a client's mistake is 422 here and an unnamed 500 there"},
     "bind to a pod": {"": "a client's mistake is 422 here and an unnamed 500 there"},

@@ -12,6 +12,7 @@ from tests.differential.certificates import CERTIFICATE_STEPS
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.kinds import KIND_STEPS
+from tests.differential.limits import LIMITS_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.step import (
     APPLY,
@@ -334,6 +335,7 @@ STEPS = [
     *CUSTOM_STEPS,
     *DETAILS_STEPS,
     *PODS_STEPS,
+    *LIMITS_STEPS,
     Step(
         "webhook bad",
         "POST",

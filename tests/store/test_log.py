@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from homeostat.store.base import Change, Delete, Draft, Event, Key, Put, Record, RevisionMismatchError
-from homeostat.store.log import events_of, plan
+from homeostat.store.log import Joint, Outcome, events_of, plan
 from tests.store.contract import draft, pod
 
 AT_5 = Record(pod("a"), b"<5:x>", 5, 4)
 
 
-def told(outcomes: list[Event | Record | RevisionMismatchError]) -> list[str]:
+def told(outcomes: list[Outcome]) -> list[str]:
     texts = []
     for outcome in outcomes:
         match outcome:
@@ -19,6 +19,8 @@ def told(outcomes: list[Event | Record | RevisionMismatchError]) -> list[str]:
                 texts.append(f"{outcome.type} {outcome.record.value.decode()} since {outcome.record.created}")
             case Record():
                 texts.append(f"same {outcome.value.decode()}")
+            case Joint():
+                texts.append(" and ".join(told([*outcome.others, outcome.main])))
             case RevisionMismatchError():
                 texts.append(f"refused {outcome.current.revision if outcome.current else 'nothing'}")
     return texts
@@ -52,6 +54,19 @@ def told(outcomes: list[Event | Record | RevisionMismatchError]) -> list[str]:
             [Delete(pod("a"), draft("y"), 5), Put(pod("a"), draft("z"), 0), Delete(pod("a"), draft("z"), 5)],
             ["DELETED <10:y> since 4", "ADDED <11:z> since 11", "refused 11"],
             id="delete-and-create",
+        ),
+        pytest.param(
+            [
+                Put(pod("b"), draft("y"), 0, also=(Put(pod("a"), draft("z"), 5),)),
+                Put(pod("c"), draft("y"), 0, also=(Put(pod("a"), draft("z"), 5),)),
+                Delete(pod("b"), draft("y"), 11, also=(Put(pod("a"), draft("z"), 10),)),
+            ],
+            [
+                "MODIFIED <10:z> since 4 and ADDED <11:y> since 11",
+                "refused 10",
+                "same <10:z> and DELETED <12:y> since 11",
+            ],
+            id="together-or-not-at-all",
         ),
         pytest.param(
             [Delete(pod("a"), draft("y"), 5), Delete(pod("a"), draft("z"), 10)],

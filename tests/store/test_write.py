@@ -214,3 +214,19 @@ async def test_reaching_a_revision_waits_for_it(store: Store) -> None:
     await put(store, pod("a"), "2")
     await reached
     assert await store.sync() == 2
+
+
+async def test_changes_beside_a_change_are_committed_with_it_or_not_at_all(store: Store) -> None:
+    counter = await put(store, pod("counter"), "1")
+    subscriber = Subscriber()
+    await store.subscribe(PODS, since=store.revision, deliver=subscriber)
+
+    beside = Put(pod("counter"), draft("2"), counter.revision)
+    made = await store.write(Put(pod("a"), draft("1"), 0, also=(beside,)))
+    with pytest.raises(RevisionMismatchError) as refused:
+        await store.write(Put(pod("b"), draft("1"), 0, also=(beside,)))
+
+    assert refused.value.key == pod("counter")
+    assert store.get(pod("b")) is None
+    assert (made.value, store.get(pod("counter")).value) == (b"<3:1>", b"<2:2>")  # type: ignore[union-attr]
+    assert len(subscriber.events) == 2

@@ -26,7 +26,7 @@ from homeostat.server.admission.webhooks import Webhooks
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.server.verbs.scale import with_replicas
-from homeostat.store.base import Store
+from homeostat.store.base import Put, Store
 
 _NOT_GUARDED = frozenset({"eviction", "binding"})
 """Subresources whose object is not of the guarded kind."""
@@ -41,7 +41,7 @@ class AdmissionChain:
         self._rules = AdmissionRules(registry)
         self._webhooks = Webhooks(self._client)
         self._policies = Policies()
-        self._plugins = Plugins()
+        self._plugins = Plugins(registry)
         self.guards = Guards()
 
     async def follow(self, store: Store) -> None:
@@ -57,6 +57,12 @@ class AdmissionChain:
     def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
         if call.kind.resource in COMPLETED:
             self._plugins.complete(call, obj, old)
+
+    def has_quotas(self, namespace: str) -> bool:
+        return namespace in self._plugins.quotas.namespaces
+
+    def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
+        return self._plugins.quotas.charges(call, new, old)
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
@@ -75,6 +81,8 @@ class AdmissionChain:
         group = call.kind.group
         if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
+        if obj is not None and self._plugins.limits and call.namespace in self._plugins.limits:
+            self._plugins.require_limits(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
         if call.kind.resource in self.guards.checks and call.subresource not in _NOT_GUARDED:

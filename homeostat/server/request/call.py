@@ -21,7 +21,7 @@ from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
-from homeostat.store.base import Key, Record, Scope, Store
+from homeostat.store.base import Key, Put, Record, Scope, Store
 
 
 class Admission(Protocol):
@@ -29,6 +29,12 @@ class Admission(Protocol):
 
     def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
         """Set, in place, what the server's own admission plugins set; raise the error that denies the write."""
+
+    def has_quotas(self, namespace: str) -> bool:
+        """Whether a write in the namespace has to be charged."""
+
+    def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
+        """The ResourceQuotas as this write leaves them; raise the error that denies the write."""
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str

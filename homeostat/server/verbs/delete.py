@@ -179,7 +179,7 @@ async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
         return await remove(call, record, obj)
     if call.options.dry_run:
         return Written(encode(obj), obj)
-    stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision))
+    stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision), obj, obj)
     return Written(object_bytes(call.kind, stored), obj)
 
 

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.admission.plugins.limit_range import broken_limits, set_default_resources
 from homeostat.server.admission.plugins.priority import RESOURCE as PRIORITY_CLASSES
 from homeostat.server.admission.plugins.priority import Priorities, keep_priority
+from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
+from homeostat.server.admission.plugins.quota import Quotas
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
+from homeostat.server.kinds.builtins.members import struct, structs
+from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
-from homeostat.store.base import Store
+from homeostat.store.base import Event, Record, Scope, Store
 
-COMPLETED = frozenset({"pods", PRIORITY_CLASSES})
+COMPLETED = frozenset({"pods", PRIORITY_CLASSES, QUOTAS})
 """Resources whose writes the plugins complete or refuse, whatever is configured."""
+_LIMITED = frozenset({"pods", "persistentvolumeclaims"})
+_RANGES = "limitranges"
 
 
 class Plugins:
-    def __init__(self) -> None:
+    def __init__(self, registry: Registry) -> None:
+        self.quotas = Quotas(registry)
+        self.limits: dict[str, dict[str, list[JsonObject]]] = {}
+        """The limits of the LimitRanges, by namespace and name."""
         self._priorities = Priorities()
 
     async def follow(self, store: Store) -> None:
         await self._priorities.follow(store)
+        await self.quotas.follow(store)
+        for record in store.select(Scope(_RANGES)):
+            self._put_range(record)
+        await store.subscribe(Scope(_RANGES), since=store.revision, deliver=self._deliver_range)
+
+    def _deliver_range(self, event: Event) -> None:
+        key = event.record.key
+        if event.type != "DELETED":
+            self._put_range(event.record)
+            return
+        ranges = self.limits.get(key.namespace, {})
+        ranges.pop(key.name, None)
+        if not ranges:
+            self.limits.pop(key.namespace, None)
+
+    def _put_range(self, record: Record) -> None:
+        limits = structs(struct(decode_stored(record.value), "spec"), "limits")
+        self.limits.setdefault(record.key.namespace, {})[record.key.name] = limits
+
+    def _limits_of(self, namespace: str) -> list[JsonObject]:
+        return [limit for _, limits in sorted(self.limits.get(namespace, {}).items()) for limit in limits]
+
+    def require_limits(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        """403 for a new Pod, a resized one or a claim beyond the limits of its namespace."""
+        resource = call.kind.resource
+        is_checked = call.subresource == "resize" if resource == "pods" and old is not None else not call.subresource
+        if resource not in _LIMITED or not is_checked:
+            return
+        if broken := broken_limits(resource, obj, self._limits_of(call.namespace)):
+            said = broken[0] if len(broken) == 1 else f"[{', '.join(broken)}]"
+            raise call.forbidden(said, obj["metadata"]["name"])
 
     def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
         """Set what the plugins set, before webhooks see the object. In place."""
@@ -27,6 +68,9 @@ class Plugins:
         match call.kind.resource:
             case "pods":
                 self._complete_pod(call, obj, old)
+            case "resourcequotas":
+                if old is None or struct(obj, "spec") != struct(old, "spec"):
+                    self.quotas.complete(call, obj)
             case _:
                 self._priorities.check_class(call, obj)
 
@@ -35,6 +79,8 @@ class Plugins:
             return
         if old is None:
             self._priorities.complete(call, pod)
+            if call.namespace in self.limits:
+                set_default_resources(pod, self._limits_of(call.namespace))
         else:
             keep_priority(pod, old)
         tolerate_outages(pod)

@@ -18,6 +18,7 @@ from homeostat.server.kinds.builtins.value import (
 _MAX_DATA_BYTES = 1024 * 1024
 _NAMESPACE_FINALIZERS = ("kubernetes",)
 _MAX_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 # Keys that a Secret of the type requires.
 _SECRET_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -167,7 +168,11 @@ def _check_event(obj: JsonObject) -> list[Cause]:
 
 def _check_priority_class(obj: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
-    is_system = text(struct(obj, "metadata"), "name").startswith("system-")
+    name = text(struct(obj, "metadata"), "name")
+    is_system = name.startswith("system-")
+    if is_system and _SYSTEM_PRIORITIES.get(name) != integer(obj, "value"):
+        message = "priority class names with 'system-' prefix are reserved for system use only"
+        causes.append(forbidden("metadata.name", message))
     if integer(obj, "value") > _MAX_PRIORITY and not is_system:
         message = f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
         causes.append(forbidden("value", message))

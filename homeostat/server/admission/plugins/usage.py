@@ -1,0 +1,138 @@
+"""What an object uses of a ResourceQuota, by the names that quotas limit. Pure."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.quantity import Quantity
+from homeostat.server.admission.plugins.amounts import Amounts, amounts_of, pod_amounts
+from homeostat.server.kinds.builtins.defaults.qos import qos_class
+from homeostat.server.kinds.builtins.members import integer, strings, struct, structs, text
+
+_ONE = Quantity(10**9)
+_NAMED = frozenset(
+    [
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+    ]
+)
+_PLAIN = ("cpu", "memory", "ephemeral-storage")
+_ENDED = frozenset({"Succeeded", "Failed"})
+_CLASS = "storageclass.storage.k8s.io"
+
+
+def usage_of(resource: str, obj: JsonObject) -> Amounts:
+    """By name: `pods`, `count/deployments.apps`, `requests.cpu`."""
+    used = {f"count/{resource}": _ONE}
+    if resource == "pods":
+        return used | _pod_usage(obj)
+    if resource in _NAMED:
+        used[resource] = _ONE
+    if resource == "services":
+        used |= _service_usage(struct(obj, "spec"))
+    elif resource == "persistentvolumeclaims":
+        used |= _claim_usage(struct(obj, "spec"))
+    return used
+
+
+def _pod_usage(pod: JsonObject) -> Amounts:
+    if text(struct(pod, "status"), "phase") in _ENDED:
+        return {}
+    used: Amounts = {"pods": _ONE}
+    for kind in ("requests", "limits"):
+        for name, amount in pod_amounts(pod, kind).items():
+            if kind == "requests" and (name in _PLAIN or name.startswith("hugepages-")):
+                used[name] = amount
+            if kind == "requests" or name in _PLAIN:
+                used[f"{kind}.{name}"] = amount
+    return used
+
+
+def _service_usage(spec: JsonObject) -> Amounts:
+    ports = len(structs(spec, "ports"))
+    match text(spec, "type"):
+        case "NodePort":
+            return {"services.nodeports": Quantity(ports * 10**9)}
+        case "LoadBalancer":
+            opened = ports if spec.get("allocateLoadBalancerNodePorts") is not False else 0
+            return {"services.loadbalancers": _ONE, "services.nodeports": Quantity(opened * 10**9)}
+    return {}
+
+
+def _claim_usage(spec: JsonObject) -> Amounts:
+    storage = amounts_of(struct(spec, "resources", "requests")).get("storage")
+    name = text(spec, "storageClassName")
+    used: Amounts = {f"{name}.{_CLASS}/persistentvolumeclaims": _ONE} if name else {}
+    if storage is not None:
+        used["requests.storage"] = storage
+        if name:
+            used[f"{name}.{_CLASS}/requests.storage"] = storage
+    return used
+
+
+def is_in_scope(spec: JsonObject, resource: str, obj: JsonObject) -> bool:
+    """Whether a quota with these scopes counts the object; one with scopes counts Pods alone."""
+    scopes: list[tuple[str, str, list[str]]] = [(each, "Exists", []) for each in strings(spec, "scopes")]
+    scopes += [
+        (text(each, "scopeName"), text(each, "operator"), strings(each, "values"))
+        for each in structs(struct(spec, "scopeSelector"), "matchExpressions")
+    ]
+    if not scopes:
+        return True
+    return resource == "pods" and all(_has_scope(obj, *scope) for scope in scopes)
+
+
+def _has_scope(pod: JsonObject, name: str, operator: str, values: list[str]) -> bool:
+    spec = struct(pod, "spec")
+    if name == "PriorityClass":
+        found = text(spec, "priorityClassName")
+        match operator:
+            case "In":
+                return found in values
+            case "NotIn":
+                return found not in values
+            case "DoesNotExist":
+                return not found
+        return bool(found)
+    match name:
+        case "Terminating":
+            return integer(spec, "activeDeadlineSeconds", -1) >= 0
+        case "NotTerminating":
+            return integer(spec, "activeDeadlineSeconds", -1) < 0
+        case "BestEffort":
+            return qos_class(pod) == "BestEffort"
+        case "NotBestEffort":
+            return qos_class(pod) != "BestEffort"
+        case "CrossNamespacePodAffinity":
+            return _reaches_namespaces(struct(spec, "affinity"))
+    return False
+
+
+def _reaches_namespaces(affinity: JsonObject) -> bool:
+    for name in ("podAffinity", "podAntiAffinity"):
+        rules = struct(affinity, name)
+        terms = structs(rules, "requiredDuringSchedulingIgnoredDuringExecution") + [
+            struct(each, "podAffinityTerm")
+            for each in structs(rules, "preferredDuringSchedulingIgnoredDuringExecution")
+        ]
+        if any(each.get("namespaces") or each.get("namespaceSelector") is not None for each in terms):
+            return True
+    return False
+
+
+def unspecified(pod: JsonObject, limited: Amounts) -> dict[str, list[str]]:
+    """Limited amounts of compute that containers do not state, with the names of those containers."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(limited):
+        kind, _, rest = name.rpartition(".") if name.startswith(("requests.", "limits.")) else ("requests", "", name)
+        if rest not in _PLAIN[:2] and not (rest == _PLAIN[2] and kind):
+            continue
+        spec = struct(pod, "spec")
+        for container in structs(spec, "containers") + structs(spec, "initContainers"):
+            if rest not in struct(container, "resources", kind):
+                found.setdefault(name, []).append(text(container, "name"))
+    return found

@@ -1,0 +1,73 @@
+"""ResourceQuotas are kept in the commit of the write that they count."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.api.conftest import MERGE_PATCH, Api
+
+PODS = "/api/v1/namespaces/default/pods"
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+
+
+def _pod(name: str) -> dict[str, Any]:
+    resources = {"requests": {"cpu": "100m"}}
+    spec = {"containers": [{"name": "main", "image": "nginx:1", "resources": resources}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+async def _limit(api: Api, **hard: str) -> None:
+    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+    assert (await api("POST", QUOTAS, body)).status == 201
+
+
+async def _used(api: Api) -> dict[str, str]:
+    used: dict[str, str] = (await api("GET", f"{QUOTAS}/q")).json["status"]["used"]
+    return used
+
+
+async def test_writes_at_the_same_time_cannot_exceed_a_quota_together(api: Api) -> None:
+    await _limit(api, pods="5", **{"requests.cpu": "2"})
+    answers = await asyncio.gather(*(api("POST", PODS, _pod(f"p{number}")) for number in range(20)))
+    assert sorted(answer.status for answer in answers) == [201] * 5 + [403] * 15
+    assert await _used(api) == {"pods": "5", "requests.cpu": "500m"}
+    assert len((await api("GET", PODS)).json["items"]) == 5
+
+
+async def test_usage_falls_when_a_pod_goes_or_ends(api: Api) -> None:
+    await _limit(api, pods="2")
+    for name in ("a", "b"):
+        await api("POST", PODS, _pod(name))
+    assert (await api("POST", PODS, _pod("c"))).status == 403
+    await api("DELETE", f"{PODS}/a")
+    assert await _used(api) == {"pods": "1"}
+    await api("PATCH", f"{PODS}/b/status", {"status": {"phase": "Succeeded"}}, type=MERGE_PATCH)
+    assert await _used(api) == {"pods": "0"}
+    answers = await asyncio.gather(*(api("DELETE", f"{PODS}/{name}") for name in ("b", "none")))
+    assert [answer.status for answer in answers] == [200, 404]
+    assert await _used(api) == {"pods": "0"}
+
+
+async def test_a_quota_counts_what_was_there_before_it_and_what_it_newly_limits(api: Api) -> None:
+    for name in ("a", "b"):
+        await api("POST", PODS, _pod(name))
+    await _limit(api, pods="2")
+    assert await _used(api) == {"pods": "2"}
+    assert (await api("POST", PODS, _pod("c"))).status == 403
+    more = {"spec": {"hard": {"pods": "3", "requests.cpu": "1", "count/configmaps": "9"}}}
+    changed = await api("PATCH", f"{QUOTAS}/q", more, type=MERGE_PATCH)
+    counted = len((await api("GET", "/api/v1/namespaces/default/configmaps")).json["items"])
+    assert changed.json["status"]["used"] == {
+        "pods": "2",
+        "requests.cpu": "200m",
+        "count/configmaps": str(counted),
+    }
+    assert (await api("POST", PODS, _pod("c"))).status == 201
+
+
+async def test_a_wrong_count_refuses_nothing(api: Api) -> None:
+    await _limit(api, pods="2")
+    await api("PATCH", f"{QUOTAS}/q/status", {"status": {"used": {"pods": "2"}}}, type=MERGE_PATCH)
+    assert (await api("POST", PODS, _pod("a"))).status == 201
+    assert await _used(api) == {"pods": "1"}
