@@ -19,12 +19,13 @@ import pytest
 from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
-from tests.compiled import compile_share
+from tests.compiled import compile_share, leave_package_as_it_is
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.order import longest_first
 from tools.build_cluster import is_built
 from tools.provision import MissingProgramError
 
+leave_package_as_it_is()
 pytest_plugins = ("tests.cluster.fixtures",)
 
 # No deadlines: on a busy machine a single example may take any time.
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     # A shell starts background jobs with SIGINT ignored, and the commands that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # kube-apiserver, etcd, kubectl and the registry collect garbage less often: memory for CPU time.
+    os.environ.setdefault("GOGC", "400")
     guard = str(Path(__file__).parent / "guard")
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])

@@ -66,5 +66,11 @@ class Kubectl:
 
     def _environment(self, further: dict[str, str]) -> dict[str, str]:
         # The cache of discovery and the preferences are in HOME; a test's must not be the user's.
-        own = {"HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig), "PATH": os.environ["PATH"], "LANG": "C"}
+        own = {
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.kubeconfig),
+            "PATH": os.environ["PATH"],
+            "LANG": "C",
+            "GOGC": "off",
+        }
         return {**own, **further}
