@@ -65,15 +65,24 @@ async def create(call: Call, obj: JsonObject) -> Written:
     require_namespace(call, metadata.get("name", ""))
     prefix = metadata.get("generateName", "") if not metadata.get("name") else ""
     strategy.prepare_create(call.kind, obj, uid=call.backend.new_uid(), now=call.timestamp())
+    create_once = _create_claiming if call.kind.behaviour.claims_names else _create_once
     for attempt in range(1, _GENERATED_NAME_TRIES + 1):
         if prefix:
             metadata["name"] = prefix[:_MAX_GENERATED_PREFIX] + call.backend.random_suffix()
         try:
-            return await _create_once(call, obj)
+            return await create_once(call, obj)
         except AlreadyExistsError:
             if not prefix or attempt == _GENERATED_NAME_TRIES:
                 raise
     raise AssertionError("unreachable")
+
+
+async def _create_claiming(call: Call, obj: JsonObject) -> Written:
+    """For kinds whose objects claim names: the claim of a write ends with it."""
+    try:
+        return await _create_once(call, obj)
+    finally:
+        call.kind.behaviour.release(obj["metadata"].get("name", ""))
 
 
 async def _create_once(call: Call, obj: JsonObject) -> Written:
@@ -116,6 +125,7 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
 
     `edit` returns a new value each time. If that has a `resourceVersion` which is not the stored one, `ConflictError`.
     """
+    change_once = _change_claiming if call.kind.behaviour.claims_names else _change_once
     for _ in range(tries):
         record = call.record()
         old = object_of(call.kind, record)
@@ -125,12 +135,19 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
         if new["metadata"] is old["metadata"]:
             new["metadata"] = dict(old["metadata"])
         try:
-            return await _change_once(call, record, old, new)
+            return await change_once(call, record, old, new)
         except RevisionMismatchError:
             continue
     raise ConflictError(
         f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later', kind=call.kind.plural
     )
+
+
+async def _change_claiming(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
+    try:
+        return await _change_once(call, record, old, new)
+    finally:
+        call.kind.behaviour.release(record.key.name)
 
 
 async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:

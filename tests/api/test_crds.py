@@ -164,7 +164,7 @@ async def test_a_definition_takes_over_no_built_in_kind(api: Api) -> None:
         taking["spec"]["versions"][0]["name"] = version
         created = await api("POST", CRDS, taking)
         conditions = {each["type"]: each["reason"] for each in created.json["status"]["conditions"]}
-        assert conditions == {"NamesAccepted": "NameConflict", "Established": "NotAccepted"}
+        assert conditions == {"NamesAccepted": "ListKindConflict", "Established": "NotAccepted"}
         kind = api.plane.app.backend.registry.find("coordination.k8s.io", "v1", "leases")
         assert kind is not None
         assert not kind.custom

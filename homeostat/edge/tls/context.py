@@ -2,7 +2,7 @@
 
 A server speaks TLS 1.2 or newer and offers HTTP/1.1 by ALPN. With a client CA it requests a certificate but does not
 require one, because a client may use a token instead. A certificate that the CA did not sign ends the handshake, so
-`Peer.certificate` is always verified. A client that speaks plain HTTP gets a 400 that says what to do.
+`Peer.certificate` is always verified. A client that speaks plain HTTP gets a 400 that says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 
 # OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
 _NOT_TLS = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
-_EXPLANATION = b"this port requires TLS; use https:// in the URL\n"
+_EXPLANATION = b"Client sent an HTTP request to an HTTPS server.\n"
+"""The words of every server written in Go, which people search for."""
 _REFUSAL = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Connection: close\r\n\r\n%b" % (len(_EXPLANATION), _EXPLANATION)

@@ -1,7 +1,11 @@
-"""Deletion of CustomResourceDefinitions: all their objects are deleted first, finalizers included."""
+"""Deletion of CustomResourceDefinitions: all their objects are deleted first, finalizers included.
+
+Then the definitions that wait for one of its names get it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 
@@ -33,17 +37,23 @@ class Definitions:
         self._feed = feed
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
         self._workers = Workers(self._queue, self._delete, name="definition deletion", count=_WORKERS)
+        self._settling: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._settlers = Workers(self._settling, self._settle, name="definition names", count=1)
         self._waiting: dict[str, str] = {}
         """Definitions that wait for the deletion of their objects, by kind."""
         self._pending_deletions = PendingDeletions()
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
-        await self._workers.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._workers.run())
+            tasks.create_task(self._settlers.run())
 
     def _observe(self, event: FeedEvent) -> None:
         self._pending_deletions.observe(event)
         match event:
+            case Gone(key, metadata) if key == DEFINITION_KEY:
+                self._settling.add(metadata.name.partition(".")[2])
             case Changed(key, metadata) if key == DEFINITION_KEY and metadata.deletion_timestamp is not None:
                 if FINALIZER in (metadata.finalizers or ()):
                     self._queue.add(metadata.name)
@@ -51,6 +61,13 @@ class Definitions:
                 self._queue.add(self._waiting[key], after_s=_SOON_S)
             case Listed(key) if key in self._waiting:
                 self._queue.add(self._waiting[key])
+
+    async def _settle(self, group: str) -> None:
+        """Names of the group are free again: let the server decide anew on definitions that wait for some."""
+        found, _ = await self._client.list(DEFINITION.path(""))
+        for definition in found:
+            if definition["spec"]["group"] == group and not _are_names_accepted(definition):
+                await self._client.merge(f"{DEFINITION.path('', definition['metadata']['name'])}/status", {})
 
     async def _delete(self, name: str) -> None:
         self._waiting = {key: each for key, each in self._waiting.items() if each != name}
@@ -112,6 +129,11 @@ class Definitions:
         }
         others = [each for each in conditions if each["type"] != "Terminating"]
         await self._client.merge(f"{path}/status", {"status": {"conditions": [*others, condition]}})
+
+
+def _are_names_accepted(definition: JsonObject) -> bool:
+    conditions = definition.get("status", {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == ("NamesAccepted", "True") for each in conditions)
 
 
 def kind_of(definition: JsonObject) -> Kind | None:

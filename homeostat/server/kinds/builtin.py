@@ -66,6 +66,7 @@ _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 class BuiltinBehaviour:
     is_slow = False
+    claims_names = False
 
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
@@ -74,6 +75,9 @@ class BuiltinBehaviour:
     @cached_property
     def schema(self) -> Schema:
         return builtin_schema(self._group, self._version, self._kind)
+
+    def release(self, name: str) -> None:
+        pass
 
     def type_errors(self, obj: JsonObject) -> list[Cause]:
         return conform_types(obj, self.schema)

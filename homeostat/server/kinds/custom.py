@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 
 from homeostat.cel import Budget
+from homeostat.objects.crd.accepted import Decision, accept_names
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
@@ -17,7 +19,7 @@ from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.validate import Validator
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
-from homeostat.server.kinds.registry import Behaviour, Kind, Registry, ScalePaths
+from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry, ScalePaths
 from homeostat.server.request.offload import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
@@ -40,6 +42,8 @@ Shipped = Callable[[str], JsonObject | None]
 
 class CustomBehaviour:
     """The behaviour of one version of a custom kind; everything is compiled when first needed."""
+
+    claims_names = False
 
     def __init__(self, raw_schema: JsonObject, selectable: tuple[str, ...]) -> None:
         self._raw = raw_schema
@@ -65,6 +69,9 @@ class CustomBehaviour:
     @cached_property
     def _rules(self) -> Rules:
         return Rules(self.schema)
+
+    def release(self, name: str) -> None:
+        pass
 
     def type_errors(self, obj: JsonObject) -> list[Cause]:
         return []
@@ -224,6 +231,8 @@ class Definitions:
             before = self._defaults_before(record.revision, kinds[0].resource)
             if before or _do_schemas_differ(definition):
                 kinds = [replace(each, defaults_before=before, default_stored=stored.default_stored) for each in kinds]
+        names = (definition.get("status") or {}).get("acceptedNames") or {}
+        self._registry.claims[record.key.name] = Claim(definition["spec"]["group"], names)
         self._registry.remove(self._served.get(record.key.name, ()))
         self._registry.add(kinds)
         self._served[record.key.name] = kinds
@@ -235,6 +244,7 @@ class Definitions:
         return revision if is_any_older else 0
 
     def _remove(self, name: str) -> None:
+        self._registry.claims.pop(name, None)
         for kind in self._served.pop(name, ()):
             self._registry.remove([kind])
             self._watches.close(kind.resource)
@@ -244,10 +254,13 @@ class DefinitionBehaviour(BuiltinBehaviour):
     """The behaviour of CustomResourceDefinitions: validated as in Kubernetes, with their names accepted on write."""
 
     is_slow = True
+    claims_names = True
 
     def __init__(self, registry: Registry, shipped: Shipped) -> None:
         super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
         self._registry, self._shipped = registry, shipped
+        self._claiming = Lock()
+        """Definitions are prepared in threads, and two may want the same name."""
 
     def default(self, obj: JsonObject) -> None:
         default_crd(obj)
@@ -267,16 +280,9 @@ class DefinitionBehaviour(BuiltinBehaviour):
             if CLEANUP_FINALIZER not in finalizers:
                 finalizers.append(CLEANUP_FINALIZER)
         status = dict(obj.get("status") or {})
-        conflict = self._conflict(spec)
-        accepted = _condition("NamesAccepted", conflict, "NoConflicts", "no conflicts found", "NameConflict")
-        established = _condition(
-            "Established", conflict, "InitialNamesAccepted", "the initial names have been accepted", "NotAccepted"
-        )
-        if not conflict:
-            status["acceptedNames"] = spec["names"]
-        else:
-            status.setdefault("acceptedNames", {"plural": "", "kind": ""})
-        status["conditions"] = _merge_conditions(status.get("conditions") or (), (accepted, established), now)
+        decision = self._claim(obj["metadata"].get("name", ""), spec, status.get("acceptedNames") or {})
+        status["acceptedNames"] = decision.names
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), _name_conditions(decision), now)
         status["storedVersions"] = _stored_versions(status.get("storedVersions") or (), spec.get("versions"))
         obj["status"] = status
 
@@ -290,26 +296,51 @@ class DefinitionBehaviour(BuiltinBehaviour):
         }
         status["conditions"] = _merge_conditions(status.get("conditions") or (), (terminating,), now)
 
-    def _conflict(self, spec: JsonObject) -> str:
-        """The name that another kind of the same group already has; empty for none."""
-        names, group, plural = spec["names"], spec.get("group"), spec["names"].get("plural")
-        wanted = {name: None for name in (plural, names.get("singular"), *(names.get("shortNames") or ())) if name}
-        for other in self._registry.all():
-            # The same plural is this definition's own kind, unless that kind is built in.
-            if other.group != group or (other.plural == plural and other.custom):
-                continue
-            taken = {other.plural, other.singular, *other.short_names}
-            if clashes := wanted.keys() & taken:
-                return f'"{min(clashes, key=list(wanted).index)}" is already in use'
-            if names.get("kind") in {other.kind, other.list_kind}:
-                return f'"{names["kind"]}" is already in use'
-        return ""
+    def release(self, name: str) -> None:
+        self._registry.claiming.pop(name, None)
+
+    def _claim(self, name: str, spec: JsonObject, former: JsonObject) -> Decision:
+        """Accept the names that nobody else has, and keep others from claiming them until the write has ended."""
+        group = spec.get("group", "")
+        with self._claiming:
+            claims = {**self._registry.claims, **self._registry.claiming}
+            others = [each.names for own, each in claims.items() if own != name and each.group == group]
+            others += [_names_of(each) for each in self._registry.all() if each.group == group and not each.custom]
+            decision = accept_names(spec["names"], former, others)
+            self._registry.claiming[name] = Claim(group, decision.names)
+        return decision
 
 
-def _condition(kind: str, conflict: str, reason: str, message: str, failure: str) -> JsonObject:
-    if conflict:
-        return {"type": kind, "status": "False", "reason": failure, "message": conflict}
-    return {"type": kind, "status": "True", "reason": reason, "message": message}
+def _names_of(kind: Kind) -> JsonObject:
+    return {
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "shortNames": list(kind.short_names),
+        "kind": kind.kind,
+        "listKind": kind.list_kind,
+    }
+
+
+def _name_conditions(decision: Decision) -> tuple[JsonObject, ...]:
+    if not decision.reason:
+        return (
+            {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
+            {
+                "type": "Established",
+                "status": "True",
+                "reason": "InitialNamesAccepted",
+                "message": "the initial names have been accepted",
+            },
+        )
+    return (
+        {"type": "NamesAccepted", "status": "False", "reason": decision.reason, "message": decision.message},
+        {
+            "type": "Established",
+            "status": "False",
+            "reason": "NotAccepted",
+            "message": "not all names are accepted",
+        },
+    )
 
 
 def _merge_conditions(current: object, new: tuple[JsonObject, ...], now: str) -> list[JsonObject]:

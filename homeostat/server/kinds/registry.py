@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
@@ -28,6 +28,11 @@ class Behaviour(Protocol):
     def is_slow(self) -> bool:
         """Whether its methods may take long even for small objects."""
 
+    @property
+    def claims_names(self) -> bool:
+        """Whether `prepare` claims names until `release`, which must follow when the write has ended."""
+
+    def release(self, name: str) -> None: ...
     def type_errors(self, obj: JsonObject) -> list[Cause]:
         """Values of the wrong JSON type; checked before everything else."""
 
@@ -143,6 +148,13 @@ def object_head(api_version: str, kind: str) -> bytes:
     return f'{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"resourceVersion":"'.encode()
 
 
+class Claim(NamedTuple):
+    """Names that a definition has in its group."""
+
+    group: str
+    names: JsonObject
+
+
 class Registry:
     """All kinds, by group, version and plural."""
 
@@ -150,6 +162,10 @@ class Registry:
         self._by_path: dict[tuple[str, str, str], Kind] = {}
         self.generation = 0
         """Increases when a kind is added or removed; caches of discovery and OpenAPI depend on it."""
+        self.claims: dict[str, Claim] = {}
+        """The accepted names of stored definitions, by the definition's name."""
+        self.claiming: dict[str, Claim] = {}
+        """Those of definitions that are being written now."""
 
     def add(self, kinds: Iterable[Kind]) -> None:
         for kind in kinds:

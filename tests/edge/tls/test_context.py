@@ -82,7 +82,7 @@ async def test_plain_http_on_a_tls_port_is_a_400_that_says_so(authority: Authori
             client.send(request(method, "/a", "X: " + "a" * 3000))
             answer = await client.answer()
             assert (answer.status, answer.headers["connection"]) == (400, "close")
-            assert answer.body == b"this port requires TLS; use https:// in the URL\n"
+            assert answer.body == b"Client sent an HTTP request to an HTTPS server.\n"
             assert await client.rest() == b""
         assert (server.connections, server.requests, len(server._open)) == (0, 0, 0)
         async with connected(server, tls=authority.client()) as client:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.plane import Settings, open_plane
-from tests.operators.housekeeping.world import HOLD, World, configmap_path, eventually, widget_path
+from tests.cluster.test_names import definition
+from tests.operators.housekeeping.world import CRDS, HOLD, World, configmap_path, eventually, widget_path
 
 
 def condition(obj: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -177,3 +178,20 @@ async def _is_there(world: World, path: str) -> bool:
 
 async def _has_finalizers(world: World, path: str, finalizers: list[str]) -> bool:
     return bool((await world.client.get(path))["metadata"].get("finalizers") == finalizers)
+
+
+async def test_a_definition_gets_a_name_when_its_owner_is_deleted(world: World) -> None:
+    first, second, third = (definition("names.example.com", each, "Name", singular=each) for each in ("a", "b", "c"))
+    for each in (first, second, third):
+        await world.client.create(CRDS, each)
+    assert await world.find("/apis/names.example.com/v1/b") is None
+    await world.client.delete(f"{CRDS}/a.names.example.com")
+
+    async def accepted() -> list[str]:
+        found = [await world.client.get(f"{CRDS}/{each}.names.example.com") for each in ("b", "c")]
+        return [each["status"]["conditions"][0]["status"] for each in found]
+
+    async def has_one() -> bool:
+        return sorted(await accepted()) == ["False", "True"]
+
+    await eventually(has_one)
