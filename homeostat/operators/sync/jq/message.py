@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Final
 
 _TYPE: Final = "(null|boolean|number|string|array|object)"
@@ -66,13 +67,18 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(escaped, re.DOTALL)
 
 
-_KNOWN: Final = tuple((_pattern(each), re.sub(r"\{\w+\}", "{}", each)) for each in _TEXTS)
+@cache
+def _known() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Compiled when the first program fails: few commands ever need it."""
+    return tuple((_pattern(each), re.sub(r"\{\w+\}", "{}", each)) for each in _TEXTS)
+
+
 _PARTS: Final = (
-    (re.compile(r'Cannot index (\w+) with ".*"', re.DOTALL), "Cannot index a value with a string"),
-    (re.compile(r'date ".*" does not match format ".*"', re.DOTALL), "a date does not match its format"),
-    (re.compile(r".* \(while parsing '.*", re.DOTALL), "a text is not valid JSON"),
-    (re.compile(r"Regex failure: .*", re.DOTALL), "a regular expression is invalid"),
-    (re.compile(r".* is not a valid modifier string", re.DOTALL), "the flags of a regular expression are invalid"),
+    (r'Cannot index (\w+) with ".*"', "Cannot index a value with a string"),
+    (r'date ".*" does not match format ".*"', "a date does not match its format"),
+    (r".* \(while parsing '.*", "a text is not valid JSON"),
+    (r"Regex failure: .*", "a regular expression is invalid"),
+    (r".* is not a valid modifier string", "the flags of a regular expression are invalid"),
 )
 
 
@@ -84,7 +90,7 @@ def of_compiler(error: str) -> str:
 def of_run(error: str, program: str) -> str:
     if any(json.dumps(error, ensure_ascii=is_ascii) in program for is_ascii in (True, False)):
         return error[:300]
-    for pattern, text in _KNOWN:
+    for pattern, text in _known():
         if (found := pattern.fullmatch(error)) is not None:
             return text.format(*found.groups())
-    return next((text for pattern, text in _PARTS if pattern.fullmatch(error)), _UNKNOWN)
+    return next((text for pattern, text in _PARTS if re.fullmatch(pattern, error, re.DOTALL)), _UNKNOWN)
