@@ -496,6 +496,28 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "expect": {"objects": {}},
     },
+    "a jq program whose other resource is missing fails, and creates nothing": {
+        "files": {
+            "g/_/metadata.yaml": "operations:\n"
+            "  get: {transforms: [{jqExpression: '. + {z: resource(\"/zones/no\")}'}]}\n"
+            "  list: {transforms: [{jqExpression: 'resource(\"/zones/no\") | [.]'}]}\n",
+            "g/a/resource.json": J({"id": "a"}),
+        },
+        "server": {"collections": {"/g": {}, "/zones": {}}, "objects": {"/g/a": {"id": "a"}}},
+        "steps": [
+            step("resource", *words, code=2, says=['resource("/zones/no") of a jq program was not found'])
+            for words in (("list", "/g"), ("get", "/g/a"), ("apply", "/g/a"))
+        ],
+        "expect": {"objects": {"/g/a": {"id": "a"}}},
+    },
+    "defaults are inferred from named resources, and an unknown name is an error": {
+        "files": {f"d/{each}/resource.json": J({"id": each, "n": 1, each: 1}) for each in "abc"},
+        "steps": [
+            step("resource", "defaults", "infer", "/d/", "--items", "a,b", stdout={"json": {"n": 1}}),
+            step("resource", "defaults", "infer", "/d/", "--items", "a,z,y", code=3, says=["no local resource y, z"]),
+        ],
+        "expect": {"objects": {}},
+    },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
         "steps": [step("resource", "get", "/settings/", stdout={"json": {"a": [1], "b": [2]}})],
@@ -511,3 +533,15 @@ def test_a_command_does_what_it_promises(
     monkeypatch.chdir(tmp_path)
     case = Case(CASES[name], tmp_path, rest)
     assert case.run() == []
+
+
+def test_probes_that_cannot_be_deleted_are_all_named(rest: Rest, tmp_path: Path) -> None:
+    probes = {"collections": {"/d": {"add": {"size": 3}, "methods": ["GET"]}}}
+    case = Case({"files": {"d/a/resource.json": J({"id": "a"})}, "server": probes, "expect": {}}, tmp_path, rest)
+    case.prepare()
+    infer = ["resource", "defaults", "infer", "/d/", "--from", "managed-service", "--yes", "--wait", "0s"]
+    code, _, told = case.invoke({"args": infer})
+    left = rest.call("GET", "/_/state")["objects"]
+    assert (code, len(left)) == (6, 2)
+    assert b"probes are left on the server, delete them" in told
+    assert all(each.encode() in told for each in left)

@@ -13,7 +13,7 @@ from homeostat.cli.sync.console.scope import excluded
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
+from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, TransportError, ValidationError
 from homeostat.operators.sync.engine.metadata.defaults import added, infer
 from homeostat.operators.sync.engine.paths.logical import Target, join, name, segments
 from homeostat.operators.sync.engine.paths.selector import Selector
@@ -85,7 +85,10 @@ def _seconds(text: str) -> float:
 
 def _samples(session: Session, target: Target, wanted: set[str]) -> list[Payload]:
     found = list[Payload]()
-    for each in children(session.root, target.path):
+    there = children(session.root, target.path)
+    if unknown := wanted - {name(each) for each in there}:
+        raise NotFoundError(f"{target.path} has no local resource {', '.join(sorted(unknown))}; check --items")
+    for each in there:
         directory = session.root.at(segments(each))
         payload = read_payload(directory, each) if directory is not None else None
         if payload is not None and isinstance(payload.value, dict) and (not wanted or name(each) in wanted):
@@ -117,9 +120,20 @@ async def _probed(session: Session, target: Target, samples: list[Payload], wait
         await asyncio.sleep(wait_s)
         results += [(await find(session, probe)).value for probe, _ in made]
     finally:
-        for probe, remote in made:
-            await delete(session, probe, remote)
+        await _remove(session, made)
     return added(results, sent)
+
+
+async def _remove(session: Session, made: list[tuple[str, Remote]]) -> None:
+    """All of them, whatever fails for one."""
+    left = list[str]()
+    for probe, remote in made:
+        try:
+            await delete(session, probe, remote)
+        except SyncError as error:
+            left.append(f"{probe} ({error})")
+    if left:
+        raise TransportError(f"probes are left on the server, delete them: {', '.join(left)}")
 
 
 def _probe(session: Session, path: str, pattern: Json) -> Json:

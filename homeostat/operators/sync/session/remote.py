@@ -98,8 +98,14 @@ def _has_two_identities(session: Session, collection: str) -> bool:
 
 
 async def read_resource(session: Session, path: str) -> Json:
-    """Another object, for `resource("/path")` of a jq program."""
-    answer = await session.remote.ask(await render(session, session.metadata.rules(path), "get", Place(path=path)))
+    """Another object, for `resource("/path")` of a jq program. If there is none, the program fails: what it was to
+    find does not count as missing.
+    """
+    call = await render(session, session.metadata.rules(path), "get", Place(path=path))
+    try:
+        answer = await session.remote.ask(call)
+    except NotFoundError as error:
+        raise ValidationError(f'resource("{path}") of a jq program was not found: {error}') from error
     return answer.payload.value
 
 
