@@ -9,7 +9,7 @@ WORKERS := $(shell expr 3 \* $(CORES) / 2)
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up setup dev check format test test-fast cluster kubectl gitea servers browser bench lock clean
+.PHONY: help up setup dev check format test test-fast cluster kubectl gitea vault servers browser bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ kubectl: dev ## Build the last four versions of kubectl for the tests, with Go
 
 gitea: dev ## Build a real Gitea for the test of pull requests, with Go: ten minutes of one core, the first time
 	$(BIN)/python -m tools.build_gitea
+
+vault: dev ## Build a real Vault for the tests of secret stores, with Go: fifteen minutes of one core, the first time
+	$(BIN)/python -m tools.build_vault
 
 servers: dev ## Fetch RabbitMQ, sshd, slapd and promtool for the tests, from Debian
 	$(BIN)/python -m tools.fetch_servers

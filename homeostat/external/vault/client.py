@@ -320,11 +320,13 @@ class Vault:
         )
         if response.is_success or (response.status == 404 and method != "POST" and not _complaint(response)):
             return response
-        text = f"the Vault answered with HTTP {response.status}: {_complaint(response) or 'it gives no reason'}"
+        reason = _complaint(response)
+        text = f"the Vault answered with HTTP {response.status}: {reason or 'it gives no reason'}"
         if response.status == 404:
             text += "; check the address, the namespace, the mount and the version of its engine"
-        # Logins with wrong credentials are answered with 400.
-        is_login = response.status == 400 and path.startswith("auth/")
+        # Logins with wrong credentials are answered with 400; by Vault 1.14.0 with 500 and "invalid secret id".
+        is_wrong = response.status == 400 or (response.status == 500 and reason.startswith("invalid "))
+        is_login = is_wrong and path.startswith("auth/")
         kind = VaultRefusedError if is_login or response.status in _REFUSALS else VaultError
         raise kind(text, response.status)
 
