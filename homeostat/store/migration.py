@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "migrations"
 
 
 def migrations(database: str) -> list[tuple[int, str]]:
     """The number and the SQL text of each migration of a database (a folder of `migrations`), in order."""
-    folder = resources.files("homeostat.store") / "migrations" / database
-    files = [each for each in folder.iterdir() if each.name.endswith(".sql")]
+    files = (_FOLDER / database).glob("*.sql")
     return sorted((int(each.name.partition("_")[0]), each.read_text("utf-8")) for each in files)

@@ -5,8 +5,6 @@ Members of `system:masters` may do everything, other users what roles and bindin
 
 from __future__ import annotations
 
-import html
-
 from homeostat.objects.errors import ForbiddenError, quoted
 from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.rbac import Rbac
@@ -32,6 +30,8 @@ class Authorizer:
 
 
 def refusal(attributes: Attributes, reason: str = "") -> ForbiddenError:
+    import html
+
     message = html.escape(_cannot(attributes), quote=False)
     return forbidden(
         f"{message}: {reason}" if reason else message,

@@ -7,8 +7,11 @@ If none of them matches, a write costs one look-up.
 
 from __future__ import annotations
 
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import InternalError, invalid_object
+from homeostat.objects.errors import Cause, InternalError, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
@@ -16,17 +19,18 @@ from homeostat.server.access.escalation import check_grant
 from homeostat.server.access.signers import GROUP as CERTIFICATES
 from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
-from homeostat.server.admission.configuration import configuration_causes
 from homeostat.server.admission.guards import Guards
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
-from homeostat.server.admission.policies import Policies
 from homeostat.server.admission.registry import GROUP, AdmissionRules
 from homeostat.server.admission.webhook_client import WebhookClient
-from homeostat.server.admission.webhooks import Webhooks
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Put, Store
+
+if TYPE_CHECKING:
+    from homeostat.server.admission.policies import Policies
+    from homeostat.server.admission.webhooks import Webhooks
 
 _NOT_GUARDED = frozenset({"eviction", "binding"})
 """Subresources whose object is not of the guarded kind."""
@@ -39,10 +43,20 @@ class AdmissionChain:
         self._authorizer = authorizer
         self._client = WebhookClient()
         self._rules = AdmissionRules(registry)
-        self._webhooks = Webhooks(self._client)
-        self._policies = Policies()
         self._plugins = Plugins(registry)
         self.guards = Guards()
+
+    @cached_property
+    def _webhooks(self) -> Webhooks:
+        from homeostat.server.admission.webhooks import Webhooks
+
+        return Webhooks(self._client)
+
+    @cached_property
+    def _policies(self) -> Policies:
+        from homeostat.server.admission.policies import Policies
+
+        return Policies()
 
     async def follow(self, store: Store) -> None:
         await self._rules.follow(store)
@@ -105,8 +119,14 @@ class AdmissionChain:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
         elif kind.group == CERTIFICATES:
             check_signing(self._authorizer, call.user, subresource=call.subresource, obj=obj, old=old)
-        elif causes := await in_thread(lambda: configuration_causes(obj), user=call.user.name):
+        elif causes := await in_thread(partial(_configuration_causes, obj), user=call.user.name):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
+
+
+def _configuration_causes(obj: JsonObject) -> list[Cause]:
+    from homeostat.server.admission.configuration import configuration_causes
+
+    return configuration_causes(obj)
 
 
 def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject | None) -> JsonObject:

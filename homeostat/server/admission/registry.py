@@ -1,7 +1,8 @@
 """The configured webhooks and policies, and which of them match which kind of write.
 
 They are updated at each commit that changes a configuration. The matching ones are computed once for each kind,
-subresource and operation, so a write costs one look-up.
+subresource and operation, so a write costs one look-up. The modules that read and match configurations are imported
+with the first one: most planes have none.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject, decode_stored
-from homeostat.server.admission.match import Occasion
-from homeostat.server.admission.policies import BoundPolicy
-from homeostat.server.admission.policy import Binding, Policy, binding_of, policy_of
-from homeostat.server.admission.webhooks import Matched, Webhook, webhooks_of
 from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.store.base import Event, Record, Scope, Store
+
+if TYPE_CHECKING:
+    from homeostat.server.admission.match import Occasion
+    from homeostat.server.admission.policies import BoundPolicy
+    from homeostat.server.admission.policy import Binding, Policy
+    from homeostat.server.admission.webhooks import Matched, Webhook
 
 log = logging.getLogger(__name__)
 
@@ -52,10 +55,10 @@ class AdmissionRules:
         self.is_empty = True
 
     async def follow(self, store: Store) -> None:
-        await _follow(store, "mutatingwebhookconfigurations", self._mutating, webhooks_of, self._forget)
-        await _follow(store, "validatingwebhookconfigurations", self._validating, webhooks_of, self._forget)
-        await _follow(store, "validatingadmissionpolicies", self._policies, policy_of, self._forget)
-        await _follow(store, "validatingadmissionpolicybindings", self._bindings, binding_of, self._forget)
+        await _follow(store, "mutatingwebhookconfigurations", self._mutating, _webhooks_of, self._forget)
+        await _follow(store, "validatingwebhookconfigurations", self._validating, _webhooks_of, self._forget)
+        await _follow(store, "validatingadmissionpolicies", self._policies, _policy_of, self._forget)
+        await _follow(store, "validatingadmissionpolicybindings", self._bindings, _binding_of, self._forget)
 
     def interested(self, kind: Kind, subresource: str, operation: str) -> Interested:
         if self._generation != self._registry.generation:
@@ -64,6 +67,8 @@ class AdmissionRules:
         occasion = (kind, subresource, operation)
         found = self._interested.get(occasion)
         if found is None:
+            from homeostat.server.admission.match import Occasion
+
             found = self._interested[occasion] = self._find(Occasion(*occasion))
         return found
 
@@ -88,6 +93,8 @@ class AdmissionRules:
         )
 
     def _bound(self, occasion: Occasion, others: list[Kind]) -> tuple[BoundPolicy, ...]:
+        from homeostat.server.admission.policies import BoundPolicy
+
         found = []
         for _, policy in sorted(self._policies.items()):
             narrowed = policy.match.narrow(occasion, others)
@@ -101,6 +108,24 @@ class AdmissionRules:
             if bindings:
                 found.append(BoundPolicy(policy, narrowed, bindings))
         return tuple(found)
+
+
+def _webhooks_of(configuration: JsonObject) -> list[Webhook]:
+    from homeostat.server.admission.webhooks import webhooks_of
+
+    return webhooks_of(configuration)
+
+
+def _policy_of(obj: JsonObject) -> Policy:
+    from homeostat.server.admission.policy import policy_of
+
+    return policy_of(obj)
+
+
+def _binding_of(obj: JsonObject) -> Binding:
+    from homeostat.server.admission.policy import binding_of
+
+    return binding_of(obj)
 
 
 def _matched(configurations: dict[str, list[Webhook]], occasion: Occasion, others: list[Kind]) -> tuple[Matched, ...]:

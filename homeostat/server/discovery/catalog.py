@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from homeostat.objects.errors import NotFoundError
 from homeostat.server.discovery import groups
 from homeostat.server.discovery.document import Document
-from homeostat.server.discovery.openapi import OpenApi
-from homeostat.server.discovery.openapi_v2 import Form
 from homeostat.server.kinds.registry import Kind, Registry
+
+if TYPE_CHECKING:
+    from homeostat.server.discovery.openapi import OpenApi
+    from homeostat.server.discovery.openapi_v2 import Form
 
 
 class Catalog:
@@ -16,8 +21,13 @@ class Catalog:
         self._generation = -1
         self._kinds: list[Kind] = []
         self._documents: dict[tuple[str, bool], Document] = {}
-        self._openapi = OpenApi()
         self._has_openapi = False
+
+    @cached_property
+    def _openapi(self) -> OpenApi:
+        from homeostat.server.discovery.openapi import OpenApi
+
+        return OpenApi()
 
     def discovery(self, path: str, *, is_aggregated: bool) -> Document:
         """The document at `/api`, `/apis` or below; `NotFoundError` where nothing is served."""
