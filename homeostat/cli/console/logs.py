@@ -25,11 +25,13 @@ class OneLine(logging.Formatter):
 
 
 def _text(value: object) -> str:
-    """Unquoted if that is unambiguous, else a JSON string."""
+    """Unquoted if that is unambiguous, else a JSON string, in which all that a terminal might obey is escaped."""
     text = str(value)
     if text and text.isprintable() and not any(each in ' "=' for each in text):
         return text
-    return json.dumps(text, ensure_ascii=False)
+    return "".join(
+        [each if each.isprintable() else f"\\u{ord(each):04x}" for each in json.dumps(text, ensure_ascii=False)]
+    )
 
 
 def set_up_logging(verbosity: int) -> None:

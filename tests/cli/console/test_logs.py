@@ -23,6 +23,11 @@ def record(message: str, **further: object) -> logging.LogRecord:
         pytest.param(record("watch ended", kind="pods"), '"watch ended" kind=pods', id="fields"),
         pytest.param(record("x", path="/a b", count=3), 'x path="/a b" count=3', id="a field with a space"),
         pytest.param(record("x", text='a\nb"'), r'x text="a\nb\""', id="a field of several lines"),
+        pytest.param(
+            record("x", text="\x1b[2J \x9b31m\u202e\x7f"),
+            r'x text="\u001b[2J \u009b31m\u202e\u007f"',
+            id="orders to a terminal",
+        ),
         pytest.param(record("x", text=""), 'x text=""', id="an empty field"),
     ],
 )
