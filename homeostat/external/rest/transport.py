@@ -9,21 +9,19 @@ aiohttp is imported with the first request: it is half of the start-up of a comm
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import io
 import os
 import re
 import socket
 import ssl
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
+from homeostat.edge.imports import import_aside
 from homeostat.external.addresses import RefusedAddressError, UrlError, check_url, refusal_of
 from homeostat.external.rest.errors import (
     AddressRefusedError,
@@ -120,9 +118,7 @@ class Transport:
             raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
-        if "aiohttp" not in sys.modules:
-            # It takes a tenth of a second, which nobody else on the event loop should wait for.
-            await asyncio.to_thread(import_module, "aiohttp")
+        await import_aside("aiohttp")
         session = self._session(is_proxied=bool(proxy))
         routed = _routed(request.headers, scheme, proxy)
         if isinstance(request.body, StreamedBody) and request.body.length is not None:

@@ -4,13 +4,14 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from homeostat.edge.reply import Reply
 from homeostat.server.admission import webhook_client
-from homeostat.server.admission.webhook_client import Address, CallError, WebhookClient
+from homeostat.server.admission.webhook_client import MOST_CALLS, Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
@@ -141,3 +142,19 @@ async def test_a_webhook_that_supports_only_old_reviews_is_reported(api: Api, ho
     await configure(api, VALIDATING, hooks.webhook("/v", admissionReviewVersions=["v1beta1"]))
     refused = await api("POST", CONFIGMAPS, configmap(), type=JSON)
     assert "does not accept AdmissionReview v1" in refused.json["message"]
+
+
+async def test_few_calls_begin_in_one_turn_of_the_event_loop() -> None:
+    client, begun, counts = WebhookClient(), 0, list[int]()
+
+    async def begin() -> None:
+        nonlocal begun
+        await client._wait_for_turn()
+        begun += 1
+
+    calls = asyncio.gather(*(begin() for _ in range(100)))
+    while not calls.done():
+        counts.append(begun)
+        await asyncio.sleep(0)
+    assert begun == 100
+    assert max(after - before for before, after in pairwise(counts)) <= 2 * MOST_CALLS
