@@ -73,12 +73,7 @@ def serve(
             raise RuntimeError("the plane did not start; what it says is above")
         yield Served(data, Target.of(line.split()[-1], token), process.pid, start_s)
     finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process)
         process.stdout.close()
 
 
@@ -86,3 +81,13 @@ def compiled_environment() -> dict[str, str]:
     """As an installed program starts: with its modules compiled, even where this process may not keep such files."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+
+
+def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """Ends it, by force if it does not end in time."""
+    process.terminate()
+    try:
+        process.wait(_STOP_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

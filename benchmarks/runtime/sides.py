@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import widgets
-from benchmarks.served import scratch, serve
+from benchmarks.served import scratch, serve, stop
 from benchmarks.target import Target
 from tools.build_cluster import is_built
 
 _ROOT = Path(__file__).parents[2]
 _BYTECODE = _ROOT / ".cache" / "bytecode"
-_STOP_WITHIN_S = 10.0
 _PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 
 
@@ -54,12 +53,7 @@ def operate(side: Side, kubeconfig: Path) -> Iterator[int]:
     try:
         yield process.pid
     finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process)
 
 
 @contextmanager

@@ -24,6 +24,8 @@ from homeostat.operators.sync.engine.errors import SyncError
 from tests.cli.running import HOMEOSTAT
 from tests.docs.documents import table_rows, text_of
 from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
+from tests.operators.sync.cases import rest_server
+from tests.operators.sync.test_console import Home
 
 _PAGE = text_of("docs/sync.md")
 _SERVER = "http://localhost:15672"
@@ -129,6 +131,31 @@ def test_the_rabbitmq_bundle_applies_compares_imports_and_deletes(tmp_path: Path
     sync("resource", "delete", "/", "-r", "--yes")
     assert [each["name"] for each in _api(broker, "/vhosts") if each["name"] not in ("/", "shop")] == []
     assert [each["name"] for each in _api(broker, "/users")] == ["guest"]
+
+
+def test_a_plan_is_printed_applied_once_and_pruned_as_told(tmp_path: Path) -> None:
+    section = _PAGE.partition("## Plans and pruning")[2]
+    command, _, printed = _fences(section)[0][1].partition("\n")
+
+    with rest_server() as rest:
+        rest.call("PUT", "/_/state", {"collections": {"/customers": {}}})
+        home = Home(tmp_path, rest.url)
+        home.write("customers/acme/resource.json", {"id": "acme", "tier": "gold", "n": 1})
+        home.write("customers/old/resource.json", {"id": "old", "tier": "bronze"})
+        home.run("resource", "apply", "/customers", "-r")
+        home.write("customers/acme/resource.json", {"id": "acme", "tier": "silver"})
+        home.write("customers/beta/resource.json", {"id": "beta", "tier": "gold"})
+        shutil.rmtree(home.repo / "customers" / "old")
+        assert home.run(*command.split()[3:], "-o", "text", code=DRIFTED).stdout == printed
+        plan = str(tmp_path / "plan.json")
+        home.run("plan", "/customers", "-r", "--prune", "--out", plan, code=DRIFTED)
+        home.run("prune", "/customers", code=DRIFTED)
+        home.run("apply-plan", plan)
+        home.run("apply-plan", plan, code=5)
+        home.run("plan", "/customers", "-r", "--prune")
+        shutil.rmtree(home.repo / "customers" / "beta")
+        pruned = home.run("prune", "/customers", "--yes", "-o", "text").stdout
+        assert pruned == "deleted    /customers/beta\n1 deleted.\n"
 
 
 def test_the_table_of_exit_codes_is_the_one_of_the_code() -> None:
