@@ -1,10 +1,10 @@
-"""Derive the table of built-in types, `homeostat/objects/data/`, from published facts of the Kubernetes API.
+"""Derive the table of built-in types, `homeostat/objects/wire/data/`, from published facts of the Kubernetes API.
 
     python -m tools.derive_kinds FACTS GO_MODULES
 
 FACTS holds `openapi/` (OpenAPI v3 documents), `proto-fields.json` (message -> number -> name, type, repeated) and
 `golden/` (which the tests of the decoder read). GO_MODULES holds the unpacked Go modules `k8s.io/api@V`,
-`k8s.io/apimachinery@V` and `k8s.io/apiextensions-apiserver@V` of the same release.
+`k8s.io/apimachinery@V`, `k8s.io/apiextensions-apiserver@V` and `k8s.io/kube-aggregator@V` of the same release.
 
 The table is one text file a package, in a form of its own and without descriptions; `objects/wire/type_table.py`
 describes it. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group,
@@ -21,7 +21,7 @@ from typing import Any
 
 from tools.go_structs import GoField, GoStruct, structs_in
 
-TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "data"
+TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "wire" / "data"
 
 API_GROUPS = {
     "admission.v1": "admission.k8s.io",
@@ -48,12 +48,19 @@ API_GROUPS = {
 }
 META = "k8s.io.apimachinery.pkg.apis.meta.v1"
 EXTENSIONS = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"
+AGGREGATOR = "k8s.io.kube_aggregator.pkg.apis.apiregistration.v1"
 PROTO_PACKAGES = {
     **{package: f"k8s.io.api.{package}" for package in API_GROUPS},
     "meta.v1": META,
     "apiextensions.v1": EXTENSIONS,
+    "apiregistration.v1": AGGREGATOR,
 }
-GROUPS = {**API_GROUPS, "meta.v1": "", "apiextensions.v1": "apiextensions.k8s.io"}
+GROUPS = {
+    **API_GROUPS,
+    "meta.v1": "",
+    "apiextensions.v1": "apiextensions.k8s.io",
+    "apiregistration.v1": "apiregistration.k8s.io",
+}
 
 LEAVES = {
     f"{META}.Time": "time",
@@ -90,6 +97,8 @@ class Facts:
                 pattern = "apimachinery@*/pkg/apis/meta/v1"
             case "apiextensions.v1":
                 pattern = "apiextensions-apiserver@*/pkg/apis/apiextensions/v1"
+            case "apiregistration.v1":
+                pattern = "kube-aggregator@*/pkg/apis/apiregistration/v1"
             case _:
                 pattern = f"api@*/{package.replace('.', '/')}"
         return structs_in(next(self._go_modules.glob(pattern)))

@@ -98,6 +98,7 @@ _RULES = {
     ("batch", "CronJob"): NameRule(is_subdomain, _cron_job_name, 52),
     ("storage.k8s.io", "CSIDriver"): NameRule(is_subdomain, _csi_driver_name, 63),
     ("networking.k8s.io", "IPAddress"): NameRule(is_subdomain, _ip_address_name, 0),
+    ("apiregistration.k8s.io", "APIService"): PATH_SEGMENT,
     ("certificates.k8s.io", "CertificateSigningRequest"): PATH_SEGMENT,
     (_RBAC, "Role"): PATH_SEGMENT,
     (_RBAC, "RoleBinding"): PATH_SEGMENT,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.roles import default_roles
+from homeostat.server.discovery.api_services import COLLECTION, built_in_services
 from homeostat.server.namespaces import SYSTEM_NAMESPACES
 
 _PRIORITY_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
@@ -34,3 +35,5 @@ def first_objects() -> Iterator[tuple[str, JsonObject]]:
         )
     for role in default_roles():
         yield f"/apis/{role['apiVersion']}/{role['kind'].lower()}s", role
+    for service in built_in_services():
+        yield COLLECTION, service

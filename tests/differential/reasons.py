@@ -22,6 +22,7 @@ _OF_NODES = {r"\.(spec|status)$": "nothing watches Nodes, so none is tainted; Go
 _CHECKS = {r"^$": "each server has checks of its own"}
 _ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
 
+_UNFORWARDED = {r"\.status": "requests are not forwarded here"}
 _PROTECTED = {r"\.finalizers$": "nothing would remove the finalizer of protection"}
 _UNWATCHED = {r"\.status": "no controller has been at it", r"\.rows\[0\]\.cells\[5\]$": "the same"}
 
@@ -65,6 +66,8 @@ STEPS: dict[str, dict[str, str]] = {
     "VolumeAttributesClass deleted": {r"\.metadata\.\w+$": "there it waits for the finalizer of protection"},
     **{f"FlowSchema {each}": _UNWATCHED for each in ("changed", "put", "read", "table")},
     "IPAddress table": {r"\.rows\[0\]\.cells$": "one cell more than columns there"},
+    "APIService of another server": _UNFORWARDED,
+    "APIService changed": _UNFORWARDED,
     "ResourceSlice refused": {r"\.causes": "told once"},
     "CSIStorageCapacity table": {r"\.rows\[0\]\.cells\[1\]$": "created by the clock of each server"},
     "DeviceClass not changed": {r"\.causes": "told once"},

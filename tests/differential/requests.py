@@ -14,6 +14,7 @@ from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.kinds import KIND_STEPS
 from tests.differential.limits import LIMITS_STEPS
 from tests.differential.pods import PODS_STEPS
+from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.step import (
     APPLY,
     CM,
@@ -380,4 +381,5 @@ STEPS = [
     Step("impossible path", "GET", "/api/v1/namespaces/diff/configmaps/a/b/c/d"),
     *KIND_STEPS,
     *CERTIFICATE_STEPS,
+    *REGISTRATION_STEPS,
 ]

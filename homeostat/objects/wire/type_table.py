@@ -115,6 +115,8 @@ def openapi_name(name: str) -> str:
             return f"io.k8s.apimachinery.pkg.apis.{name}"
         case "apiextensions":
             return f"io.k8s.apiextensions-apiserver.pkg.apis.{name}"
+        case "apiregistration":
+            return f"io.k8s.kube-aggregator.pkg.apis.{name}"
         case _:
             return f"io.k8s.api.{name}"
 

@@ -1,6 +1,6 @@
 """Background controllers of a control plane: garbage collection, deletion of namespaces and definitions, the default
-objects of every namespace, and aggregated roles. On a real cluster kube-controller-manager does this, so it runs on the
-embedded plane only.
+objects of every namespace, aggregated roles, and APIServices. On a real cluster kube-controller-manager and
+kube-apiserver do this, so it runs on the embedded plane only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 
 from homeostat.client.base import Client
 from homeostat.objects.time.backoff import Backoff
+from homeostat.operators.housekeeping.api_services import ApiServices
 from homeostat.operators.housekeeping.definitions import Definitions
 from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed
@@ -51,6 +52,7 @@ async def _run_once(client: Client, authority: str) -> None:
         Definitions(client, feed),
         NamespaceDefaults(client, feed, authority=authority),
         Roles(client, feed),
+        ApiServices(client, feed),
     )
     async with asyncio.TaskGroup() as tasks:
         for keeper in keepers:

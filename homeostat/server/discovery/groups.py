@@ -22,6 +22,7 @@ from homeostat.server.kinds.registry import Kind
 
 # Kubernetes' own order, by the priority that its aggregator gives each group; custom groups follow by name.
 _GROUP_ORDER = (
+    "apiregistration.k8s.io",
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",

@@ -13,8 +13,8 @@ from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
 from homeostat.server.kinds.builtins.checks.pod import check_new_pod
+from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
-from homeostat.server.kinds.builtins.members import struct, structs
 
 _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): (
@@ -71,6 +71,7 @@ class BuiltinBehaviour:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
         self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
+        self._write_conditions = WRITTEN.get((group, kind))
 
     @cached_property
     def schema(self) -> Schema:
@@ -94,8 +95,8 @@ class BuiltinBehaviour:
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
         if old is None:
             apply_initial(self._group, self._kind, obj)
-        elif self._kind == "CertificateSigningRequest":
-            date_conditions(obj, old, now)
+        if self._write_conditions is not None:
+            self._write_conditions(obj, old, now)
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
         if self._kind == "Namespace":
@@ -117,18 +118,6 @@ class BuiltinBehaviour:
         if self._kind == "Event" and not self._group:
             found["source"] = found["source"] or found["reportingComponent"]
         return found
-
-
-def date_conditions(obj: JsonObject, old: JsonObject, now: str) -> None:
-    """Set the times of conditions that have none. In place."""
-    since = {
-        (each.get("type"), each.get("status")): each.get("lastTransitionTime")
-        for each in structs(struct(old, "status"), "conditions")
-    }
-    for condition in structs(struct(obj, "status"), "conditions"):
-        condition["lastUpdateTime"] = condition.get("lastUpdateTime") or now
-        former = since.get((condition.get("type"), condition.get("status")))
-        condition["lastTransitionTime"] = condition.get("lastTransitionTime") or former or now
 
 
 def check_finalizer_names(metadata: JsonObject) -> list[Cause]:

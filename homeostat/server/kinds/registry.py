@@ -252,6 +252,7 @@ rbac.authorization.k8s.io/v1 RoleBinding rolebindings - NP
 rbac.authorization.k8s.io/v1 ClusterRole clusterroles - P
 rbac.authorization.k8s.io/v1 ClusterRoleBinding clusterrolebindings - P
 apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions crd,crds SGER
+apiregistration.k8s.io/v1 APIService apiservices - SER
 admissionregistration.k8s.io/v1 MutatingWebhookConfiguration mutatingwebhookconfigurations - GER
 admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration validatingwebhookconfigurations - GER
 admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy validatingadmissionpolicies - SGER

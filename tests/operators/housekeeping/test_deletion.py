@@ -195,3 +195,26 @@ async def test_a_definition_gets_a_name_when_its_owner_is_deleted(world: World) 
         return sorted(await accepted()) == ["False", "True"]
 
     await eventually(has_one)
+
+
+async def test_a_custom_group_has_an_api_service_while_it_is_served(world: World) -> None:
+    path = "/apis/apiregistration.k8s.io/v1/apiservices/v1.registered.example.com"
+    await world.client.create(CRDS, definition("registered.example.com", "things", "Thing"))
+
+    async def is_registered() -> bool:
+        return await world.find(path) is not None
+
+    async def is_gone() -> bool:
+        return await world.find(path) is None
+
+    await eventually(is_registered)
+    found = await world.client.get(path)
+    assert found["spec"] == {
+        "group": "registered.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 1000,
+        "versionPriority": 100,
+    }
+    assert found["status"]["conditions"][0]["reason"] == "Local"
+    await world.client.delete(f"{CRDS}/things.registered.example.com")
+    await eventually(is_gone)

@@ -22,6 +22,7 @@ from homeostat.server.kinds.builtins.checks import (
     ingress,
     network,
     pod,
+    registration,
     storage,
     workload,
 )
@@ -41,6 +42,7 @@ _MODULES = (
     ingress,
     network,
     pod,
+    registration,
     storage,
     workload,
 )

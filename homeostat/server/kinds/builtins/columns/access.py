@@ -69,6 +69,14 @@ _BINDING = Printer((NAME, shown("Role"), AGE, wide("Users"), wide("Groups"), wid
 _WEBHOOKS = Printer((NAME, count("Webhooks", "How many webhooks it registers."), AGE), _webhooks)
 
 
+def _api_service(obj: JsonObject) -> list[Cell]:
+    service = struct(obj, "spec").get("service")
+    where = f"{text(service, 'namespace')}/{text(service, 'name')}" if isinstance(service, dict) else "Local"
+    found = next((each for each in structs(struct(obj, "status"), "conditions") if each.get("type") == "Available"), {})
+    status, reason = text(found, "status") or "Unknown", text(found, "reason")
+    return [name_of(obj), where, status if status == "True" else f"{status} ({reason})", age_of(obj)]
+
+
 def _signing_request(obj: JsonObject) -> list[Cell]:
     spec, status = struct(obj, "spec"), struct(obj, "status")
     seconds = spec.get("expirationSeconds")
@@ -87,6 +95,9 @@ def _signing_request(obj: JsonObject) -> list[Cell]:
 
 
 PRINTERS = {
+    ("apiregistration.k8s.io", "APIService"): Printer(
+        (NAME, shown("Service", "Who serves the group."), shown("Available"), AGE), _api_service
+    ),
     ("certificates.k8s.io", "CertificateSigningRequest"): Printer(
         (
             NAME,

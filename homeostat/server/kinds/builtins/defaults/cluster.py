@@ -1,4 +1,4 @@
-"""Defaults of flow control and of dynamic resource allocation."""
+"""Defaults of APIServices, flow control and dynamic resource allocation."""
 
 from __future__ import annotations
 
@@ -46,8 +46,15 @@ def _default_requests(spec: JsonObject) -> None:
                 wanted["count"] = 1
 
 
+def _default_api_service(obj: JsonObject) -> None:
+    service = struct(obj, "spec").get("service")
+    if isinstance(service, dict) and service.get("port") is None:
+        service["port"] = 443
+
+
 _FLOW, _DEVICES = "flowcontrol.apiserver.k8s.io", "resource.k8s.io"
 DEFAULTS = {
+    ("apiregistration.k8s.io", "APIService"): _default_api_service,
     (_FLOW, "FlowSchema"): _default_flow_schema,
     (_FLOW, "PriorityLevelConfiguration"): _default_priority_level,
     (_DEVICES, "ResourceClaim"): _default_claim,
