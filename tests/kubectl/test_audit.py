@@ -49,7 +49,7 @@ def events(audit_log: Path, resource: str, namespace: str) -> list[Any]:
 
 def eventually(audit_log: Path, resource: str, namespace: str, count: int) -> list[Any]:
     """The events of a namespace, in order. They are written soon after the response."""
-    for _ in range(200):
+    for _ in range(1500):
         found = events(audit_log, resource, namespace)
         if len(found) >= count:
             return found

@@ -124,17 +124,17 @@ async def test_who_falls_silent_is_given_up_and_who_speaks_is_not() -> None:
     async def dripping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        for _ in range(6):
+        for _ in range(9):
             writer.write(b"x")
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
         await reader.read()
 
     async with connected(dripping) as connection:
         found = b""
-        with connection.given_up_after(0.2):
+        with connection.given_up_after(0.7):
             await connection.open(REQUEST)
             pieces = connection.pieces()
-            while len(found) < 6:
+            while len(found) < 9:
                 found += await anext(pieces)
             with pytest.raises(TimeoutError):
                 await anext(pieces)

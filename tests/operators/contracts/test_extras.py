@@ -32,10 +32,10 @@ async def test_another_version_of_a_dependency_is_judged_at_once(api: Api, tmp_p
 
 
 async def test_drift_is_allowed_until_its_time_has_passed(api: Api, tmp_path: Path) -> None:
-    until = format_time(datetime.now(UTC) + timedelta(seconds=4))
-    drift = {"reason": "moving ports", "until": until, "checks": ["PortsValid"]}
     async with operating(api, tmp_path) as live:
         await live.run(port=9090)
+        until = format_time(datetime.now(UTC) + timedelta(seconds=5))
+        drift = {"reason": "moving ports", "until": until, "checks": ["PortsValid"]}
         await live.declare(
             contractRef={"inline": contract()}, target={"serviceName": "quay"}, checks={"allowedDrift": [drift]}
         )

@@ -117,10 +117,10 @@ async def test_a_pod_that_waits_is_evaluated_again_when_its_time_is_up_and_not_b
 
 
 async def test_an_exemption_ends_at_its_time(plane: Api) -> None:
-    ends = format_time(datetime.now(UTC) + timedelta(seconds=2))
     async with operating(plane) as live:
         await live.run_pod("web", BARE)
         await live.run_pod("api", BARE)
+        ends = format_time(datetime.now(UTC) + timedelta(seconds=4))
         exemption = {"reason": "until it is rebuilt", "names": ["we*"], "expires": ends}
         await live.declare({**TAG, "exemptions": [exemption]})
         await live.shows(violations=1, exempted=1, pods=2)

@@ -63,7 +63,7 @@ async def test_of_two_replicas_one_works_and_the_other_takes_over(api: Api) -> N
             await first.shows(pods=2)
             assert (len(first.series_of("main")), second.series_of("main")) == (7, set())
             assert second.figure("devopspolicy_reconcile_total") == 0
-            assert second.figure("pods_tracked_total") == 2
+            await eventually(lambda: second.figure("pods_tracked_total") == 2)
         await second.run_pod("db", BARE)
         await second.shows(pods=3, violations=6)
         assert len(second.series_of("main")) == 7

@@ -26,6 +26,7 @@ from homeostat.server.verbs.list import list_objects
 from homeostat.server.view.encode import draft_of
 from homeostat.server.view.selection import Selection
 from homeostat.store.base import Event, Key, Put, Record, RevisionMismatchError, Scope
+from homeostat.testing.eventually import eventually
 
 LARGE = b"x" * LARGE_BYTES
 
@@ -168,8 +169,7 @@ async def test_what_a_call_has_failed_on_is_forgotten_with_its_error(plane: Plan
         for expected in (NotFoundError, RevisionMismatchError):
             with pytest.raises(expected):
                 await fail(call_of(plane))
-        await asyncio.sleep(0.01)
-        assert [each() for each in held] == [None, None]
+        await eventually(lambda: [each() for each in held] == [None, None])
     finally:
         gc.enable()
 

@@ -14,6 +14,7 @@ from homeostat.store.log import events_of, plan
 from homeostat.store.postgres.database import Database
 from homeostat.store.postgres.statements import BEGINNING, BatchWriter, Planned
 from homeostat.store.seal import Seal
+from homeostat.testing.eventually import eventually
 from tests.store.contract import PostgresFactory, draft, pod, put, remove
 
 
@@ -66,7 +67,8 @@ async def test_a_batch_on_compacted_history_is_refused_whenever_that_happened(
         batch_writer.commit(tables, Planned(1, 2, outcomes, events_of(outcomes)), BEGINNING)
     )
     if when == "while":
-        await asyncio.sleep(0.1)  # it has its snapshot, and waits for the section
+        # It has its snapshot, and waits for the section.
+        await eventually(lambda: holder.fetchval("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
         await store.compact(5)
         await holder.execute("SELECT pg_advisory_unlock($1)", section)
 
