@@ -4,6 +4,7 @@
 
 Two tests at once on a busy machine can disturb each other in ways that no user sees. An unstable test is named at the
 end of the output, below the failure itself, and has to be looked into. Several failures at once are not rerun.
+The full run begins with an empty cache (`--cache-clear`), so failures of earlier runs do not count.
 """
 
 from __future__ import annotations
