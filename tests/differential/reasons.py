@@ -77,6 +77,13 @@ STEPS: dict[str, dict[str, str]] = {
     },
     "range of a claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "quota claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
+    "invalid container escalation": {
+        r"\.causes": "privileged containers are off there, and a plane has no such switch"
+    },
+    "node created": {r"\.(taints|status)$": "nothing watches Nodes, so none is tainted; Go writes empty values"},
+    "node tainted": _OF_NODES,
+    "node unschedulable": _OF_NODES,
+    "node badly tainted": {r"\.causes": "told once"},
     "evict of two budgets": {r"\.reason$": "every error has a reason here"},
     "bind to no node": {"": "a client's mistake is 422 here and an unnamed 500 there"},
     "bind to a pod": {"": "a client's mistake is 422 here and an unnamed 500 there"},

@@ -11,6 +11,7 @@ from tests.api.objects import deployment
 from tests.differential.certificates import CERTIFICATE_STEPS
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
+from tests.differential.invalid import INVALID_STEPS
 from tests.differential.kinds import KIND_STEPS
 from tests.differential.limits import LIMITS_STEPS
 from tests.differential.pods import PODS_STEPS
@@ -337,6 +338,7 @@ STEPS = [
     *DETAILS_STEPS,
     *PODS_STEPS,
     *LIMITS_STEPS,
+    *INVALID_STEPS,
     Step(
         "webhook bad",
         "POST",

@@ -8,6 +8,7 @@ from homeostat.server.admission.plugins.priority import RESOURCE as PRIORITY_CLA
 from homeostat.server.admission.plugins.priority import Priorities, keep_priority
 from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
 from homeostat.server.admission.plugins.quota import Quotas
+from homeostat.server.admission.plugins.runtime_class import add_overhead
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.registry import Registry
@@ -79,6 +80,8 @@ class Plugins:
             return
         if old is None:
             self._priorities.complete(call, pod)
+            if pod["spec"].get("runtimeClassName"):
+                add_overhead(call, pod)
             if call.namespace in self.limits:
                 set_default_resources(pod, self._limits_of(call.namespace))
         else:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from collections.abc import Callable
+
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
+from homeostat.server.kinds.builtins.checks.affinity import EFFECTS, check_placement
 from homeostat.server.kinds.builtins.checks.container import check_containers, check_ephemeral_containers
+from homeostat.server.kinds.builtins.checks.hosts import check_hosts
+from homeostat.server.kinds.builtins.checks.security import check_pod_security
 from homeostat.server.kinds.builtins.checks.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_quantities, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_DEADLINE = 2**31 - 1
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_template(template: Json, path: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
@@ -46,10 +50,14 @@ def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozens
     causes += check_choice(spec, "dnsPolicy", path, _DNS_POLICIES)
     causes += check_choice(spec, "preemptionPolicy", path, ("Never", "PreemptLowerPriority"))
     causes += check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
-    causes += check_counts(spec, path, "terminationGracePeriodSeconds")
     causes += _check_deadline(spec, path)
     causes += _check_names(spec, path)
-    return causes + _check_tolerations(spec, path)
+    causes += _check_tolerations(spec, path)
+    causes += check_pod_security(spec, path)
+    for fields, check in _SELDOM:
+        if not fields.isdisjoint(spec):
+            causes += check(spec, path)
+    return causes + check_hosts(spec, path)
 
 
 def _check_deadline(spec: JsonObject, path: str) -> list[Cause]:
@@ -79,11 +87,15 @@ def _check_tolerations(spec: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     for at, toleration in numbered(spec, "tolerations", path):
         operator, key = text(toleration, "operator"), text(toleration, "key")
+        if key:
+            causes += check_text(key, f"{at}.key", qualified_name)
         causes += check_choice(toleration, "operator", at, ("", "Equal", "Exists", "Gt", "Lt"))
-        causes += check_choice(toleration, "effect", at, ("", *_EFFECTS))
+        causes += check_choice(toleration, "effect", at, ("", *EFFECTS))
         if not key and operator != "Exists":
             message = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             causes.append(invalid(f"{at}.operator", operator, message))
+        if operator in ("", "Equal"):
+            causes += check_text(text(toleration, "value"), f"{at}.operator", label_value)
         if operator == "Exists" and text(toleration, "value"):
             message = "value must be empty when `operator` is 'Exists'"
             causes.append(invalid(f"{at}.operator", toleration, message))
@@ -93,8 +105,50 @@ def _check_tolerations(spec: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
+def _check_gates(spec: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for at, gate in numbered(spec, "readinessGates", path):
+        causes += check_text(text(gate, "conditionType"), f"{at}.conditionType", qualified_name)
+    names: set[str] = set()
+    for at, gate in numbered(spec, "schedulingGates", path):
+        name = text(gate, "name")
+        causes += check_text(name, at, qualified_name)
+        if name in names:
+            causes.append(duplicate(at, name))
+        names.add(name)
+    return causes
+
+
+def _check_system(spec: JsonObject, path: str) -> list[Cause]:
+    name = text(struct(spec, "os"), "name")
+    if spec.get("os") and name not in ("linux", "windows"):
+        return [unsupported(f"{path}.os", name, ("linux", "windows"))]
+    return []
+
+
+def _check_overhead(spec: JsonObject, path: str) -> list[Cause]:
+    return check_quantities(struct(spec, "overhead"), f"{path}.overhead.limits")
+
+
+_SELDOM: tuple[tuple[frozenset[str], Callable[[JsonObject, str], list[Cause]]], ...] = (
+    (frozenset({"affinity", "topologySpreadConstraints"}), check_placement),
+    (frozenset({"readinessGates", "schedulingGates"}), _check_gates),
+    (frozenset({"overhead"}), _check_overhead),
+    (frozenset({"os"}), _check_system),
+)
+"""Checks of fields that most pods lack."""
+
+
 def _check_pod(obj: JsonObject) -> list[Cause]:
-    return check_pod_spec(struct(obj, "spec"), "spec")
+    spec = struct(obj, "spec")
+    causes = check_pod_spec(spec, "spec")
+    if not text(spec, "serviceAccountName"):
+        for at, volume in numbered(spec, "volumes", "spec"):
+            for source_at, source in numbered(struct(volume, "projected"), "sources", f"{at}.projected"):
+                if isinstance(source.get("serviceAccountToken"), dict):
+                    message = "must not be specified when serviceAccountName is not set"
+                    causes.append(forbidden(f"{source_at}.serviceAccountToken", message))
+    return causes
 
 
 def _check_pod_template(obj: JsonObject) -> list[Cause]:
@@ -103,9 +157,13 @@ def _check_pod_template(obj: JsonObject) -> list[Cause]:
 
 def check_new_pod(obj: JsonObject) -> list[Cause]:
     """What only an update may set."""
-    if items(struct(obj, "spec"), "ephemeralContainers"):
-        return [forbidden("spec.ephemeralContainers", "cannot be set on create")]
-    return []
+    spec = struct(obj, "spec")
+    causes: list[Cause] = []
+    if items(spec, "ephemeralContainers"):
+        causes.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if items(spec, "schedulingGates") and text(spec, "nodeName"):
+        causes.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
+    return causes
 
 
 def _check_runtime_class(obj: JsonObject) -> list[Cause]:

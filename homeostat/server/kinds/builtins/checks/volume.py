@@ -6,7 +6,7 @@ from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, requi
 from homeostat.objects.identifiers import config_key, dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import numbered, struct, text
-from homeostat.server.kinds.builtins.value import check_quantity, check_required, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, is_integer
 
 _MAX_MODE = 0o777
 _MODE_RANGE = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -28,6 +28,17 @@ _REQUIRED = {
     "flexVolume": ("driver",),
     "image": ("reference",),
 }
+_SHORTEST_TOKEN_S = 600
+_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
 _FILE_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
 
 
@@ -58,10 +69,28 @@ def _check_source(volume: JsonObject, path: str) -> list[Cause]:
         for each, projection in numbered(source, "sources", at):
             for kind in ("secret", "configMap"):
                 causes += _check_files(struct(projection, kind), f"{each}.{kind}")
-    elif name == "emptyDir" and source.get("sizeLimit") is not None:
-        causes += check_quantity(source["sizeLimit"], f"{at}.sizeLimit")
-    elif name == "hostPath" and ".." in text(source, "path").split("/"):
+    elif name == "emptyDir" and check_quantity(source.get("sizeLimit"), f"{at}.sizeLimit"):
+        causes.append(forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity"))
+    elif name == "hostPath":
+        causes += check_choice(source, "type", at, _PATH_TYPES)
+    if name == "projected":
+        causes += _check_tokens(source, at)
+    if name == "hostPath" and ".." in text(source, "path").split("/"):
         causes.append(invalid(f"{at}.path", source["path"], "must not contain '..'"))
+    return causes
+
+
+def _check_tokens(source: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for at, projection in numbered(source, "sources", path):
+        token = projection.get("serviceAccountToken")
+        if not isinstance(token, dict):
+            continue
+        seconds, here = token.get("expirationSeconds"), f"{at}.serviceAccountToken.expirationSeconds"
+        if is_integer(seconds) and token["expirationSeconds"] < _SHORTEST_TOKEN_S:
+            causes.append(invalid(here, seconds, "may not specify a duration less than 10 minutes"))
+        if not text(token, "path"):
+            causes.append(required(f"{path}.path"))
     return causes
 
 

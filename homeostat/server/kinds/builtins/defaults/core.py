@@ -37,6 +37,12 @@ def _default_secret(obj: JsonObject) -> None:
 
 
 def _default_node(obj: JsonObject) -> None:
+    """`podCIDR` is the first of `podCIDRs`."""
+    spec = struct(obj, "spec")
+    if text(spec, "podCIDR") and (not items(spec, "podCIDRs") or spec["podCIDRs"][0] != spec["podCIDR"]):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif not text(spec, "podCIDR") and items(spec, "podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
     status = struct(obj, "status")
     if status.get("allocatable") is None and isinstance(status.get("capacity"), dict):
         status["allocatable"] = dict(status["capacity"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.kinds.builtins.members import ensure_struct, set_default, struct, structs, text
+from homeostat.server.kinds.builtins.members import ensure_struct, integer, set_default, struct, structs, text
 
 CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 _MODE = 0o644
@@ -143,6 +143,8 @@ def _default_pod(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is None:
         return
     default_pod_spec(spec)
+    if integer(spec, "terminationGracePeriodSeconds") < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
     # Only for pods, not for templates, as in Kubernetes.

@@ -263,3 +263,16 @@ def signing_request(new: JsonObject, old: JsonObject) -> list[Cause]:
     if text(before, "certificate") and text(after, "certificate") != text(before, "certificate"):
         causes.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
     return causes
+
+
+def node(new: JsonObject, old: JsonObject) -> list[Cause]:
+    after, before = struct(new, "spec"), struct(old, "spec")
+    causes: list[Cause] = []
+    had = strings(before, "podCIDRs")
+    if had and strings(after, "podCIDRs") != had:
+        message = 'node updates may not change podCIDR except from "" to valid'
+        causes.append(forbidden("spec.podCIDRs", message))
+    if text(before, "providerID") and text(after, "providerID") != text(before, "providerID"):
+        message = 'node updates may not change providerID except from "" to valid'
+        causes.append(forbidden("spec.providerID", message))
+    return causes

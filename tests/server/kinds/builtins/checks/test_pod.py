@@ -59,7 +59,7 @@ LABEL = "a lowercase RFC 1123 label must consist of"
             "",
             "Pod",
             f"{CONTAINER}.env",
-            [{"name": "A", "value": "x", "valueFrom": {"fieldRef": {}}}],
+            [{"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
             'spec.containers[0].env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty',
         ),
         (
