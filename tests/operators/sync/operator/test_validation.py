@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.edge.proxies import read_proxies
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.operators.sync.api.kinds import KINDS
 from homeostat.operators.sync.api.policy import PolicySpec
@@ -163,7 +164,18 @@ def test_a_variable_of_the_environment_stands_in_for_a_whole_string() -> None:
     found = expand(spec, {"URL": "https://a"})
     assert found.http.base_url == "https://a"
     assert found.http.default_headers == {"X": "a ${URL}", "Y": ""}
-    assert readable({"HOMEOSTAT_TOKEN": "x", "ACTIONS_WEBHOOK_SECRET": "y", "REGION": "z"}) == {"REGION": "z"}
+
+
+def test_no_credential_of_the_operator_stands_in_for_a_string() -> None:
+    harmless = {"REGION": "z", "KEYCLOAK_URL": "https://id.example", "MONKEY": "m", "AUTHOR": "a", "PATH": "/bin"}
+    secret = ["HOMEOSTAT_X", "ACTIONS_WEBHOOK_SECRET", "JWT_SECRET_KEY", "INITIAL_ADMIN_PASSWORD", "GITHUB_TOKEN"]
+    secret += ["LDAP_BIND_PASSWORD", "VAULT_SECRET_ID", "AWS_SECRET_ACCESS_KEY", "MYSQL_PWD", "API_KEY", "db_pass"]
+    values = {"CACHE": "redis://u:pw@cache", "CERT": "-----BEGIN PRIVATE KEY-----"}
+    assert readable({**harmless, **dict.fromkeys(secret, "x"), **values}) == harmless
+    proxied = readable({"HTTPS_PROXY": "http://u:pw@proxy"})
+    spec = msgspec.convert(server(baseURL="https://a", defaultHeaders={"X": "${HTTPS_PROXY}"}), ServerSpec)
+    assert expand(spec, proxied).http.default_headers == {"X": ""}
+    assert read_proxies(proxied).https == "http://u:pw@proxy"
 
 
 def test_a_missing_leading_slash_is_added() -> None:
