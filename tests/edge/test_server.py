@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from homeostat.edge import turns
-from homeostat.edge.connection import SLICE
+from homeostat.edge.connection import SLICE, Connection
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.parser import RequestParser
 from homeostat.edge.reply import Reply, StreamReply
@@ -517,3 +517,29 @@ async def test_requests_of_many_connections_at_once_are_answered_in_many_turns()
             answers = [await client.answer() for client in clients]
     assert {each.status for each in answers} == {200}
     assert turns.longest_s < 0.1, "one turn would take 0.3 s"
+
+
+async def test_a_request_that_waits_for_its_turn_does_not_pause_reading_and_a_second_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 0.0)
+    monkeypatch.setattr(turns, "MOST_REQUESTS", 1)
+    pauses: Counter[bool] = Counter()
+    pace = Connection._pace_reading
+
+    def pace_reading(connection: Connection) -> None:
+        pace(connection)
+        pauses[connection._is_paused] += 1
+
+    monkeypatch.setattr(Connection, "_pace_reading", pace_reading)
+    async with running(echo) as server, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(server)) for _ in range(20)]
+        for client in clients:
+            client.send(request("GET"))
+        assert {(await client.answer()).status for client in clients} == {200}
+        assert not pauses[True]
+        for client in clients:
+            client.send(request("GET") * 3)
+        for client in clients:
+            assert [(await client.answer()).status for _ in range(3)] == [200] * 3
+        assert pauses[True]

@@ -139,7 +139,7 @@ class Kind:
 
         return columns_of(self.group, self.kind, self.printer_columns, custom=self.custom)
 
-    @property
+    @cached_property
     def is_stored(self) -> bool:
         return "get" in self.verbs
 

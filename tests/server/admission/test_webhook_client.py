@@ -91,6 +91,15 @@ def test_the_http_client_is_imported_for_the_first_call_only() -> None:
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
+def test_a_plane_without_admission_configurations_imports_nothing_that_reads_them() -> None:
+    program = "import sys, homeostat.plane; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    imported = set(done.stdout.split())
+    assert "homeostat.server.admission.chain" in imported
+    unneeded = ("admission.webhooks", "admission.policies", "admission.configuration", "discovery.openapi")
+    assert not imported & {f"homeostat.server.{name}" for name in unneeded}
+
+
 async def configure(api: Api, path: str, webhook: dict[str, Any]) -> None:
     answer = await api("POST", path, configuration(webhook), type=JSON)
     assert answer.status == 201, answer.json
