@@ -64,6 +64,22 @@ LONG = (
     "benchmarks/test_soak.py",
     "fuzz/test_openapi.py",
     "fuzz/test_memory.py",
+    "external/git/test_push.py",
+    "operators/sync/operator/test_scenarios.py",
+    "operators/sync/operator/test_plane.py",
+    "operators/sync/operator/test_hostile.py",
+    "operators/sync/operator/test_dependencies.py",
+    "operators/sync/test_help.py",
+    "runtime/test_processes.py",
+    "operators/images/test_notifications.py",
+    "server/request/test_large_calls.py",
+    "clients/test_kopf.py",
+    "docs/test_actions.py",
+    "docs/test_migration.py",
+    "test_durability.py",
+    "replicas/test_guards.py",
+    "replicas/test_documented.py",
+    "operators/images/test_trust.py",
 )
 _RANK = {_TESTS / name: rank for rank, name in enumerate(LONG)}
 

@@ -106,20 +106,20 @@ def test_an_open_plane_asks_for_no_credential(cli: Cli) -> None:
         assert cli("get", "ns", "default", "-o", "name").out == "namespace/default\n"
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Origin": "https://evil.example"},
-        {"Origin": "http://127.0.0.1:3000", "Content-Type": "text/plain"},
-    ],
+FROM_ELSEWHERE = (
+    {"Host": "evil.example"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "http://127.0.0.1:3000", "Content-Type": "text/plain"},
 )
-def test_an_open_plane_is_closed_to_web_pages_from_elsewhere(cli: Cli, headers: dict[str, str]) -> None:
+
+
+def test_an_open_plane_is_closed_to_web_pages_from_elsewhere(cli: Cli) -> None:
     with running(cli, "--open", "--operators", "none") as up:
-        connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=30)
-        connection.request("POST", "/api/v1/namespaces", b'{"metadata":{"name":"planted"}}', headers)
-        assert connection.getresponse().status == 403
-        connection.close()
+        for headers in FROM_ELSEWHERE:
+            connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=30)
+            connection.request("POST", "/api/v1/namespaces", b'{"metadata":{"name":"planted"}}', headers)
+            assert connection.getresponse().status == 403, headers
+            connection.close()
 
 
 def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_start_without_housekeeping_says_so(cli: Cli) -> None:
     ],
 )
 def test_what_cannot_be_served_is_refused(cli: Cli, arguments: list[str], code: int, words: str) -> None:
-    ended = cli("up", "--port", "0", *arguments)
+    ended = cli.here("up", "--port", "0", *arguments)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
 
