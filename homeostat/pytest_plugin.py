@@ -16,6 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from homeostat.testing.served import Kubernetes, ServedPlane
+    from homeostat.testing.workloads import Workloads
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,5 +36,30 @@ def kubernetes_plane(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
 def kubernetes(kubernetes_plane: ServedPlane, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kubernetes]:
     """The API with a namespace of the test's own. `KUBECONFIG` leads there, so clients and kubectl need no settings."""
     with kubernetes_plane.namespace() as found:
+        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
+        yield found
+
+
+@pytest.fixture(scope="session")
+def kubernetes_workloads_plane(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[ServedPlane]:
+    """As `kubernetes_plane`, with simulated Nodes and workloads."""
+    from homeostat.testing.served import served_plane
+    from homeostat.testing.workloads import OPERATOR
+
+    operators = pytestconfig.getini("kubernetes_operators")
+    with served_plane(tmp_path_factory.mktemp("workloads"), OPERATOR, *operators) as plane:
+        yield plane
+
+
+@pytest.fixture
+def kubernetes_workloads(
+    kubernetes_workloads_plane: ServedPlane, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workloads]:
+    """As `kubernetes`, where Deployments become ready, and fail when a test says so."""
+    from homeostat.testing.workloads import simulated_workloads
+
+    with simulated_workloads(kubernetes_workloads_plane) as found:
         monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
         yield found

@@ -23,6 +23,7 @@ from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 
 _AT_ONCE: Final = 64
 """Requests at the same time: the store commits them together."""
+_TERMINATING: Final = "NamespaceTerminating"
 _NAMES: Final = len(ALPHABET) ** 5
 
 
@@ -62,6 +63,8 @@ class Creation:
         except (ApiError, UnreachableError) as error:
             if is_placed:
                 self._scheduler.release(key)
+            if isinstance(error, ApiError) and any(each.kind == _TERMINATING for each in error.causes):
+                return ""  # The namespace is being deleted, and the owner with it.
             self._record(owner, "FailedCreate", f"Error creating: {error}", is_warning=True)
             return str(error)
         self._record(owner, "SuccessfulCreate", f"Created pod: {key[1]}")

@@ -1,0 +1,128 @@
+"""What a Pod shows over time, by its fate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Rules
+from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.rules import Fate, Outcome, RuleError, fate_of, parse_rules
+from homeostat.operators.workloads.pods.status import Picture, shows, status_of
+from tests.operators.workloads.objects import THEN, pod
+
+RUNNING = {"containerStatuses": [{"name": "web", "ready": True, "restartCount": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "policy", "elapsed_s", "stage", "reason", "restarts"),
+    [
+        ("ready", "Always", 1, "ready", "", 0),
+        ("never-ready", "Always", 100, "running", "", 0),
+        ("pending", "Always", 100, "waiting", "ContainerCreating", 0),
+        ("image-pull-error", "Always", 0.5, "waiting", "ErrImagePull", 0),
+        ("image-pull-error", "Always", 2, "waiting", "ImagePullBackOff", 0),
+        ("succeed", "Never", 1, "succeeded", "Completed", 0),
+        ("succeed", "Always", 1, "waiting", "CrashLoopBackOff", 1),
+        ("fail", "Never", 1, "failed", "Error", 0),
+        ("fail", "OnFailure", 1, "waiting", "CrashLoopBackOff", 1),
+        ("oom-killed", "Never", 1, "failed", "OOMKilled", 0),
+        ("crash-loop", "Always", 1, "waiting", "CrashLoopBackOff", 1),
+        ("crash-loop", "Always", 11, "waiting", "CrashLoopBackOff", 2),
+        ("crash-loop", "Always", 31, "waiting", "CrashLoopBackOff", 3),
+    ],
+)
+def test_an_outcome_shows_as_kubelet_shows_it(
+    outcome: Outcome, policy: str, elapsed_s: float, stage: str, reason: str, restarts: int
+) -> None:
+    found = decide(pod(spec={"restartPolicy": policy}), Fate(outcome), elapsed_s).picture
+    assert found is not None
+    assert (found.stage, found.reason, found.restarts) == (stage, reason, restarts)
+
+
+def test_the_back_off_doubles_up_to_five_minutes() -> None:
+    messages = []
+    elapsed_s = 0.1
+    for _ in range(7):
+        decision = decide(pod(), Fate("crash-loop", after_s=0.0), elapsed_s)
+        assert decision.picture is not None
+        assert decision.again_s is not None
+        messages.append(decision.picture.message.split()[1])
+        elapsed_s += decision.again_s + 0.1
+    assert messages == ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s", "5m0s"]
+
+
+def test_a_short_delay_shows_nothing_and_a_long_one_a_running_pod() -> None:
+    assert decide(pod(), Fate(after_s=0.01), 0.0).picture is None
+    found = decide(pod(), Fate(after_s=5.0), 1.0)
+    assert found.picture == Picture("running")
+    assert found.again_s == 4.0
+
+
+def fate(data: dict[str, str], **metadata: Any) -> Fate:
+    rules, faults = parse_rules(msgspec.convert({"metadata": {"name": "rules"}, "data": data}, Rules))
+    assert not faults
+    return fate_of(pod(metadata=metadata), rules, Fate())
+
+
+def test_an_annotation_wins_over_the_first_rule_that_selects() -> None:
+    rules = {
+        "a": "selector: app=other\noutcome: fail",
+        "b": 'image: "nginx:*"\noutcome: crash-loop\nready-after: 2s\nback-off: 1s',
+        "c": "outcome: oom-killed",
+    }
+    assert fate(rules) == Fate("crash-loop", 2.0, 1.0)
+    assert fate(rules, annotations={OUTCOME: "ready", READY_AFTER: "250ms"}) == Fate("ready", 0.25, 1.0)
+    assert fate({}) == Fate()
+
+
+def test_pods_of_a_job_succeed() -> None:
+    owner = {"kind": "Job", "name": "job", "uid": "1", "controller": True}
+    assert fate({}, ownerReferences=[owner]).outcome == "succeed"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("outcome: explode", "outcome 'explode' is unknown; expected one of ready, crash-loop"),
+        ("ready-after: soon", "invalid duration 'soon'"),
+        ("ready-after: -1s", "not negative"),
+        ("colour: red", "unknown field 'colour'"),
+        ("selector: '='", "invalid selector"),
+        ("- 1", "expected the fields"),
+        ("{", "not YAML"),
+    ],
+)
+def test_an_invalid_rule_is_left_out_and_explained(text: str, said: str) -> None:
+    rules, (fault,) = parse_rules(msgspec.convert({"metadata": {"name": "rules"}, "data": {"bad": text}}, Rules))
+    assert not rules
+    assert said in fault
+
+
+def test_an_invalid_annotation_is_an_error() -> None:
+    with pytest.raises(RuleError, match="outcome 'x' is unknown"):
+        fate_of(pod(metadata={"annotations": {OUTCOME: "x"}}), [], Fate())
+
+
+def test_a_status_that_says_the_same_is_not_written_again() -> None:
+    found = pod(status=RUNNING)
+    assert shows(found, Picture("ready"))
+    assert not shows(found, Picture("running"))
+    assert not shows(found, Picture("ready", restarts=1))
+
+
+def condition(status: JsonObject, kind: str) -> JsonObject:
+    (found,) = [each for each in status["conditions"] if each["type"] == kind]
+    return found  # type: ignore[no-any-return]
+
+
+def test_a_condition_keeps_its_time_while_its_status_is_the_same() -> None:
+    now = "2026-11-17T12:00:00Z"
+    status = status_of(pod(), Picture("ready"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
+    assert condition(status, "Ready")["lastTransitionTime"] == THEN
+    status = status_of(pod(), Picture("running"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
+    assert condition(status, "Ready")["lastTransitionTime"] == now
+    assert condition(status, "Ready")["message"] == "containers with unready status: [web]"

@@ -1,0 +1,88 @@
+"""Which Node a Pod fits on, and why on none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import PodSpec
+from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from tests.operators.workloads.objects import pod, workload
+
+
+def spec_of(**fields: Any) -> PodSpec:
+    return msgspec.convert({"containers": [{"name": "a", "image": "a"}], **fields}, PodSpec)
+
+
+def asking(**requests: str) -> JsonObject:
+    return {"containers": [{"name": "a", "resources": {"requests": requests}}]}
+
+
+def scheduler() -> Scheduler:
+    """Three Nodes: an empty one, one for databases, and a tainted one."""
+    found = Scheduler()
+    size = {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "3"}}
+    taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    found.set_node(workload("plain", status=size, metadata={"labels": {"zone": "a"}}))
+    found.set_node(workload("database", status=size, metadata={"labels": {"zone": "b", "disk": "ssd", "rank": "7"}}))
+    found.set_node(workload("tainted", status=size, taints=[taint], metadata={"labels": {"zone": "c"}}))
+    return found
+
+
+def affine(key: str, operator: str, *values: str) -> JsonObject:
+    term = {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "nodes"),
+    [
+        ({}, {"plain", "database"}),
+        ({"nodeSelector": {"disk": "ssd"}}, {"database"}),
+        ({"affinity": affine("zone", "In", "a", "c")}, {"plain"}),
+        ({"affinity": affine("disk", "DoesNotExist")}, {"plain"}),
+        ({"affinity": affine("rank", "Gt", "6")}, {"database"}),
+        ({"affinity": affine("rank", "Gt", "7")}, {""}),
+        ({"tolerations": [{"key": "gpu", "operator": "Exists"}], "nodeSelector": {"zone": "c"}}, {"tainted"}),
+        ({"tolerations": [{"key": "gpu", "value": "no"}], "nodeSelector": {"zone": "c"}}, {""}),
+        ({**asking(cpu="2500m")}, {""}),
+        ({**asking(cpu="1", memory="4Gi")}, {"plain", "database"}),
+    ],
+)
+def test_a_pod_is_placed_where_it_fits(fields: JsonObject, nodes: set[str]) -> None:
+    assert scheduler().place(("default", "a"), spec_of(**fields)) in nodes
+
+
+def test_the_reason_has_the_words_of_the_scheduler() -> None:
+    found = scheduler()
+    assert found.explain(spec_of(**asking(cpu="3"))) == (
+        "0/3 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 2 Insufficient cpu. "
+        "preemption: 0/3 nodes are available: 2 No preemption victims found for incoming pod, "
+        "1 Preemption is not helpful for scheduling."
+    )
+    found.set_node(workload("plain", unschedulable=True))
+    text = found.explain(spec_of(nodeSelector={"zone": "x"}))
+    assert "1 node(s) were unschedulable" in text
+    assert "1 node(s) didn't match Pod's node affinity/selector" in text
+    assert Scheduler().explain(spec_of()) == "no nodes available to schedule pods"
+
+
+def test_a_node_is_full_until_a_pod_ends() -> None:
+    found = scheduler()
+    keys = [("default", str(number)) for number in range(6)]
+    assert all(found.place(key, spec_of()) for key in keys)
+    assert not found.place(("default", "more"), spec_of())
+    assert "Too many pods" in found.explain(spec_of())
+    found.observe(pod("0", phase="Succeeded"))
+    assert found.place(("default", "more"), spec_of())
+
+
+def test_pods_are_spread_over_the_nodes() -> None:
+    found = Scheduler()
+    for number in range(10):
+        found.set_node(workload(f"node-{number}", status={"allocatable": {"pods": "110"}}))
+    nodes = [found.place(("default", str(number)), spec_of()) for number in range(100)]
+    assert {nodes.count(each) for each in nodes} <= {9, 10, 11}
