@@ -1,0 +1,178 @@
+"""Jobs and CronJobs: which Pods and Jobs are due, and how they end."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.cronjobs.decide import CronError, times
+from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecision
+from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
+from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide, format_indexes, parse_indexes
+from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
+
+
+def job(**spec: Any) -> Workload:
+    status = spec.pop("status", {"startTime": THEN})
+    return workload("job", status=status, **{"template": TEMPLATE, "parallelism": 2, "completions": 3, **spec})
+
+
+def ended(name: str, phase: str = "Succeeded", index: int | None = None) -> Pod:
+    metadata = {} if index is None else {"annotations": {INDEX: str(index)}}
+    return pod(name, phase=phase, ready=False, metadata=metadata)
+
+
+def reasons(decision: Decision) -> dict[str, str]:
+    assert decision.status is not None
+    return {each["type"]: each["reason"] for each in decision.status["conditions"]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "created"),
+    [
+        ({}, [], 2),
+        ({}, [pod("a")], 1),
+        ({}, [ended("a"), ended("b")], 1),
+        ({"completions": None}, [ended("a"), pod("b")], 0),
+        ({"suspend": True}, [], 0),
+        ({"parallelism": 0}, [], 0),
+    ],
+)
+def test_as_many_pods_run_as_are_left_to_do(spec: JsonObject, pods: list[Pod], created: int) -> None:
+    assert len(decide(job(**spec), pods, now=NOW).create) == created
+
+
+def test_an_indexed_job_creates_the_missing_indexes() -> None:
+    wanted = job(completionMode="Indexed", completions=5, parallelism=3)
+    pods = [ended("a", index=1), pod("b", metadata={"annotations": {INDEX: "0"}})]
+    found = decide(wanted, pods, now=NOW)
+    assert found.create == (2, 3)
+    assert found.status is not None
+    assert found.status["completedIndexes"] == "1"
+
+
+def test_a_job_completes_and_is_deleted_after_its_time_to_live() -> None:
+    found = decide(job(), [ended("a"), ended("b"), ended("c")], now=NOW)
+    assert reasons(found) == {"SuccessCriteriaMet": "CompletionsReached", "Complete": "CompletionsReached"}
+    done = job(ttlSecondsAfterFinished=30, status=found.status)
+    waiting = decide(done, [], now=NOW + timedelta(seconds=10))
+    assert (waiting.expired, waiting.again_s) == (False, 20.0)
+    assert decide(done, [], now=NOW + timedelta(seconds=30)).expired
+
+
+def test_a_job_fails_at_its_limits() -> None:
+    failed = [ended("a", "Failed"), ended("b", "Failed"), pod("c")]
+    found = decide(job(backoffLimit=1), failed, now=NOW)
+    assert reasons(found)["Failed"] == "BackoffLimitExceeded"
+    assert [each.metadata.name for each in found.delete] == ["c"]
+    late = decide(job(activeDeadlineSeconds=60), [pod("a")], now=NOW)
+    assert reasons(late)["Failed"] == "DeadlineExceeded"
+    restarts = {"containerStatuses": [{"name": "web", "restartCount": 2}]}
+    looping = job(backoffLimit=2, template={"spec": {"restartPolicy": "OnFailure"}})
+    assert reasons(decide(looping, [pod("a", status=restarts)], now=NOW))["Failed"] == "BackoffLimitExceeded"
+
+
+def test_a_new_pod_waits_after_a_failed_one() -> None:
+    failed = pod("a", phase="Failed", ready=False, since="2026-11-17T11:59:55Z")
+    found = decide(job(completions=1), [failed], now=NOW)
+    assert not found.create
+    assert found.again_s == pytest.approx(5.05)
+    assert decide(job(completions=1), [failed], now=NOW + timedelta(seconds=6)).create
+
+
+def test_a_suspended_job_deletes_its_pods_and_a_resumed_one_starts_anew() -> None:
+    found = decide(job(suspend=True), [pod("a")], now=NOW)
+    assert len(found.delete) == 1
+    assert reasons(found) == {"Suspended": "JobSuspended"}
+    resumed = decide(job(status=found.status), [], now=NOW)
+    assert reasons(resumed) == {"Suspended": "JobResumed"}
+    assert resumed.status is not None
+    assert resumed.status["startTime"] == format_time(NOW)
+
+
+def test_an_unchanged_status_is_not_written() -> None:
+    first = decide(job(), [pod("a"), pod("b")], now=NOW)
+    assert decide(job(status=first.status), [pod("a"), pod("b")], now=NOW).status is None
+
+
+def test_indexes_are_written_as_ranges() -> None:
+    assert format_indexes({0, 2, 3, 4, 6, 7}) == "0,2-4,6,7"
+    assert parse_indexes("0,2-4,6,7") == {0, 2, 3, 4, 6, 7}
+
+
+def cron(last: datetime | None = None, **spec: Any) -> Workload:
+    status = {"lastScheduleTime": format_time(last)} if last else {}
+    created = {"creationTimestamp": "2026-11-17T11:30:00Z"}
+    template = {"spec": {"template": TEMPLATE}}
+    wanted = {"schedule": "*/10 * * * *", "jobTemplate": template, **spec}
+    return workload("tick", status=status, metadata=created, **wanted)
+
+
+def running(name: str) -> Workload:
+    return workload(name)
+
+
+def finished(name: str, kind: str = "Complete") -> Workload:
+    return workload(name, status={"conditions": [{"type": kind, "status": "True"}], "startTime": name})
+
+
+def deciding(obj: Workload, *jobs: Workload, now: datetime = NOW) -> CronDecision:
+    return decide_cron(obj, jobs, now)
+
+
+def test_a_job_is_created_for_the_last_missed_time_alone() -> None:
+    found = deciding(cron(), now=NOW + timedelta(seconds=5))
+    assert found.create is not None
+    assert found.create["metadata"]["name"] == f"tick-{int(NOW.timestamp()) // 60}"
+    assert found.status == {"active": [], "lastScheduleTime": format_time(NOW)}
+    assert found.again_s == pytest.approx(595.05)
+    assert deciding(cron(NOW), now=NOW + timedelta(seconds=5)).create is None
+
+
+def test_a_time_that_was_missed_by_more_than_the_deadline_is_skipped() -> None:
+    late = NOW + timedelta(seconds=30)
+    assert deciding(cron(startingDeadlineSeconds=20), now=late).create is None
+    assert deciding(cron(startingDeadlineSeconds=40), now=late).create is not None
+
+
+@pytest.mark.parametrize(
+    ("policy", "creates", "deleted"), [("Allow", True, ()), ("Forbid", False, ()), ("Replace", True, ("old",))]
+)
+def test_the_concurrency_policy_decides_what_happens_to_a_running_job(
+    policy: str, creates: bool, deleted: tuple[str, ...]
+) -> None:
+    found = deciding(cron(concurrencyPolicy=policy), running("old"))
+    assert (found.create is not None) == creates
+    assert found.delete == deleted
+
+
+def test_the_oldest_jobs_beyond_the_limits_are_deleted() -> None:
+    jobs = [finished(f"good-{number}") for number in range(5)] + [
+        finished("bad-0", "Failed"),
+        finished("bad-1", "Failed"),
+    ]
+    found = deciding(cron(NOW, successfulJobsHistoryLimit=2), *jobs)
+    assert found.delete == ("good-0", "good-1", "good-2", "bad-0")
+
+
+def test_a_suspended_cron_job_creates_nothing() -> None:
+    found = deciding(cron(suspend=True))
+    assert found.create is None
+    assert found.again_s is None
+
+
+def test_after_a_long_stop_the_last_time_counts() -> None:
+    due, following = times(cron(NOW - timedelta(days=30), schedule="* * * * *"), NOW + timedelta(seconds=1))
+    assert due == NOW
+    assert following == NOW + timedelta(minutes=1)
+
+
+def test_an_invalid_schedule_is_an_error() -> None:
+    for wrong in (cron(schedule="often"), cron(timeZone="Mars/Phobos")):
+        with pytest.raises(CronError, match="unparseable schedule"):
+            times(wrong, NOW)

@@ -1,0 +1,150 @@
+"""StatefulSets, DaemonSets, and the slices of Services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.daemonsets import decide as daemons
+from homeostat.operators.workloads.scheduling.fit import facts_of
+from homeostat.operators.workloads.services.decide import Slice
+from homeostat.operators.workloads.services.decide import decide as decide_slices
+from homeostat.operators.workloads.statefulsets.decide import HASH, Decision, claims_for, decide, pod_additions
+from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
+
+
+def stateful(replicas: int = 3, **spec: Any) -> Workload:
+    return workload("db", replicas=replicas, serviceName="db", template=TEMPLATE, **spec)
+
+
+def member(number: int, revision: str = "new", **fields: Any) -> Pod:
+    return pod(f"db-{number}", metadata={"labels": {HASH: revision}, **fields.pop("metadata", {})}, **fields)
+
+
+def deciding(obj: Workload, *pods: Pod, current: str = "new") -> Decision:
+    return decide(obj, pods, current=current, update="new", now=NOW)
+
+
+def steps(decision: Decision) -> tuple[list[int], list[str]]:
+    return [each.ordinal for each in decision.create], [each.metadata.name for each in decision.delete]
+
+
+PARALLEL = {"podManagementPolicy": "Parallel"}
+PARTITION = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "current", "expected"),
+    [
+        ({}, [], "new", ([0], [])),
+        ({}, [member(0)], "new", ([1], [])),
+        ({}, [member(0, ready=False)], "new", ([], [])),
+        ({}, [member(1)], "new", ([0], [])),
+        ({}, [member(0, phase="Failed", ready=False)], "new", ([], ["db-0"])),
+        (PARALLEL, [], "new", ([0, 1, 2], [])),
+        ({}, [member(number) for number in range(5)], "new", ([], ["db-4"])),
+        (PARALLEL, [member(number) for number in range(5)], "new", ([], ["db-4", "db-3"])),
+        ({}, [member(number, "old") for number in range(3)], "old", ([], ["db-2"])),
+        ({}, [member(0, "old"), member(1, "old"), member(2)], "old", ([], ["db-1"])),
+        ({}, [member(0, "old"), member(1, "old"), member(2, ready=False)], "old", ([], [])),
+        (PARTITION, [member(0, "old"), member(1, "old"), member(2)], "old", ([], [])),
+        ({"updateStrategy": {"type": "OnDelete"}}, [member(number, "old") for number in range(3)], "old", ([], [])),
+        ({"ordinals": {"start": 5}}, [], "new", ([5], [])),
+    ],
+)
+def test_the_next_step_of_a_stateful_set(
+    spec: JsonObject, pods: list[Pod], current: str, expected: tuple[list[int], list[str]]
+) -> None:
+    assert steps(deciding(stateful(**spec), *pods, current=current)) == expected
+
+
+def test_a_pod_below_the_partition_comes_back_with_the_old_revision() -> None:
+    found = deciding(stateful(**PARTITION), member(0, "old"), member(2), current="old")
+    assert [(each.ordinal, each.revision) for each in found.create] == [(1, "old")]
+
+
+def test_the_current_revision_follows_when_all_pods_are_updated() -> None:
+    found = deciding(stateful(), *(member(number) for number in range(3)), current="old")
+    assert found.status is not None
+    assert found.status["currentRevision"] == "new"
+    half = deciding(stateful(), member(0, "old"), member(1), member(2), current="old")
+    assert half.status is not None
+    assert (half.status["currentRevision"], half.status["updatedReplicas"]) == ("old", 2)
+
+
+def test_a_pod_of_a_stateful_set_has_its_name_and_its_claims() -> None:
+    template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    obj = stateful(volumeClaimTemplates=[template])
+    labels, fields = pod_additions(obj, 1)
+    assert labels["statefulset.kubernetes.io/pod-name"] == "db-1"
+    assert (fields["hostname"], fields["subdomain"]) == ("db-1", "db")
+    assert fields["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-1"}}]
+    assert [each["metadata"]["name"] for each in claims_for(obj, 1)] == ["data-db-1"]
+
+
+def daemon_step(spec: JsonObject, *pods: Pod) -> tuple[list[str], list[str]]:
+    nodes = [workload("a", metadata={"labels": {"disk": "ssd"}}), workload("b", unschedulable=True)]
+    nodes.append(workload("c", taints=[{"key": "gpu", "effect": "NoSchedule"}]))
+    obj = workload("agent", template=TEMPLATE, **spec)
+    found = daemons.decide(obj, map(facts_of, nodes), pods, digest="new", now=NOW)
+    return list(found.create), [each.metadata.name for each in found.delete]
+
+
+def daemon(name: str, node: str, revision: str = "new", **fields: Any) -> Pod:
+    return pod(name, spec={"nodeName": node}, metadata={"labels": {daemons.HASH: revision}}, **fields)
+
+
+def test_a_daemon_set_runs_on_cordoned_nodes_and_not_on_tainted_ones() -> None:
+    assert daemon_step({}) == (["a", "b"], [])
+    assert daemon_step({}, daemon("x", "a"), daemon("y", "c")) == (["b"], ["y"])
+    chosen = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "nodeSelector": {"disk": "ssd"}}}
+    nodes = [workload("a", metadata={"labels": {"disk": "ssd"}}), workload("b")]
+    found = daemons.decide(workload("agent", template=chosen), map(facts_of, nodes), [], digest="new", now=NOW)
+    assert found.create == ("a",)
+
+
+def test_a_daemon_set_is_updated_one_node_at_a_time() -> None:
+    old = daemon("x", "a", "old"), daemon("y", "b", "old")
+    assert daemon_step({}, *old) == ([], ["x"])
+    assert daemon_step({}, daemon("x", "a", ready=False), old[1]) == ([], [])
+    assert daemon_step({"updateStrategy": {"type": "OnDelete"}}, *old) == ([], [])
+    wide = {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}
+    assert daemon_step(wide, *old) == ([], ["x", "y"])
+
+
+def service(**spec: Any) -> Workload:
+    return workload("web", selector={"app": "web"}, ports=[{"port": 80, "targetPort": 8080}], **spec)
+
+
+def test_a_service_has_a_slice_for_each_hundred_pods() -> None:
+    pods = [pod(f"web-{number:03}") for number in range(150)]
+    found = decide_slices(service(), pods, [])
+    assert [len(each["endpoints"]) for each in found.create] == [100, 50]
+    assert found.create[0]["ports"] == [{"name": "", "port": 8080, "protocol": "TCP"}]
+    kept = [Slice(str(number), each["ports"], each["endpoints"]) for number, each in enumerate(found.create)]
+    assert decide_slices(service(), pods, kept) == type(found)()
+
+
+def test_pods_that_are_not_ready_are_not_ready_endpoints_unless_published() -> None:
+    pods = [pod("a", ready=False), pod("b", metadata={"deletionTimestamp": "x"}), pod("c", phase="Failed")]
+    (first,) = decide_slices(service(), pods, []).create
+    conditions = [each["conditions"] for each in first["endpoints"]]
+    assert conditions == [
+        {"ready": False, "serving": False, "terminating": False},
+        {"ready": False, "serving": True, "terminating": True},
+    ]
+    (published,) = decide_slices(service(publishNotReadyAddresses=True), pods, []).create
+    assert published["endpoints"][0]["conditions"]["ready"] is True
+
+
+def test_a_changed_pod_updates_its_slice_and_surplus_ones_are_deleted() -> None:
+    (first,) = decide_slices(service(), [pod("a")], []).create
+    slices = [Slice("one", first["ports"], first["endpoints"]), Slice("two", [], [])]
+    found = decide_slices(service(), [pod("a", ready=False)], slices)
+    assert list(found.update) == ["one"]
+    assert found.delete == ("two",)
+    assert msgspec.to_builtins(found)["create"] == ()
