@@ -33,8 +33,8 @@ def steps(decision: Decision) -> tuple[list[int], list[str]]:
     return [each.ordinal for each in decision.create], [each.metadata.name for each in decision.delete]
 
 
-PARALLEL = {"podManagementPolicy": "Parallel"}
-PARTITION = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
+PARALLEL: JsonObject = {"podManagementPolicy": "Parallel"}
+PARTITION: JsonObject = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
 
 
 @pytest.mark.parametrize(
