@@ -62,7 +62,7 @@ def test_a_verb_is_a_method_a_path_and_a_query(
     assert (request_.method, request_.path, told(request_)) == (method, path, query)
 
 
-def test_bodies_say_what_they_are() -> None:
+def test_bodies_have_a_content_type() -> None:
     assert PODS.create({"metadata": {}}, "shop").body == {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
     applied = LEASES.patch({"metadata": {"labels": {}}}, "a", "b", form="apply", writing=Writing("me"))
     assert applied.body == {
@@ -99,6 +99,6 @@ def test_a_deletion_has_its_conditions_in_the_body() -> None:
         pytest.param(lambda: PODS.patch({}, "a", "shop", form="apply"), id="apply as nobody"),
     ],
 )
-def test_what_would_be_about_something_else_is_refused(make: Callable[[], Request]) -> None:
+def test_a_request_with_a_wrong_or_missing_part_is_refused(make: Callable[[], Request]) -> None:
     with pytest.raises(BadRequestError):
         make()

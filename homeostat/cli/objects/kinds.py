@@ -43,13 +43,13 @@ class Kinds:
         text = word.lower()
         name, _, rest = text.partition(".")
         for group, version in _readings(rest):
-            fitting = [
+            matching = [
                 kind
                 for kind in self._kinds
                 if name in kind.words() and kind.group.startswith(group) and version in {"", kind.version}
             ]
-            if fitting:
-                return [next((kind for kind in fitting if kind.group == group), fitting[0])]
+            if matching:
+                return [next((kind for kind in matching if kind.group == group), matching[0])]
         in_category = [] if rest else self._of_category(text)
         if not in_category:
             raise Failure(f'the server has no kind "{word}"; {self._hint(text)}')

@@ -29,7 +29,7 @@ from homeostat.runtime.control.reconcile import PAUSE
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[str, Standing | None], None]
-_AGAIN_S: Final = 1.0
+_RETRY_AFTER_S: Final = 1.0
 
 
 class Awaited(NamedTuple):
@@ -109,7 +109,7 @@ async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObjec
                 async for obj in versions:
                     yield obj
         except (UnreachableError, UnavailableError):
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RETRY_AFTER_S)
 
 
 def _state(last: JsonObject | None) -> str:

@@ -13,7 +13,7 @@ from homeostat.operators.images.access import RULES
 from homeostat.operators.images.act import Actor
 from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
 from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments, is_requested
+from homeostat.operators.images.batching.scheduler import Scheduler, is_requested
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.metrics import Series
@@ -40,7 +40,7 @@ from homeostat.operators.images.sources.images import Images
 from homeostat.operators.images.sources.repositories import Repositories
 from homeostat.operators.images.sources.secrets import Secrets
 from homeostat.operators.images.sources.statuses import CommitStatuses
-from homeostat.operators.images.tracking import Retirement, Tracking
+from homeostat.operators.images.tracking import Retirement, TrackedWorkloads, Tracking
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
@@ -111,7 +111,7 @@ OPTIONS = (
 def register(setup: Setup) -> None:
     settings = read_settings(setup.environment)
     updates = setup.watch(IMAGE_UPDATE.kind, ImageUpdate)
-    tracked = TrackedDeployments()
+    tracked = TrackedWorkloads()
     series = Series(lambda: len(tracked))
     setup.metrics.register(series)
     records = Records(setup.client, updates.cache, tracked.of_record)

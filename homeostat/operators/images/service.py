@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from homeostat.operators.images.batching.scheduler import Scheduler, TrackedDeployments
+from homeostat.operators.images.batching.scheduler import Scheduler
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import Entry
 from homeostat.operators.images.metrics import Series
+from homeostat.operators.images.tracking import TrackedWorkloads
 
 
 @dataclass(frozen=True, slots=True)
 class ImageService:
-    deployments: TrackedDeployments
+    deployments: TrackedWorkloads
     scheduler: Scheduler
     series: Series
 

@@ -11,7 +11,7 @@ annotation that is missing for a moment must not undo what a person decided.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from homeostat.objects.kind import DEFINITION, DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import FINALIZER, ImageUpdate
 from homeostat.operators.images.batching.group import Group
-from homeostat.operators.images.batching.scheduler import TrackedDeployments
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import (
     ALL,
@@ -42,10 +41,45 @@ _LOOK_EVERY_S: Final = 60.0
 _BY_NAME: Final = {(each.group, each.kind): each for each in ALL}
 
 
+class TrackedWorkloads:
+    """The tracked workloads, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Kind, str, str], Tracked] = {}
+        self._records: dict[tuple[str, str], Tracked] = {}
+        """By namespace and name of their ImageUpdates."""
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def all(self) -> Sequence[Tracked]:
+        return list(self._found.values())
+
+    def has(self, namespace: str, record: str, uid: str) -> bool:
+        """Whether the owner of an ImageUpdate is tracked."""
+        found = self._records.get((namespace, record))
+        return found is not None and found.uid == uid
+
+    def of_record(self, namespace: str, record: str) -> Tracked | None:
+        return self._records.get((namespace, record))
+
+    def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> Tracked | None:
+        """Returns what was tracked before."""
+        key = (kind, namespace, name)
+        before = self._found.get(key)
+        if tracked is not None:
+            self._found[key] = tracked
+            self._records[namespace, tracked.record] = tracked
+        elif before is not None:
+            del self._found[key]
+            self._records.pop((namespace, before.record), None)
+        return before
+
+
 class Tracking:
     """Fills `tracked`, and notes in `records` whose workload has changed."""
 
-    def __init__(self, setup: Setup, tracked: TrackedDeployments, records: Records) -> None:
+    def __init__(self, setup: Setup, tracked: TrackedWorkloads, records: Records) -> None:
         self._setup, self._tracked, self._records = setup, tracked, records
         self._handlers: list[Callable[[Tracked], None]] = []
         self._followed: dict[Kind, Informer[Any]] = {}
@@ -130,7 +164,7 @@ class Retirement:
     def __init__(
         self,
         tracking: Tracking,
-        tracked: TrackedDeployments,
+        tracked: TrackedWorkloads,
         updates: Cache[ImageUpdate],
         records: Records,
         clear: Callable[[Group], None],

@@ -23,7 +23,7 @@ from homeostat.operators.policy.api import (
     DevOpsPolicy,
     Policy,
 )
-from homeostat.operators.policy.audit_result import AuditAction, DeleteResult, RecordResult, interval_s
+from homeostat.operators.policy.audit_result import AuditAction, CreateResult, DeleteResult, interval_s
 from homeostat.operators.policy.decide import Action, ForgetSeries
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.live.results import Key, ResultsByPolicy
@@ -54,7 +54,7 @@ class Actor:
         match action:
             case Patch():
                 await self._remediate(policy, action)
-            case RecordResult() | DeleteResult():
+            case CreateResult() | DeleteResult():
                 await self._write_record(policy, action)
             case ForgetSeries():
                 self._series.forget(_key(policy))
@@ -98,7 +98,7 @@ class Actor:
         """If the server rejects an audit result, the score is still reported."""
         try:
             match action:
-                case RecordResult():
+                case CreateResult():
                     await self._record(action)
                     written = parse_time(action.body["spec"]["timestamp"]).timestamp()
                     self._postpone(policy, action, written + interval_s(policy.spec))
@@ -108,7 +108,7 @@ class Actor:
             self._postpone(policy, action, self._retry_at(error))
             log.warning("failed to write audit result", extra={"policy": policy.metadata.name, "reason": error.message})
 
-    async def _record(self, result: RecordResult) -> None:
+    async def _record(self, result: CreateResult) -> None:
         try:
             await self._client.create(POLICY_AUDIT_RESULT.kind.path(result.namespace), result.body)
         except AlreadyExistsError:

@@ -47,7 +47,7 @@ class Record(msgspec.Struct, frozen=True):
     kept: tuple[PolicyAuditResult, ...] = ()
 
 
-class RecordResult(msgspec.Struct, frozen=True):
+class CreateResult(msgspec.Struct, frozen=True):
     """Create the result, unless it exists."""
 
     namespace: str
@@ -68,7 +68,7 @@ class DeleteResult(msgspec.Struct, frozen=True):
         return f"delete PolicyAuditResult {self.namespace}/{self.name}"
 
 
-AuditAction = RecordResult | DeleteResult
+AuditAction = CreateResult | DeleteResult
 
 
 def violation_of(key: str, finding: Finding) -> Violation:
@@ -104,7 +104,7 @@ def due_at(policy: Policy, record: Record, *, now: datetime) -> float:
 def plan_audit(policy: Policy, record: Record, *, now: datetime) -> tuple[AuditAction, ...]:
     actions: list[AuditAction] = []
     if _write_at(policy, record, now) <= now.timestamp():
-        actions.append(RecordResult(record.namespace, _body(policy, record, now)))
+        actions.append(CreateResult(record.namespace, _body(policy, record, now)))
     excess = max(len(record.kept) + len(actions) - _retention(policy), 0)
     drops = (DeleteResult(record.namespace, each.metadata.name, each.metadata.uid) for each in record.kept[:excess])
     return (*actions, *drops)

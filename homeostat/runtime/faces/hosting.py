@@ -1,6 +1,6 @@
 """Serves the faces of a process, each opened on demand, those of one address behind one listener.
 
-    async with serve_faces(listeners, open_app=..., ssl=context) as served:
+    async with serve_faces(listeners, open_face, ssl=context) as served:
         print(served)
 
 If a default port is in use, that is reported, and the process goes on without the faces of that port.

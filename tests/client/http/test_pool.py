@@ -69,13 +69,13 @@ async def test_a_connection_is_used_again() -> None:
     assert (counting.connections, counting.requests) == (1, 5)
 
 
-async def test_there_are_no_more_connections_than_were_asked_for() -> None:
+async def test_the_pool_opens_at_most_its_limit_of_connections() -> None:
     async with pooled(3) as (pool, counting):
         await asyncio.gather(*(pool.ask(REQUEST, None) for _ in range(20)))
     assert (counting.connections, counting.requests) == (3, 20)
 
 
-async def test_what_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_was_idle_for_long_is_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "_KEPT_S", -1.0)
     async with pooled(8) as (pool, counting):
         await pool.ask(REQUEST, None)
@@ -83,7 +83,7 @@ async def test_what_was_idle_for_long_is_not_used_again(monkeypatch: pytest.Monk
     assert counting.connections == 2
 
 
-async def test_neither_an_answer_nor_a_turn_is_waited_for_longer_than_told() -> None:
+async def test_waiting_for_a_response_or_a_connection_times_out() -> None:
     async with pooled(1, answer_s=0.1, is_answering=False) as (pool, counting):
         ends = await asyncio.gather(*(pool.ask(REQUEST, None) for _ in range(3)), return_exceptions=True)
         assert [type(each) for each in ends] == [TimeoutError] * 3
@@ -91,7 +91,7 @@ async def test_neither_an_answer_nor_a_turn_is_waited_for_longer_than_told() -> 
         assert (await pool.ask(REQUEST, None))[1] == b"{}"
 
 
-async def test_who_gives_up_waiting_takes_no_turn_with_him() -> None:
+async def test_a_cancelled_waiter_does_not_take_a_connection() -> None:
     async with pooled(1, is_answering=False) as (pool, counting):
         asks = [asyncio.create_task(pool.ask(REQUEST, None)) for _ in range(3)]
         await counting.is_asked.wait()
@@ -102,14 +102,14 @@ async def test_who_gives_up_waiting_takes_no_turn_with_him() -> None:
         await asyncio.gather(*asks, return_exceptions=True)
 
 
-async def test_nobody_there_is_told_apart_from_an_answer_that_did_not_come() -> None:
+async def test_a_refused_connection_is_an_error_of_its_own() -> None:
     pool = Pool(Dialer("http://127.0.0.1:1"), connections=1, answer_s=1.0)
     for _ in range(2):
         with pytest.raises(DialError, match="Connection refused"):
             await pool.ask(REQUEST, None)
 
 
-async def test_the_next_turn_is_of_who_has_waited_longest() -> None:
+async def test_the_longest_waiting_request_gets_the_next_connection() -> None:
     served: list[int] = []
     async with pooled(1) as (pool, _):
 
@@ -121,7 +121,7 @@ async def test_the_next_turn_is_of_who_has_waited_longest() -> None:
     assert served == list(range(40))
 
 
-async def test_what_is_given_up_is_hung_up_on_at_once() -> None:
+async def test_the_connection_of_a_cancelled_request_is_closed_at_once() -> None:
     is_left = asyncio.Event()
 
     async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -141,7 +141,7 @@ async def test_what_is_given_up_is_hung_up_on_at_once() -> None:
 
 
 @pytest.mark.parametrize("turns", range(8))
-async def test_closing_ends_what_is_under_way_wherever_it_is(turns: int) -> None:
+async def test_closing_the_pool_ends_requests_at_every_stage(turns: int) -> None:
     async with pooled(2, is_answering=False) as (pool, _):
         asks = [asyncio.create_task(pool.ask(REQUEST, None)) for _ in range(4)]
         for _ in range(turns):
@@ -176,14 +176,14 @@ async def test_a_connection_that_was_closed_while_idle_is_not_used_for_the_next(
     ("path", "accept"),
     [("/a b", ""), ("/a\r\nX: y", ""), ("a", ""), ("/ä", ""), ("/a", "text/x\r\nX: y")],
 )
-async def test_what_would_become_another_request_is_refused(path: str, accept: str) -> None:
+async def test_a_path_or_header_that_is_not_valid_in_http_is_refused(path: str, accept: str) -> None:
     async with open_transport(Endpoint(server="http://127.0.0.1:1")) as transport:
         with pytest.raises(BadRequestError):
             await transport.send("GET", path, accept=accept)
 
 
 @pytest.mark.parametrize("method", ["HEAD", "CONNECT", "get", "GET /other HTTP/1.1\r\nX:", ""])
-async def test_a_method_that_is_not_spoken_is_refused(method: str) -> None:
+async def test_a_method_that_the_client_does_not_use_is_refused(method: str) -> None:
     async with open_transport(Endpoint(server="http://127.0.0.1:1")) as transport:
         with pytest.raises(BadRequestError):
             await transport.send(method, "/")
@@ -193,7 +193,7 @@ async def test_a_method_that_is_not_spoken_is_refused(method: str) -> None:
     "header",
     [("Impersonate-Extra-a\r\nX", "y"), ("Impersonate-Extra-a b", "y"), ("", "y"), ("Impersonate-User", "a\nX: y")],
 )
-async def test_a_header_that_would_become_another_is_refused(header: tuple[str, str]) -> None:
+async def test_a_header_that_would_inject_another_is_refused(header: tuple[str, str]) -> None:
     async with open_transport(Endpoint(server="http://127.0.0.1:1", impersonation=(header,))) as transport:
         with pytest.raises(BadRequestError, match="characters that HTTP cannot carry"):
             await transport.send("GET", "/")

@@ -77,7 +77,7 @@ async def test_a_type_is_a_kind_of_its_own(client: Client) -> None:
         await make(client, "two", size="large")
 
 
-async def test_a_schema_that_live_resources_do_not_fit_is_not_put_in_force(client: Client) -> None:
+async def test_a_schema_that_live_resources_do_not_match_is_not_applied(client: Client) -> None:
     await declare(client)
     await told(client, "True")
     await make(client, "one", size=1)
@@ -304,7 +304,7 @@ def test_what_is_done_to_the_definition(given: ResourceType, world: TypeWorld, e
         ),
     ],
 )
-def test_what_keeps_a_type_back_is_told(
+def test_the_status_says_why_a_type_is_not_ready(
     given: ResourceType, world: TypeWorld, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -324,7 +324,7 @@ def test_only_what_the_server_does_not_have_is_being_defined(
     assert decision.conditions[0].reason == reason
 
 
-def test_a_definition_that_the_server_refuses_is_told() -> None:
+def test_the_status_says_why_the_server_refuses_a_definition() -> None:
     refused = {"type": "NamesAccepted", "status": "False", "reason": "PluralConflict", "message": "taken"}
     found = {**definition_of([ONE.spec]), "status": {"conditions": [refused]}}
     decision: Decision[Any] = decide_type(ONE, TypeWorld(found=found))
@@ -341,7 +341,7 @@ def test_a_definition_that_is_being_installed_is_waited_for() -> None:
     assert (decision.conditions[0].status, decision.requeue_after) == ("Unknown", timedelta(seconds=1))
 
 
-def test_a_schema_that_is_forced_is_put_in_force() -> None:
+def test_a_forced_schema_is_applied() -> None:
     forced = typed("one", is_forced=True, schema=SCHEMA)
     world = TypeWorld(found=established(ONE.spec), incompatible=(IncompatibleResource("default", "x", ()),))
     assert len(decide_type(forced, world).actions) == 1

@@ -11,7 +11,7 @@ from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.objects.views.workload import Workload
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import Policy, PolicyAuditResult
-from homeostat.operators.policy.audit_result import DeleteResult, Record, RecordResult
+from homeostat.operators.policy.audit_result import CreateResult, DeleteResult, Record
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.world import World
@@ -48,7 +48,7 @@ class Simulation:
             case Patch():
                 key = str(action.owner)
                 self.workloads[key] = strategic_merge_patch(self.workloads[key], action.body, DEPLOYMENT)
-            case RecordResult():
+            case CreateResult():
                 made = msgspec.convert(action.body, PolicyAuditResult)
                 records = tuple(_kept(each, (*each.kept, made)) for each in records)
             case DeleteResult():

@@ -19,9 +19,9 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.operators.policy.audit_result import (
     AuditAction,
+    CreateResult,
     DeleteResult,
     Record,
-    RecordResult,
     due_at,
     plan_audit,
     results_of,
@@ -47,7 +47,7 @@ def record(score: int = 90, *held: PolicyAuditResult) -> Record:
 
 def result(score: int = 90, *, age_s: float = 0) -> AuditSpec:
     (action,) = plan_audit(policy_of(PolicySpec()), record(score), now=MOMENT - timedelta(seconds=age_s))
-    assert isinstance(action, RecordResult)
+    assert isinstance(action, CreateResult)
     return msgspec.convert(action.body["spec"], AuditSpec)
 
 
@@ -68,7 +68,7 @@ def test_a_result_is_an_object_that_its_policy_owns() -> None:
     running = running_totals_of(ALL, GOOD, WORST)
     violations = tuple(violation_of(*each) for each in running.findings(100))
     (action,) = plan_audit(policy_of(ALL), Record("production", running.totals(), violations), now=MOMENT)
-    assert isinstance(action, RecordResult)
+    assert isinstance(action, CreateResult)
     body = action.body
     assert body["metadata"]["name"] == f"strict-{int(MOMENT.timestamp() * 1000)}"
     assert body["metadata"]["ownerReferences"][0]["uid"] == "u-1"
@@ -101,7 +101,7 @@ def test_what_the_newest_result_says_is_not_recorded_again() -> None:
 
 def test_an_older_result_that_says_the_same_is_no_repeat() -> None:
     (action,) = planned(PolicySpec(), 90, kept(result(90, age_s=900)), kept(result(80, age_s=300), "strict-2"))
-    assert isinstance(action, RecordResult)
+    assert isinstance(action, CreateResult)
 
 
 @pytest.mark.parametrize(("age_s", "count"), [(10, 0), (29, 0), (30, 1), (-500, 1)])
@@ -112,7 +112,7 @@ def test_results_come_no_faster_than_the_interval(age_s: float, count: int) -> N
 def test_the_oldest_go_when_there_are_too_many() -> None:
     held = [kept(result(at, age_s=1000 - at), f"strict-{at}") for at in range(12)]
     actions = planned(PolicySpec(), 50, *reversed(held))
-    assert isinstance(actions[0], RecordResult)
+    assert isinstance(actions[0], CreateResult)
     assert actions[1:] == tuple(DeleteResult("production", f"strict-{at}", f"uid-strict-{at}") for at in range(3))
 
 
@@ -124,7 +124,7 @@ def test_retention_can_be_set_to_nothing() -> None:
 def test_results_of_other_policies_are_let_alone() -> None:
     other = kept(msgspec.structs.replace(result(80, age_s=9), policy_name="lax"))
     spec = PolicySpec(audit_results=AuditResults(retention=1))
-    assert [type(each) for each in planned(spec, 90, other)] == [RecordResult]
+    assert [type(each) for each in planned(spec, 90, other)] == [CreateResult]
 
 
 def test_the_list_is_capped_and_the_numbers_count_all() -> None:
@@ -132,7 +132,7 @@ def test_the_list_is_capped_and_the_numbers_count_all() -> None:
     running = running_totals_of(ALL, WORST)
     violations = tuple(violation_of(*each) for each in running.findings(100))
     (action,) = plan_audit(policy_of(spec), Record("production", running.totals(), violations), now=MOMENT)
-    assert isinstance(action, RecordResult)
+    assert isinstance(action, CreateResult)
     audit = action.body["spec"]
     assert (len(audit["violations"]), audit["totalViolations"]) == (2, 5)
     assert (audit["timestamp"], audit["classification"]) == (format_time(MOMENT), "Degraded")
@@ -150,7 +150,7 @@ def test_a_long_policy_name_still_makes_a_name(name: str) -> None:
     own = policy_of(PolicySpec(), Metadata(name=name, namespace="production"))
     for policy in (own, ClusterDevOpsPolicy(metadata=Metadata(name=name))):
         (action,) = plan_audit(policy, record(), now=MOMENT)
-        assert isinstance(action, RecordResult)
+        assert isinstance(action, CreateResult)
         assert len(action.body["metadata"]["name"]) <= 253
         assert ".-" not in action.body["metadata"]["name"]
 
@@ -162,7 +162,7 @@ def test_a_violation_is_truncated() -> None:
 
 def test_a_policy_of_the_cluster_records_in_the_namespace_it_is_about() -> None:
     (action,) = plan_audit(WIDE, record(), now=MOMENT)
-    assert isinstance(action, RecordResult)
+    assert isinstance(action, CreateResult)
     metadata = action.body["metadata"]
     (owner,) = metadata["ownerReferences"]
     assert (owner["kind"], owner["uid"], metadata["namespace"]) == ("ClusterDevOpsPolicy", "u-2", "production")
@@ -180,7 +180,7 @@ def test_a_namespace_that_never_had_pods_needs_no_record_of_the_cluster() -> Non
     assert plan_audit(WIDE, empty, now=MOMENT) == ()
     assert due_at(WIDE, empty, now=MOMENT) == inf
     emptied = Record("production", Totals(), kept=(kept(result(80, age_s=99), "a", "ClusterDevOpsPolicy"),))
-    assert [type(each) for each in plan_audit(WIDE, emptied, now=MOMENT)] == [RecordResult]
+    assert [type(each) for each in plan_audit(WIDE, emptied, now=MOMENT)] == [CreateResult]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from homeostat.operators.policy.api import (
     ClusterDevOpsPolicy,
     DevOpsPolicy,
 )
-from homeostat.operators.policy.audit_result import Record, RecordResult, violation_of
+from homeostat.operators.policy.audit_result import CreateResult, Record, violation_of
 from homeostat.operators.policy.decide import ForgetSeries, decide
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.engine.evaluator import compile_policy
@@ -199,7 +199,7 @@ def test_enforcement_patches_once_and_then_says_so() -> None:
     pods = [owned(BARE, at) for at in range(3)]
     plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, *pods), deployment(BARE))
     first = plane.look()
-    assert [type(each) for each in first.actions] == [Patch, RecordResult]
+    assert [type(each) for each in first.actions] == [Patch, CreateResult]
     ready = find(first.conditions, "Ready")
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "Remediating")

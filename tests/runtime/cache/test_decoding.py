@@ -47,7 +47,7 @@ def test_an_error_is_its_status() -> None:
     assert PODS.event(event("ERROR", {"kind": "Status", "code": 410})) == Refused({"kind": "Status", "code": 410})
 
 
-def test_an_object_that_does_not_fit_is_named() -> None:
+def test_an_unreadable_object_is_named() -> None:
     found = PODS.event(event("MODIFIED", wire("web", 4, node=1)))
     assert found == UnreadableObject("shop", "web", 4, "Expected `str`, got `int` - at `$.node`")
 

@@ -1,4 +1,4 @@
-"""One look at one object on a real plane: what is written, in which order, and what is not."""
+"""One reconciliation of one object on a real plane: what is written, in which order, and what is not."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_a_receipt_is_written_before_the_next_effect(client: Client, ledge
     assert ledger.written == ["PATCH status"] * 3
 
 
-async def test_notices_are_told_once_the_status_is_written(client: Client, ledger: Ledger) -> None:
+async def test_events_are_recorded_once_the_status_is_written(client: Client, ledger: Ledger) -> None:
     ledger.refusals = [Response(503, encode(status_of(UnavailableError("not now"))))] * 3
     async with managed(Client(ledger), Widgets(Options())):
         await client.create(path(), widget("a"))
@@ -145,7 +145,9 @@ async def test_the_events_of_a_controller_may_name_a_component_of_its_own(client
     [TooManyRequestsError("slow down"), UnavailableError("starting"), TooManyRequestsError("later", retry_after_s=1)],
     ids=["429", "503", "429 with Retry-After"],
 )
-async def test_a_status_that_is_not_taken_is_written_later(client: Client, ledger: Ledger, error: Exception) -> None:
+async def test_a_status_that_the_server_refuses_is_written_later(
+    client: Client, ledger: Ledger, error: Exception
+) -> None:
     assert isinstance(error, TooManyRequestsError | UnavailableError)
     ledger.refusals = [Response(error.code, encode(status_of(error)), float(error.retry_after_s) or None)] * 2
     widgets = Widgets(Options())
@@ -158,9 +160,7 @@ async def test_a_status_that_is_not_taken_is_written_later(client: Client, ledge
     assert widgets.writer.acts == [("a", Write("hello"))]
 
 
-async def test_an_object_that_is_being_deleted_and_does_not_wait_for_us_is_left_alone(
-    client: Client, ledger: Ledger
-) -> None:
+async def test_a_terminating_object_without_our_finalizer_is_not_changed(client: Client, ledger: Ledger) -> None:
     widgets = Widgets()
     other = widget("a")
     other["metadata"]["finalizers"] = ["other.example/keep"]
@@ -198,7 +198,7 @@ class Grouping(Widgets):
     writer_type = GroupingWriter
 
 
-async def test_what_a_task_of_a_look_raises_counts_as_if_the_look_had(client: Client) -> None:
+async def test_an_error_of_a_task_counts_as_one_of_its_reconciliation(client: Client) -> None:
     async with managed(client, Grouping()):
         await client.create(path(), widget("a", mode="away"))
         obj = await eventually(lambda: client.get(path("a")), lambda obj: "status" in obj)

@@ -1,4 +1,4 @@
-"""Readers of events that come back: nothing is left out and nothing is told twice."""
+"""Readers of events that come back: no event is lost and none is sent twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.web.actions.shelf import World
 from tests.web.actions.test_served import CREATE_RESOURCE, CREATE_TYPE, up
 
 
-async def test_who_comes_back_is_told_what_it_has_missed_and_nothing_twice(served: Api) -> None:
+async def test_a_returning_reader_gets_missed_events_once(served: Api) -> None:
     await served.made("/resource-types", PAGE_TYPE)
     async with listening(served.url) as whole:
         async with listening(served.url) as listener:
@@ -63,9 +63,7 @@ async def test_a_reader_may_break_off_anywhere(served: Api, stop_at: int) -> Non
             assert bodies(seen, f"n{count}") == bodies(everything, f"n{count}")
 
 
-async def test_a_reader_that_comes_and_goes_while_much_is_written_hears_it_all_once(
-    served: Api, client: Client
-) -> None:
+async def test_a_reconnecting_reader_gets_each_of_many_events_once(served: Api, client: Client) -> None:
     await served.made("/resource-types", PAGE_TYPE)
     names = [f"n{count}" for count in range(30)]
     async with replica(client) as (other, _), listening(served.url) as whole, asyncio.TaskGroup() as tasks:
@@ -109,7 +107,7 @@ async def test_another_server_goes_on_where_one_has_ended(served: Api, client: C
         assert (await back.next()).short == ("CREATED", "three")
 
 
-async def test_what_history_and_the_server_both_know_is_told_once(served: Api, client: Client) -> None:
+async def test_an_event_of_history_and_of_the_stream_is_sent_once(served: Api, client: Client) -> None:
     async with listening(served.url) as whole:
         await served.made("/resources", note("one"))
         last = (await settled(whole, "one"))[-1].id
@@ -122,7 +120,7 @@ async def test_what_history_and_the_server_both_know_is_told_once(served: Api, c
             assert await back.silent_for(0.1)
 
 
-async def test_a_server_that_is_behind_tells_nothing_again(served: Api, client: Client) -> None:
+async def test_a_server_with_stale_state_repeats_no_event(served: Api, client: Client) -> None:
     pace = Pace()
     async with (
         replica(client.over(lambda transport: LateTransport(transport, pace))) as (other, _),
@@ -172,7 +170,7 @@ async def test_history_that_was_compacted_is_a_resync(tmp_path: Path, shelf: Wor
 
 
 @pytest.mark.parametrize("last", ["0", "what", "99999999", "1.Gone-5"])
-async def test_where_history_does_not_reach_the_state_is_told_after_one_resync(served: Api, last: str) -> None:
+async def test_beyond_history_the_state_is_sent_after_one_resync(served: Api, last: str) -> None:
     for name in ("one", "two"):
         path = f"/resources/{(await served.made('/resources', note(name)))['id']}"
         await eventually(partial(served.get, path), lambda answer: is_quiet(answer.body))

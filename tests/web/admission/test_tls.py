@@ -67,7 +67,7 @@ BREAK = {
 
 
 @pytest.mark.parametrize("spoil", BREAK.values(), ids=BREAK)
-async def test_files_that_do_not_fit_change_nothing_until_they_do(
+async def test_an_invalid_pair_of_files_changes_nothing_until_it_is_valid(
     port: int, files: Path, tmp_path: Path, spoil: object
 ) -> None:
     before, other = trusting(files), tmp_path / "other"

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from homeostat.objects.kind import Kind
 from homeostat.operators.images.api import REQUESTED
 from homeostat.operators.images.batching.group import Group, group_of, grouped
 from homeostat.operators.images.batching.lane import Lane
@@ -73,11 +72,11 @@ class Scheduler:
     def trigger(self, tracked: Tracked) -> None:
         """Soon, together with others."""
         if tracked.settings.enabled:
-            self._poke(group_of(tracked.settings), self._window_s)
+            self._schedule(group_of(tracked.settings), self._window_s)
 
     def trigger_group(self, group: Group) -> None:
         """Soon, also if it has no workload any more."""
-        self._poke(group, self._window_s)
+        self._schedule(group, self._window_s)
 
     def trigger_matching(self, matches: Callable[[Tracked], bool]) -> int:
         """Triggers all that match, such as those of a repository that was pushed to; returns how many."""
@@ -121,7 +120,7 @@ class Scheduler:
                 await self._changed.wait()
         self._changed.clear()
 
-    def _poke(self, group: Group, after_s: float) -> None:
+    def _schedule(self, group: Group, after_s: float) -> None:
         at = asyncio.get_running_loop().time() + after_s
         if at < self._due.get(group, float("inf")):
             self._due[group] = at
@@ -158,43 +157,8 @@ class Scheduler:
                 text = "internal error; see the log of this operator"
                 found = Outcomes({each.key: failed(each, text) for each in members}, {})
         if found.retries_s:
-            self._poke(group, min(found.retries_s.values()))
+            self._schedule(group, min(found.retries_s.values()))
         return found
-
-
-class TrackedDeployments:
-    """The tracked workloads, in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[Kind, str, str], Tracked] = {}
-        self._records: dict[tuple[str, str], Tracked] = {}
-        """By namespace and name of their ImageUpdates."""
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def all(self) -> Sequence[Tracked]:
-        return list(self._found.values())
-
-    def has(self, namespace: str, record: str, uid: str) -> bool:
-        """Whether the owner of an ImageUpdate is tracked."""
-        found = self._records.get((namespace, record))
-        return found is not None and found.uid == uid
-
-    def of_record(self, namespace: str, record: str) -> Tracked | None:
-        return self._records.get((namespace, record))
-
-    def set(self, kind: Kind, namespace: str, name: str, tracked: Tracked | None) -> Tracked | None:
-        """Returns what was tracked before."""
-        key = (kind, namespace, name)
-        before = self._found.get(key)
-        if tracked is not None:
-            self._found[key] = tracked
-            self._records[namespace, tracked.record] = tracked
-        elif before is not None:
-            del self._found[key]
-            self._records.pop((namespace, before.record), None)
-        return before
 
 
 def is_requested(tracked: Tracked, handled: str) -> bool:

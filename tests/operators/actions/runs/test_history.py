@@ -67,18 +67,18 @@ def slow_life() -> Iterator[HostedLife]:
         yield life
 
 
-def test_a_look_lasts_as_long_as_the_plan_of_it(slow_life: HostedLife) -> None:
+def test_a_reconciliation_without_changes_lasts_as_long_as_its_plan(slow_life: HostedLife) -> None:
     slow_life.now += timedelta(hours=1)
     slow_life.settle()
     assert [each.spec.duration_seconds for each in slow_life.history.values()][1:] == [2.5]
 
 
-def test_a_run_lasts_from_its_record_to_its_last_look(slow_life: HostedLife) -> None:
+def test_a_run_lasts_from_its_record_to_its_last_reconciliation(slow_life: HostedLife) -> None:
     (entry,) = slow_life.history.values()
     assert entry.spec.duration_seconds == 2.5 + 4 + 2.5
 
 
-def test_the_interval_begins_at_the_end_of_the_look(slow_life: HostedLife) -> None:
+def test_the_interval_begins_at_the_end_of_the_reconciliation(slow_life: HostedLife) -> None:
     assert slow_life.status.next_run == "2026-01-01T00:05:09.700000Z"
 
 
@@ -110,7 +110,7 @@ class DyingAfterRecord(Life):
         return told
 
 
-def test_an_entry_of_a_look_that_came_to_no_end_gives_way_to_what_was_done() -> None:
+def test_the_entry_of_an_interrupted_reconciliation_is_replaced() -> None:
     plugin = Here()
     life = DyingAfterRecord(plugin)
     life.settle()

@@ -23,7 +23,7 @@ PRIVATE_URLS = [
 
 
 @pytest.mark.parametrize("url", BAD_URLS.values(), ids=BAD_URLS)
-def test_a_url_that_is_no_good_is_refused_whatever_is_allowed(url: str) -> None:
+def test_an_invalid_url_is_refused_whatever_is_allowed(url: str) -> None:
     with pytest.raises(UrlError) as caught:
         check_target(url, is_private_allowed=True)
     assert "pw" not in str(caught.value)

@@ -36,11 +36,11 @@ def test_hostile_text_stays_text() -> None:
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "//evil.example/x", "http://[", "ftp://x"])
-def test_what_is_no_address_of_the_web_leads_nowhere(url: str) -> None:
+def test_a_url_that_is_not_http_is_no_link(url: str) -> None:
     assert "href" not in link(url)
 
 
-def test_an_address_of_the_web_leads_there() -> None:
+def test_an_http_url_is_a_link() -> None:
     escaped = "https://ci.example/?a=1&amp;b"
     assert link("https://ci.example/?a=1&b") == f'<a href="{escaped}" rel="noopener noreferrer">{escaped}</a>'
 

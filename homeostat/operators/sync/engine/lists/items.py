@@ -1,4 +1,4 @@
-"""The answer to a list: which values are its items, and who each of them is. Pure.
+"""The answer to a list: its items, and the alias and id of each. Pure.
 
 A list is an array, an object with an array `items`, or an object with exactly one array.
 """
