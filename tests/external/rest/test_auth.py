@@ -240,3 +240,18 @@ async def test_a_user_is_granted_a_token_by_its_password(tokens: TokenServer) ->
     form = tokens.forms[0]
     assert (form["grant_type"], form["username"], form["password"]) == ("password", "ann", "p w")
     assert "p w" not in repr(auth)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_token_server_that_redirects_gets_the_secret_sent_nowhere_else(status: int) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=status, headers={"Location": "/elsewhere"})
+
+    async with RestClient() as client, serving(answer) as url:
+        auth = OAuth2(token_url=f"{url}/token", client_id="a", client_secret="s3cret", sends="form")
+        with pytest.raises(TokenError, match=f"HTTP {status}"):
+            await client.send(Request("GET", f"{url}/x", auth=auth, redirects=3))
+    assert asked == ["/token"]
