@@ -50,6 +50,22 @@ def _answer(value: Any) -> dict[str, Any]:
     return {"Value": value, "Descriptor": form}
 
 
+_SCHEMA = {
+    "allOf": [{"required": ["id"]}],
+    "additionalProperties": False,
+    "properties": {
+        "id": {"type": "string"},
+        "n": {"type": "integer", "nullable": True},
+        "e": {"enum": ["x", "y"]},
+        "l": {"type": "array", "items": {"type": "integer"}},
+        "one": {"oneOf": [{"type": "integer"}, {"enum": [5, "five"]}]},
+        "any": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "m": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    },
+}
+_FITTING = {"id": "a", "n": None, "e": "x", "l": [1, 2.0], "one": 1, "any": "t", "m": {"k": True}}
+
+
 CASES: dict[str, dict[str, Any]] = {
     "an id that the server gives is found by the alias": {
         "files": {
@@ -517,6 +533,84 @@ CASES: dict[str, dict[str, Any]] = {
             step("resource", "defaults", "infer", "/d/", "--items", "a,z,y", code=3, says=["no local resource y, z"]),
         ],
         "expect": {"objects": {}},
+    },
+    "defaults of a resource are laid over those of its collection, by mode": {
+        "files": {
+            "s/_/metadata.yaml": "resource:\n  defaults:\n    value: '{{include defaults.yaml}}'\n"
+            "    useProfiles: [p]\n    profiles: {p: {n: 1, deep: {b: 1}}}\n",
+            "s/_/defaults.yaml": "n: 0\ndeep: {a: 0}\nlist: [1]\n",
+            **{f"s/{each}/resource.json": J({"id": each}) for each in "abcd"},
+            "s/a/metadata.yaml": "resource: {defaults: {value: {deep: {c: 2}, list: []}, "
+            "profiles: {p: {deep: {d: 3}}}}}\n",
+            "s/b/metadata.yaml": "resource: {defaults: {mode: ignore, useProfiles: [p]}}\n",
+            "s/c/metadata.yaml": "resource: {defaults: {mode: replace, value: {z: 1}}}\n",
+            "s/d/metadata.yaml": "resource: {defaults: {useProfiles: []}}\n",
+        },
+        "steps": [
+            step("resource", "defaults", "get", f"/s/{each}", "-o", "json", stdout={"json": found})
+            for each, found in (
+                ("a", {"n": 1, "deep": {"a": 0, "b": 1, "c": 2, "d": 3}, "list": []}),
+                ("b", {"n": 1, "deep": {"b": 1}}),
+                ("c", {"z": 1}),
+                ("d", {"n": 0, "deep": {"a": 0}, "list": [1]}),
+            )
+        ],
+        "expect": {"objects": {}},
+    },
+    "a body is checked against the schema of the OpenAPI document": {
+        "outside": {
+            "api.json": J(
+                {
+                    "openapi": "3.0.0",
+                    "paths": {"/o": {"post": {"requestBody": {"content": {"application/json": {"schema": _SCHEMA}}}}}},
+                }
+            )
+        },
+        "context": {"managedService": {"http": {"openapi": "$ROOT/api.json"}}},
+        "files": {
+            "o/_/metadata.yaml": "operations: {create: {validate: {schemaRef: 'openapi:request-body'}}}\n",
+            "o/a/resource.json": J({"id": "a"}),
+        },
+        "server": {"collections": {"/o": {}}},
+        "steps": [
+            step("resource", "create", "/o/a", code=2, says=[says], write={"o/a/resource.json": J({"id": "a", **body})})
+            for body, says in (
+                ({"n": "x"}, "/n is not of type integer"),
+                ({"e": "z"}, "/e is not one of the allowed values"),
+                ({"l": [1, "x"]}, "/l/1 is not of type integer"),
+                ({"one": True}, "/one matches 0 of the alternatives of oneOf"),
+                ({"one": 5}, "/one matches 2 of the alternatives of oneOf"),
+                ({"any": 1.5}, "/any matches 0 of the alternatives of anyOf"),
+                ({"m": {"k": "x"}}, "/m/k is not of type boolean"),
+                ({"other": 1}, "/other is not known to the schema"),
+            )
+        ]
+        + [
+            step(
+                *("resource", "create", "/o/a"),
+                write={"o/a/resource.json": J(_FITTING)},
+                writes=[{"method": "POST", "path": "/o", "body": _FITTING}],
+            )
+        ],
+        "expect": {"objects": {"/o/a": _FITTING}, "files": {"o/a/resource.json": J(_FITTING)}},
+    },
+    "a resource is described, with its metadata, and a context is checked": {
+        "files": {
+            "s/_/metadata.yaml": "resource: {id: /uid, alias: /name}\noperations: {update: {method: PATCH}}\n",
+            "s/a/resource.json": J({"uid": "1", "name": "a"}),
+        },
+        "server": {"collections": {"/s": {"id": "uid"}}, "objects": {"/s/1": {"uid": "1", "name": "a"}}},
+        "steps": [
+            step(
+                "resource", "get", "/s/1", "--show-metadata", "-o", "json", says=['"PATCH"', '"payload"', '"metadata"']
+            ),
+            step("resource", "describe", "/s/a", "-o", "json", says=['"identity"', '"/uid"', '"/name"', '"/s"']),
+            step("resource", "metadata", "render", "/s/a", "-o", "json", says=['"update"', '"PATCH"', '"delete"']),
+            step(
+                "context", "check", "-o", "json", says=['"passed": true', '"component": "managedService"', '"skip": 1']
+            ),
+        ],
+        "expect": {"objects": {"/s/1": {"uid": "1", "name": "a"}}},
     },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
