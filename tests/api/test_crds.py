@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.store.base import Key
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CRDS, WIDGETS, definition, widget
 from tests.holds import measured_turns
@@ -124,6 +125,14 @@ async def test_the_storage_version_may_move(api: Api) -> None:
     for version in ("v1", "v2"):
         got = await api("GET", WIDGETS.replace("/v1/", f"/{version}/") + "/w")
         assert (got.status, got.json["apiVersion"]) == (200, f"example.com/{version}")
+    key = Key("widgets.example.com", "default", "w")
+    stored = [api.plane.store.get(key)]
+    await api("PUT", f"{WIDGETS}/w", (await api("GET", f"{WIDGETS}/w")).json)
+    stored.append(api.plane.store.get(key))
+    assert [each and each.value[:31] for each in stored] == [
+        b'{"apiVersion":"example.com/v1",',
+        b'{"apiVersion":"example.com/v2",',
+    ]
 
 
 async def test_a_custom_kind_can_be_scaled(api: Api) -> None:

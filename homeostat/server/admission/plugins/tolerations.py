@@ -19,7 +19,7 @@ def tolerate_outages(pod: JsonObject) -> None:
         for key in _KEYS
         if not any(_covers(each, key) for each in tolerations)
     ]
-    if added and "containers" in spec:
+    if added:
         spec["tolerations"] = [*items(spec, "tolerations"), *added]
 
 
