@@ -46,6 +46,7 @@ CERTIFICATE_STEPS = [
     Step("csr of any name", "POST", f"{CSRS}?dryRun=All", csr("Jane:1", _JANE, "client auth")),
     Step("csr without a request", "POST", CSRS, csr("bad", "", "client auth")),
     Step("csr of a certificate", "POST", CSRS, csr("bad", _BROKEN, "client auth")),
+    Step("csr without a spec", "POST", CSRS, api("CertificateSigningRequest", "certificates.k8s.io/v1", "bad")),
     Step("csr without usages", "POST", CSRS, csr("bad", _JANE)),
     Step("csr of odd usages", "POST", CSRS, csr("bad", _JANE, "client auth", "eating", "client auth")),
     Step("csr of a short life", "POST", CSRS, csr("bad", _JANE, "client auth", expirationSeconds=599)),

@@ -229,6 +229,7 @@ def _steps() -> Iterator[Step]:
         yield Step(
             f"{kind} refused", "POST", path, api(kind, version, "10.9.0.8" if kind == "IPAddress" else "bad", **bad)
         )
+        yield Step(f"{kind} of nothing", "POST", f"{path}?dryRun=All", api(kind, version, "10.9.0.9"))
         yield Step(f"{kind} of a bad name", "POST", path, api(kind, version, "Bad_Name", **good))
         yield Step(f"{kind} changed", "PATCH", f"{path}/{name}", allowed, MERGE)
         yield Step(f"{kind} not changed", "PATCH", f"{path}/{name}", refused, MERGE)

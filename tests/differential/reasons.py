@@ -23,6 +23,7 @@ _CHECKS = {r"^$": "each server has checks of its own"}
 _ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
 
 _UNFORWARDED = {r"\.status": "requests are not forwarded here"}
+_EMPTY = {r"\.spec$": "Go writes empty values"}
 _PROTECTED = {r"\.finalizers$": "nothing would remove the finalizer of protection"}
 _UNWATCHED = {r"\.status": "no controller has been at it", r"\.rows\[0\]\.cells\[5\]$": "the same"}
 
@@ -68,6 +69,8 @@ STEPS: dict[str, dict[str, str]] = {
     "IPAddress table": {r"\.rows\[0\]\.cells$": "one cell more than columns there"},
     "APIService of another server": _UNFORWARDED,
     "APIService changed": _UNFORWARDED,
+    **{f"{each} of nothing": _EMPTY for each in ("CSINode", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass")},
+    **{f"{each} of nothing": {r"\.causes": "told once"} for each in ("VolumeAttachment", "ResourceSlice")},
     "ResourceSlice refused": {r"\.causes": "told once"},
     "CSIStorageCapacity table": {r"\.rows\[0\]\.cells\[1\]$": "created by the clock of each server"},
     "DeviceClass not changed": {r"\.causes": "told once"},

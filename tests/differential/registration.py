@@ -26,6 +26,7 @@ REGISTRATION_STEPS = [
     Step("APIService of another server", "POST", SERVICES, _service("v1.far.example.com", **_REMOTE)),
     Step("APIService changed", "PATCH", f"{SERVICES}/v1.far.example.com", {"spec": {"versionPriority": 11}}, MERGE),
     Step("APIService of another name", "POST", SERVICES, {**_service("v1.a.com"), "metadata": {"name": "v1.b.com"}}),
+    Step("APIService without a spec", "POST", SERVICES, api("APIService", "apiregistration.k8s.io/v1", "v1.a.com")),
     Step("APIService without a group", "POST", SERVICES, _service("v2.")),
     Step(
         "APIService of bad priorities",

@@ -34,7 +34,8 @@ Sign = Callable[[bytes, Sequence[str], int | None], bytes]
 
 def record_requester(obj: JsonObject, user: User) -> None:
     """Set who makes the request, whatever it says itself. In place."""
-    spec = {name: value for name, value in obj["spec"].items() if name not in {"username", "uid", "groups", "extra"}}
+    sent = obj.get("spec") or {}
+    spec = {name: value for name, value in sent.items() if name not in {"username", "uid", "groups", "extra"}}
     obj["spec"] = spec | user_info(user)
 
 
