@@ -16,13 +16,14 @@ from tests.cluster.running import TOKEN, Cluster
 from tests.differential.compare import Conversation
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def real(cluster: Cluster) -> Iterator[Conversation]:
+    """Anew in each file: between two files another may kill and revive the server that all share."""
     with contextlib.closing(Conversation(cluster.url, TOKEN)) as conversation:
         yield conversation
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
     """A conversation with a plane on a thread of its own."""
     data = tmp_path_factory.mktemp("plane")

@@ -16,7 +16,7 @@ from tests.differential.step import Step
 pytestmark = pytest.mark.cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def answers(ours: Conversation, real: Conversation) -> dict[str, tuple[Answer, Answer]]:
     """Both servers' answers by step. Steps build on each other, so all are sent before any is judged."""
     for step in SETUP:
