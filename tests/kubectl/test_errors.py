@@ -70,10 +70,9 @@ def test_an_error_is_told_as_kubernetes_tells_it(kubectl: Kubectl, command: str,
     [
         ("logs p", "the server could not find the requested resource"),
         ("exec p -- ls", "the server could not find the requested resource"),
-        ("debug p --image=x", "ephemeral containers are disabled for this cluster"),
         ("top pods", "Metrics API not available"),
     ],
-    ids=["logs", "exec", "debug", "top"],
+    ids=["logs", "exec", "top"],
 )
 def test_what_needs_a_node_is_refused_in_words(kubectl: Kubectl, command: str, said: str) -> None:
     kubectl("run", "p", "--image=x")
