@@ -64,7 +64,7 @@ def told(outcomes: list[Outcome]) -> list[str]:
             [
                 "MODIFIED <10:z> since 4 and ADDED <11:y> since 11",
                 "refused 10",
-                "same <10:z> and DELETED <12:y> since 11",
+                "DELETED <12:y> since 11",
             ],
             id="together-or-not-at-all",
         ),
