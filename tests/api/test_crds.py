@@ -155,6 +155,18 @@ async def test_a_name_that_is_taken_is_not_accepted(api: Api) -> None:
     assert (await api("GET", "/apis/example.com/v1/gadgets")).status == 404
 
 
+async def test_a_condition_without_a_type_keeps_no_definition_from_being_served(api: Api) -> None:
+    await api("POST", CRDS, definition())
+    odd = {"status": {"conditions": [{"status": "True"}]}}
+    assert (await api("PATCH", f"{CRDS}/widgets.example.com/status", odd, type=MERGE_PATCH)).status == 200
+    other = definition()
+    other["metadata"]["name"] = "gadgets.example.com"
+    other["spec"]["names"] = {"plural": "gadgets", "kind": "Gadget"}
+    await api("POST", CRDS, other)
+    assert (await api("GET", "/apis/example.com/v1/gadgets")).status == 200
+    assert (await api("GET", WIDGETS)).status == 200
+
+
 async def test_cluster_scoped_kinds_have_no_namespace(api: Api) -> None:
     cluster = definition()
     cluster["spec"]["scope"] = "Cluster"

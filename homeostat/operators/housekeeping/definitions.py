@@ -116,7 +116,7 @@ class Definitions:
 
     async def _report(self, path: str, definition: JsonObject, status: str, reason: str, message: str) -> None:
         conditions = definition.get("status", {}).get("conditions") or []
-        former: JsonObject = next((each for each in conditions if each["type"] == "Terminating"), {})
+        former: JsonObject = next((each for each in conditions if each.get("type") == "Terminating"), {})
         if (former.get("status"), former.get("reason")) == (status, reason):
             return
         since = former.get("lastTransitionTime") if former.get("status") == status else None
@@ -127,13 +127,13 @@ class Definitions:
             "reason": reason,
             "message": message,
         }
-        others = [each for each in conditions if each["type"] != "Terminating"]
+        others = [each for each in conditions if each.get("type") != "Terminating"]
         await self._client.merge(f"{path}/status", {"status": {"conditions": [*others, condition]}})
 
 
 def _are_names_accepted(definition: JsonObject) -> bool:
     conditions = definition.get("status", {}).get("conditions") or ()
-    return any((each["type"], each["status"]) == ("NamesAccepted", "True") for each in conditions)
+    return any((each.get("type"), each.get("status")) == ("NamesAccepted", "True") for each in conditions)
 
 
 def kind_of(definition: JsonObject) -> Kind | None:
@@ -141,7 +141,7 @@ def kind_of(definition: JsonObject) -> Kind | None:
     spec = definition["spec"]
     served = next((each["name"] for each in spec["versions"] if each.get("served")), None)
     conditions = definition.get("status", {}).get("conditions") or ()
-    is_established = any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+    is_established = any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions)
     if served is None or not is_established:
         return None
     names = spec["names"]

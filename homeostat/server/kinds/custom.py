@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from homeostat.server.request.offload import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
 
+log = logging.getLogger(__name__)
 RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -144,7 +146,7 @@ def kinds_of(definition: JsonObject) -> list[Kind]:
 
 def _is_established(definition: JsonObject) -> bool:
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    return any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions)
 
 
 def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storage: str) -> Kind:
@@ -215,14 +217,21 @@ class Definitions:
     async def follow(self, store: Store) -> None:
         self._store = store
         for record in store.select(Scope(RESOURCE)):
-            self._put(record)
+            self._try_put(record)
         await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
 
     def _deliver(self, event: Event) -> None:
         if event.type == "DELETED":
             self._remove(event.record.key.name)
         else:
-            self._put(event.record)
+            self._try_put(event.record)
+
+    def _try_put(self, record: Record) -> None:
+        """A definition that cannot be served must keep neither the others nor the plane from being served."""
+        try:
+            self._put(record)
+        except Exception:
+            log.exception("the definition cannot be served", extra={"definition": record.key.name})
 
     def _put(self, record: Record) -> None:
         definition = decode_stored(record.value)

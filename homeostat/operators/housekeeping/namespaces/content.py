@@ -46,13 +46,13 @@ class RemainingContent:
 
 def merge_conditions(current: Sequence[JsonObject], remaining: RemainingContent, *, now: str) -> list[JsonObject]:
     """The conditions of the namespace with ours updated; equal to `current` if nothing has changed."""
-    merged = {each["type"]: each for each in current}
+    merged = {each.get("type", ""): each for each in current}
     failing = _failing(remaining)
     for kind, (fine_reason, fine_message) in _FINE.items():
         reason, message = failing.get(kind, (fine_reason, fine_message))
         status = "True" if kind in failing else "False"
         former = merged.get(kind)
-        since = former.get("lastTransitionTime") if former and former["status"] == status else None
+        since = former.get("lastTransitionTime") if former and former.get("status") == status else None
         merged[kind] = {
             "type": kind,
             "status": status,
