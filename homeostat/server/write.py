@@ -169,7 +169,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     refuse_invalid(call, new, _update_causes(call, new, old))
     await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
-        return await remove(call, record, new)
+        return await remove(call, record, new, old)
     if call.subresource == APPROVAL and not call.options.dry_run:
         new = await call.backend.certify(call, new)
     new = keep_times(old, new)
@@ -202,11 +202,11 @@ def is_finished(obj: JsonObject) -> bool:
     return obj["kind"] != "Namespace" or not (obj.get("spec") or {}).get("finalizers")
 
 
-async def remove(call: Call, record: Record, obj: JsonObject) -> Written:
-    """Delete a record from the store; `obj` is its last state."""
+async def remove(call: Call, record: Record, obj: JsonObject, old: JsonObject) -> Written:
+    """Delete a record from the store; `obj` is its last state, `old` the stored one, which quotas have counted."""
     if call.options.dry_run:
         return Written(encode(obj), obj, is_gone=True)
-    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision), None, obj)
+    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision), None, old)
     return Written(object_bytes(call.kind, gone), obj, is_gone=True)
 
 

@@ -9,12 +9,18 @@ from tests.api.conftest import MERGE_PATCH, Api
 
 PODS = "/api/v1/namespaces/default/pods"
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+SERVICES = "/api/v1/namespaces/default/services"
 
 
 def _pod(name: str) -> dict[str, Any]:
     resources = {"requests": {"cpu": "100m"}}
     spec = {"containers": [{"name": "main", "image": "nginx:1", "resources": resources}]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def _service(name: str, kind: str, **metadata: Any) -> dict[str, Any]:
+    spec = {"type": kind, "ports": [{"port": 80}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
 async def _limit(api: Api, **hard: str) -> None:
@@ -71,3 +77,42 @@ async def test_a_wrong_count_refuses_nothing(api: Api) -> None:
     await api("PATCH", f"{QUOTAS}/q/status", {"status": {"used": {"pods": "2"}}}, type=MERGE_PATCH)
     assert (await api("POST", PODS, _pod("a"))).status == 201
     assert await _used(api) == {"pods": "1"}
+
+
+async def test_an_object_gives_back_what_it_used_and_not_what_its_last_update_claims(api: Api) -> None:
+    await _limit(api, **{"services.loadbalancers": "1"})
+    await api("POST", SERVICES, _service("one", "LoadBalancer"))
+    await api("POST", SERVICES, _service("two", "ClusterIP", finalizers=["example.com/hold"]))
+    assert (await api("DELETE", f"{SERVICES}/two")).status == 200
+    last = {"metadata": {"finalizers": None}, "spec": {"type": "LoadBalancer"}}
+    await api("PATCH", f"{SERVICES}/two", last, type=MERGE_PATCH)
+    assert (await api("GET", f"{SERVICES}/two")).status == 404
+    assert await _used(api) == {"services.loadbalancers": "1"}
+    assert (await api("POST", SERVICES, _service("three", "LoadBalancer"))).status == 403
+
+
+async def test_a_quota_makes_containers_state_cpu_and_memory_but_no_ephemeral_storage(api: Api) -> None:
+    await _limit(api, **{"requests.ephemeral-storage": "1Gi", "limits.memory": "1Gi"})
+    refused = await api("POST", PODS, _pod("a"))
+    assert (refused.status, refused.json["message"].partition("must specify ")[2]) == (403, "limits.memory for: main")
+    sized = _pod("a")
+    sized["spec"]["containers"][0]["resources"]["limits"] = {"memory": "1Mi"}
+    assert (await api("POST", PODS, sized)).status == 201
+
+
+async def test_a_limit_range_does_not_keep_a_deleted_claim(api: Api) -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    meta = {"name": "c", "finalizers": ["example.com/hold"]}
+    await api("POST", claims, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
+    limits = {"limits": [{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}}]}
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "bounds"}, "spec": limits}
+    assert (await api("POST", "/api/v1/namespaces/default/limitranges", body)).status == 201
+    assert (await api("DELETE", f"{claims}/c")).status == 200
+    ended = await api("PATCH", f"{claims}/c", {"metadata": {"finalizers": None}}, type=MERGE_PATCH)
+    assert (ended.status, (await api("GET", f"{claims}/c")).status) == (200, 404)
+
+
+async def test_a_priority_class_without_a_name_is_invalid(api: Api) -> None:
+    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {}, "value": 1}
+    assert (await api("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)).status == 422

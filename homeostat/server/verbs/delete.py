@@ -176,7 +176,7 @@ def _default_policy(call: Call, obj: JsonObject) -> str:
 
 async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
     if is_finished(obj):
-        return await remove(call, record, obj)
+        return await remove(call, record, obj, obj)
     if call.options.dry_run:
         return Written(encode(obj), obj)
     stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision), obj, obj)

@@ -58,6 +58,8 @@ class Plugins:
         is_checked = call.subresource == "resize" if resource == "pods" and old is not None else not call.subresource
         if resource not in _LIMITED or not is_checked:
             return
+        if old is not None and "deletionTimestamp" in old["metadata"]:
+            return  # a claim from before the limits must still lose its finalizers
         if broken := broken_limits(resource, obj, self._limits_of(call.namespace)):
             said = broken[0] if len(broken) == 1 else f"[{', '.join(broken)}]"
             raise call.forbidden(said, obj["metadata"]["name"])

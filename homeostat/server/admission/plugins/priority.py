@@ -74,7 +74,7 @@ class Priorities:
 
     def check_class(self, call: Call, new: JsonObject) -> None:
         """403 for a second default class."""
-        name = new["metadata"]["name"]
+        name = new["metadata"].get("name", "")
         if new.get("globalDefault") is not True:
             return
         if self._default.name and self._default.name != name:

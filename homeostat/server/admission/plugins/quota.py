@@ -98,7 +98,7 @@ class Quotas:
         resource = call.kind.resource
         more, less = (_usage(quota, resource, each, hard) for each in (new, old))
         delta = {name: plus(more.get(name, ZERO), less.get(name, ZERO), sign=-1) for name in {*more, *less}}
-        if new is not None and old is None and more and resource == "pods":
+        if new is not None and old is None and resource == "pods" and is_in_scope(struct(quota, "spec"), resource, new):
             self._require_specified(call, record, new, hard)
         if not any(each.nanos for each in delta.values()):
             return None

@@ -125,11 +125,11 @@ def _reaches_namespaces(affinity: JsonObject) -> bool:
 
 
 def unspecified(pod: JsonObject, limited: Amounts) -> dict[str, list[str]]:
-    """Limited amounts of compute that containers do not state, with the names of those containers."""
+    """Limited amounts of CPU and memory that containers do not state, with the names of those containers."""
     found: dict[str, list[str]] = {}
     for name in sorted(limited):
         kind, _, rest = name.rpartition(".") if name.startswith(("requests.", "limits.")) else ("requests", "", name)
-        if rest not in _PLAIN[:2] and not (rest == _PLAIN[2] and kind):
+        if rest not in _PLAIN[:2]:
             continue
         spec = struct(pod, "spec")
         for container in structs(spec, "containers") + structs(spec, "initContainers"):
