@@ -12,7 +12,8 @@ import base64
 import json
 import re
 from collections.abc import Iterable
-from typing import Final
+from threading import Lock
+from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from homeostat.objects.json import Json
@@ -34,36 +35,54 @@ def scrub_urls(text: str) -> str:
     return _password.sub(rf"\1{HIDDEN}@", _web_userinfo.sub(rf"\1{HIDDEN}@", text))
 
 
+class _Sorted(NamedTuple):
+    version: int
+    values: list[str]
+
+
 class Scrubber:
+    """May be used by several threads: what was hidden before a call of `scrub` is not in its result."""
+
     def __init__(self) -> None:
+        self._lock = Lock()
         self._known: set[str] = set()
         self._parts: dict[str, set[str]] = {}
-        self._longest_first: list[str] | None = []
+        self._version = 0
+        self._longest_first = _Sorted(0, [])
 
     def hide(self, value: str) -> None:
         lines = (each for each in value.splitlines()[:MOST_PARTS] if len(each) >= _SHORTEST_PART)
-        for each in (value, *lines):
-            if len(each) >= _SHORTEST and not (printed := _printed(each)) <= self._known:
+        printed = set[str]().union(*(_printed(each) for each in (value, *lines) if len(each) >= _SHORTEST))
+        with self._lock:
+            if not printed <= self._known:
                 self._known |= printed
-                self._longest_first = None
+                self._version += 1
 
     def hide_parts(self, values: Iterable[str]) -> None:
         """The values within a secret document. Of more than `MOST_PARTS`, the newest and then the longest count."""
         parts = sorted({each for each in values if len(each) >= _SHORTEST_PART}, key=len)
-        for each in parts[-MOST_PARTS:]:
-            if (printed := self._parts.pop(each, None)) is None:
-                printed = _printed(each)
-                self._longest_first = None
-            self._parts[each] = printed
-        for each in list(self._parts)[:-MOST_PARTS]:
-            del self._parts[each]
+        with self._lock:
+            for each in parts[-MOST_PARTS:]:
+                if (printed := self._parts.pop(each, None)) is None:
+                    printed = _printed(each)
+                    self._version += 1
+                self._parts[each] = printed
+            for each in list(self._parts)[:-MOST_PARTS]:
+                del self._parts[each]
 
     def scrub(self, text: str) -> str:
-        if self._longest_first is None:
-            self._longest_first = sorted(self._known.union(*self._parts.values()), key=len, reverse=True)
-        for each in self._longest_first:
+        for each in self._sorted():
             text = text.replace(each, HIDDEN)
         return scrub_urls(text)
+
+    def _sorted(self) -> list[str]:
+        found = self._longest_first
+        if found.version != self._version:
+            with self._lock:
+                version, values = self._version, self._known.union(*self._parts.values())
+            # Sorted without the lock. If a value was added meanwhile, the version differs, and the next call sorts.
+            found = self._longest_first = _Sorted(version, sorted(values, key=len, reverse=True))
+        return found.values
 
     def scrub_json(self, value: Json) -> Json:
         match value:
