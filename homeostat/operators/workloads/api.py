@@ -191,4 +191,15 @@ class Pod(msgspec.Struct, frozen=True):
 
     @property
     def restarts(self) -> int:
+        """Of all containers together, as a Job counts them."""
         return sum(each.restart_count for each in self.status.container_statuses)
+
+    @property
+    def most_restarts(self) -> int:
+        """Of the container that was restarted most often."""
+        return max((each.restart_count for each in self.status.container_statuses), default=0)
+
+    @property
+    def has_ready_containers(self) -> bool:
+        found = self.status.container_statuses
+        return bool(found) and all(each.ready for each in found)

@@ -9,7 +9,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Rules
-from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.decide import decide, elapsed_before
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, RuleError, fate_of, parse_rules
 from homeostat.operators.workloads.pods.status import Picture, shows, status_of
 from tests.operators.workloads.objects import THEN, pod
@@ -126,3 +126,51 @@ def test_a_condition_keeps_its_time_while_its_status_is_the_same() -> None:
     status = status_of(pod(), Picture("running"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
     assert condition(status, "Ready")["lastTransitionTime"] == now
     assert condition(status, "Ready")["message"] == "containers with unready status: [web]"
+
+
+def restarted(count: int, reason: str = "CrashLoopBackOff", *, containers: int = 1) -> JsonObject:
+    state = {"waiting": {"reason": reason}} if reason else {}
+    names = [f"c{number}" for number in range(containers)]
+    return {
+        "containerStatuses": [
+            {"name": each, "ready": not reason, "restartCount": count, "state": state} for each in names
+        ]
+    }
+
+
+def test_restarts_of_two_containers_are_not_added_up() -> None:
+    found = pod(status=restarted(3, containers=2), ready=False)
+    for outcome in ("crash-loop", "ready", "never-ready"):
+        picture = decide(found, Fate(outcome, after_s=0.0), 1.0).picture
+        assert picture is not None
+        assert picture.restarts == 3
+    assert shows(found, decide(found, Fate("crash-loop", after_s=0.0), 1.0).picture or Picture("ready"))
+    assert found.restarts == 6
+
+
+@pytest.mark.parametrize("back_off_s", [1e-9, 0.001, 0.1, 10.0])
+def test_a_loop_of_a_year_has_its_next_restart_ahead(back_off_s: float) -> None:
+    decision = decide(pod(), Fate("crash-loop", after_s=0.0, back_off_s=back_off_s), 365 * 86_400.0)
+    assert decision.picture is not None
+    assert decision.picture.restarts > 1000
+    assert decision.again_s is not None
+    assert 0 < decision.again_s <= max(back_off_s, 0.1) * 30
+
+
+@pytest.mark.parametrize("restarts", [1, 2, 6, 7, 5000])
+def test_a_pod_that_is_seen_again_goes_on_where_it_was(restarts: int) -> None:
+    fate = Fate("crash-loop", after_s=5.0)
+    found = pod(status=restarted(restarts), ready=False)
+    elapsed_s = elapsed_before(found, fate)
+    for later_s, expected in ((0.1, restarts), (300.1, restarts + 1)):
+        picture = decide(pod(), fate, elapsed_s + later_s).picture
+        assert picture is not None
+        assert picture.restarts >= expected
+        assert picture.restarts == restarts or later_s > 1
+    ready = pod(status=restarted(restarts, ""))
+    assert decide(ready, Fate(after_s=5.0), elapsed_before(ready, Fate(after_s=5.0))).picture == Picture(
+        "ready", restarts=restarts
+    )
+    pulling = pod(status=restarted(0, "ImagePullBackOff"), ready=False)
+    assert elapsed_before(pulling, Fate("image-pull-error")) >= 1.0
+    assert elapsed_before(pod(ready=False), Fate(after_s=5.0)) == 0.0

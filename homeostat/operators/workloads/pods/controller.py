@@ -12,7 +12,7 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Rules, Workload
 from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
 from homeostat.operators.workloads.pods.addresses import Addresses
-from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.decide import decide, elapsed_before
 from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rule, RuleError, fate_of, parse_rules
 from homeostat.operators.workloads.pods.status import Picture, shows, status_of
 from homeostat.operators.workloads.reconciler import Key, Reconciler
@@ -169,8 +169,8 @@ class Pods:
         now = self._loop.time()
         known, began = self._began.get(pod.metadata.uid, (None, now))
         if known != fate:
-            began = now
-            self._began[pod.metadata.uid] = fate, now
+            began = now - elapsed_before(pod, fate) if known is None else now
+            self._began[pod.metadata.uid] = fate, began
             if known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
                 self._record_scheduled(pod, pod.spec.node_name)
         decision = decide(pod, fate, now - began)

@@ -16,6 +16,8 @@ from homeostat.operators.workloads.pods.status import Picture
 SHORT_S: Final = 0.5
 """A Pod that gets ready sooner shows nothing in between, which saves a write."""
 _LONGEST_BACK_OFF: Final = 30
+_SHORTEST_BACK_OFF_S: Final = 0.1
+_MOST_RESTARTS: Final = 2**31 - 1
 _PULL_PERIOD_S: Final = 1.0
 
 
@@ -34,14 +36,14 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         case "image-pull-error":
             return _pulling(pod, elapsed_s)
         case "never-ready":
-            return Decision(Picture("running", restarts=pod.restarts))
+            return Decision(Picture("running", restarts=pod.most_restarts))
     if left_s > 0:
         if fate.after_s < SHORT_S:
             return Decision(None, left_s)
-        return Decision(Picture("running"), left_s)
+        return Decision(Picture("running", restarts=pod.most_restarts), left_s)
     match fate.outcome:
         case "ready":
-            return Decision(Picture("ready", restarts=pod.restarts))
+            return Decision(Picture("ready", restarts=pod.most_restarts))
         case "succeed" if pod.spec.restart_policy != "Always":
             return Decision(Picture("succeeded", "Completed"))
         case "succeed":
@@ -51,6 +53,26 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
     return _failing(pod, fate, -left_s, "Error", 1)
 
 
+def elapsed_before(pod: Pod, fate: Fate) -> float:
+    """How long a Pod that is seen for the first time has had its fate already, by what it shows.
+
+    After a restart of this process the Pods go on where they were.
+    """
+    match fate.outcome:
+        case "ready":
+            return fate.after_s if pod.has_ready_containers else 0.0
+        case "image-pull-error":
+            return _PULL_PERIOD_S if _waits(pod, "ImagePullBackOff") else 0.0
+    if not pod.most_restarts or not _waits(pod, "CrashLoopBackOff"):
+        return 0.0
+    return fate.after_s + _back_offs(pod.most_restarts, _first_back_off(fate))
+
+
+def _waits(pod: Pod, reason: str) -> bool:
+    states = (each.state.waiting for each in pod.status.container_statuses)
+    return any(each is not None and each.reason == reason for each in states)
+
+
 def _failing(pod: Pod, fate: Fate, since_s: float, reason: str, code: int) -> Decision:
     if pod.spec.restart_policy == "Never":
         return Decision(Picture("failed", reason, exit_code=code))
@@ -58,15 +80,34 @@ def _failing(pod: Pod, fate: Fate, since_s: float, reason: str, code: int) -> De
 
 
 def _looping(pod: Pod, fate: Fate, since_s: float, reason: str, code: int) -> Decision:
-    restarts, back_off_s, rest_s = 1, fate.back_off_s, since_s
-    while back_off_s > 0 and rest_s >= back_off_s and restarts < 1000:
+    restarts, back_off_s, rest_s = 1, _first_back_off(fate), since_s
+    longest_s = back_off_s * _LONGEST_BACK_OFF
+    while 0 < back_off_s < longest_s and rest_s >= back_off_s:
         rest_s -= back_off_s
         restarts += 1
-        back_off_s = min(back_off_s * 2, fate.back_off_s * _LONGEST_BACK_OFF)
+        back_off_s = min(back_off_s * 2, longest_s)
+    if 0 < longest_s <= rest_s:
+        restarts += int(rest_s // longest_s)
+        rest_s %= longest_s
     message = _back_off_message(pod, back_off_s)
-    restarts = max(restarts, pod.restarts)
+    restarts = min(max(restarts, pod.most_restarts), _MOST_RESTARTS)
     picture = Picture("waiting", "CrashLoopBackOff", message, exit_code=code, restarts=restarts, ended=reason)
     return Decision(picture, back_off_s - rest_s if back_off_s > 0 else None)
+
+
+def _first_back_off(fate: Fate) -> float:
+    """None at all means that the container is restarted once."""
+    return max(fate.back_off_s, _SHORTEST_BACK_OFF_S) if fate.back_off_s > 0 else 0.0
+
+
+def _back_offs(restarts: int, first_s: float) -> float:
+    """How long a container has failed for when it was restarted so often."""
+    total_s, back_off_s, longest_s = 0.0, first_s, first_s * _LONGEST_BACK_OFF
+    while restarts > 1 and back_off_s < longest_s:
+        total_s += back_off_s
+        restarts -= 1
+        back_off_s = min(back_off_s * 2, longest_s)
+    return total_s + (restarts - 1) * longest_s
 
 
 def _back_off_message(pod: Pod, back_off_s: float) -> str:
