@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.selectors import LabelSelector
+from homeostat.objects.selectors import LabelSelector, selector_of
 from homeostat.operators.workloads.api import Meta
 
 
@@ -43,6 +44,14 @@ def claim(owner: Meta, selector: LabelSelector, candidates: Iterable[V]) -> Clai
             found.owned.append(each)
             found.adopted.append(each)
     return found
+
+
+def selects(selector: Json, labels: Mapping[str, str]) -> bool:
+    """Whether the selector of a workload matches; an invalid one matches nothing, so that handlers go on."""
+    try:
+        return selector_of(selector).matches(labels)
+    except BadRequestError:
+        return False
 
 
 def reference(kind: Kind, owner: Meta) -> JsonObject:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from homeostat.objects.json import Json
 from homeostat.objects.selectors import selector_of
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import DELETION_COST
 from homeostat.operators.workloads.naming import hash_of, suffix_of, suffixed
-from homeostat.operators.workloads.ownership import claim
+from homeostat.operators.workloads.ownership import claim, selects
 from homeostat.operators.workloads.replicas.decide import Decision, decide
 from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
 
@@ -89,3 +92,18 @@ def test_a_hash_depends_on_the_content_and_not_on_the_order() -> None:
 def test_a_pod_name_is_a_stem_and_five_characters_and_fits_into_a_label() -> None:
     assert suffixed("web", suffix_of(0)) == "web-bbbbb"
     assert len(suffixed("x" * 80, suffix_of(27**5 - 1))) == 63
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_selected"),
+    [
+        ({"matchLabels": {"app": "web"}}, True),
+        ({"matchLabels": {"app": "db"}}, False),
+        (None, False),
+        ("app=web", False),
+        ({"matchLabels": ["app"]}, False),
+        ({"matchExpressions": [{"key": "app", "operator": "Near"}]}, False),
+    ],
+)
+def test_an_invalid_selector_selects_nothing(selector: Json, is_selected: bool) -> None:
+    assert selects(selector, {"app": "web"}) is is_selected

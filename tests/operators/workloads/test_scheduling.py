@@ -86,3 +86,12 @@ def test_pods_are_spread_over_the_nodes() -> None:
         found.set_node(workload(f"node-{number}", status={"allocatable": {"pods": "110"}}))
     nodes = [found.place(("default", str(number)), spec_of()) for number in range(100)]
     assert {nodes.count(each) for each in nodes} <= {9, 10, 11}
+
+
+@pytest.mark.parametrize("addresses", [[{"type": "InternalIP"}], [{}], None])
+def test_a_node_without_an_address_is_taken_in(addresses: JsonObject | None) -> None:
+    found = Scheduler()
+    found.set_node(workload("odd", status={"allocatable": {"pods": "1"}, "addresses": addresses}))
+    facts = found.node("odd")
+    assert facts is not None
+    assert facts.address == ""

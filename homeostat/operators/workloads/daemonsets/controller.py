@@ -13,6 +13,7 @@ from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.daemonsets.decide import GENERATION, HASH, REQUIRED, decide, spec_on
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
+from homeostat.operators.workloads.ownership import selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
@@ -52,7 +53,7 @@ class DaemonSets:
         return [
             each.key
             for each in self._daemons.in_namespace(pod.metadata.namespace)
-            if selector_of(each.spec.get("selector")).matches(pod.metadata.labels)
+            if selects(each.spec.get("selector"), pod.metadata.labels)
         ]
 
     async def _reconcile(self, key: Key) -> None:

@@ -15,7 +15,7 @@ from homeostat.operators.workloads.deployments.decide import Step, decide
 from homeostat.operators.workloads.deployments.sets import REVISION, new_set, replicas_of
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS
-from homeostat.operators.workloads.ownership import adoption, claim, release
+from homeostat.operators.workloads.ownership import adoption, claim, release, selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
 from homeostat.runtime.cache.cache import Change
@@ -49,7 +49,7 @@ class Deployments:
                 self._reconciler.soon((change.namespace, owner.name))
             elif each is not None and owner is None:
                 for deployment in self._deployments.in_namespace(change.namespace):
-                    if selector_of(deployment.spec.get("selector")).matches(each.metadata.labels):
+                    if selects(deployment.spec.get("selector"), each.metadata.labels):
                         self._reconciler.soon(deployment.key)
 
     def _note_pod(self, change: Change[Pod]) -> None:

@@ -48,7 +48,7 @@ def facts_of(node: Workload) -> NodeFacts:
         taints=tuple(each for each in node.spec.get("taints") or () if each.get("effect") in _BLOCKING),
         is_cordoned=bool(node.spec.get("unschedulable")),
         allocatable={name: amount_of(value) for name, value in found.items()},
-        address=next((each["address"] for each in addresses if each.get("type") == "InternalIP"), ""),
+        address=next((each.get("address") or "" for each in addresses if each.get("type") == "InternalIP"), ""),
     )
 
 

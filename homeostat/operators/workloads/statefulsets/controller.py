@@ -13,6 +13,7 @@ from homeostat.operators.workloads.api import CLAIM, Pod, Workload
 from homeostat.operators.workloads.creation import Creation
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
+from homeostat.operators.workloads.ownership import selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.statefulsets.decide import (
@@ -52,7 +53,7 @@ class StatefulSets:
         return [
             each.key
             for each in self._sets.in_namespace(pod.metadata.namespace)
-            if ordinal_of(each, pod) is not None and selector_of(each.spec.get("selector")).matches(pod.metadata.labels)
+            if ordinal_of(each, pod) is not None and selects(each.spec.get("selector"), pod.metadata.labels)
         ]
 
     async def _reconcile(self, key: Key) -> None:
