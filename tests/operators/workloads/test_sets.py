@@ -79,11 +79,26 @@ def test_the_current_revision_follows_when_all_pods_are_updated() -> None:
 def test_a_pod_of_a_stateful_set_has_its_name_and_its_claims() -> None:
     template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     obj = stateful(volumeClaimTemplates=[template])
-    labels, fields = pod_additions(obj, 1)
+    labels, fields = pod_additions(obj, 1, TEMPLATE)
     assert labels["statefulset.kubernetes.io/pod-name"] == "db-1"
     assert (fields["hostname"], fields["subdomain"]) == ("db-1", "db")
     assert fields["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-1"}}]
     assert [each["metadata"]["name"] for each in claims_for(obj, 1)] == ["data-db-1"]
+
+
+def test_a_pod_of_an_old_revision_has_the_volumes_of_that_revision() -> None:
+    newer = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "volumes": [{"name": "cache", "emptyDir": {}}]}}
+    obj = workload("db", serviceName="db", template=newer)
+    assert "volumes" not in pod_additions(obj, 0, TEMPLATE)[1]
+    assert pod_additions(obj, 0, newer)[1]["volumes"] == newer["spec"]["volumes"]
+
+
+def test_a_huge_stateful_set_takes_steps_of_500_pods() -> None:
+    huge = 2_000_000_000
+    assert steps(deciding(stateful(huge))) == ([0], [])
+    assert steps(deciding(stateful(huge, **PARALLEL))) == (list(range(500)), [])
+    surplus = steps(deciding(stateful(0, **PARALLEL), *(member(number) for number in range(600))))
+    assert len(surplus[1]) == 500
 
 
 def daemon_step(spec: JsonObject, *pods: Pod) -> tuple[list[str], list[str]]:
@@ -105,6 +120,16 @@ def test_a_daemon_set_runs_on_cordoned_nodes_and_not_on_tainted_ones() -> None:
     nodes = [workload("a", metadata={"labels": {"disk": "ssd"}}), workload("b")]
     found = daemons.decide(workload("agent", template=chosen), map(facts_of, nodes), [], digest="new", now=NOW)
     assert found.create == ("a",)
+
+
+def test_a_daemon_that_fits_on_no_node_yet_is_kept_for_its_node() -> None:
+    affinity = daemons.spec_on(TEMPLATE, "a")["affinity"]
+    waiting = pod("x", phase="Pending", ready=False, spec={"nodeName": "", "affinity": affinity})
+    assert daemons.target_of(waiting) == "a"
+    current = msgspec.structs.replace(waiting, metadata=daemon("x", "").metadata)
+    assert daemon_step({}, current) == (["b"], [])
+    untied = daemon("y", "")
+    assert daemon_step({}, current, untied) == (["b"], [])
 
 
 def test_a_daemon_set_is_updated_one_node_at_a_time() -> None:

@@ -61,6 +61,19 @@ def runs_on(daemon: Workload, node: NodeFacts) -> bool:
     return matches_node(declared, node.labels, node.name) and not obstacle(spec, {}, node, {})
 
 
+def target_of(pod: Pod) -> str:
+    """The Node that the Pod is on, or waits for by its affinity; empty if nothing ties it to one Node."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    required = (pod.spec.affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in required.get("nodeSelectorTerms") or ():
+        for each in term.get("matchFields") or ():
+            values = list(each.get("values") or ())
+            if each.get("key") == "metadata.name" and each.get("operator") == "In" and len(values) == 1:
+                return str(values[0])
+    return ""
+
+
 def decide(
     daemon: Workload, nodes: Iterable[NodeFacts], pods: Sequence[Pod], *, digest: str, now: datetime
 ) -> Decision:
@@ -70,7 +83,8 @@ def decide(
     wanted = {each.name for each in nodes if runs_on(daemon, each)}
     by_node: dict[str, list[Pod]] = {}
     for pod in pods:
-        by_node.setdefault(pod.spec.node_name, []).append(pod)
+        if target := target_of(pod):
+            by_node.setdefault(target, []).append(pod)
     create = []
     delete = [pod for pod in pods if pod.status.phase == "Failed" and not pod.metadata.is_terminating]
     kept: dict[str, Pod] = {}

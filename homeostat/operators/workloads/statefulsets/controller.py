@@ -84,15 +84,14 @@ class StatefulSets:
     async def _create(self, workload: Workload, wanted: tuple[Create, ...], update: str) -> str:
         for each in wanted:
             for claim in claims_for(workload, each.ordinal):
-                await self._create_claim(workload, claim)
+                await self._create_claim(workload, claim, f"{workload.metadata.name}-{each.ordinal}")
         return await self._creation.create(workload.metadata, [self._pod(workload, each, update) for each in wanted])
 
-    async def _create_claim(self, workload: Workload, claim: JsonObject) -> None:
+    async def _create_claim(self, workload: Workload, claim: JsonObject, pod: str) -> None:
         try:
             await self._client.create(CLAIM.path(workload.metadata.namespace), claim)
         except AlreadyExistsError:
             return
-        pod = claim["metadata"]["name"].partition("-")[2]
         message = f"create Claim {claim['metadata']['name']} Pod {pod} in StatefulSet {workload.metadata.name} success"
         self._events.record(STATEFUL_SET, workload.metadata, "SuccessfulCreate", message, by=COMPONENT)
 
@@ -100,7 +99,7 @@ class StatefulSets:
         template = workload.spec.get("template") or {}
         if wanted.revision != update:
             template = self._template_of(workload, wanted.revision) or template
-        labels, fields = pod_additions(workload, wanted.ordinal)
+        labels, fields = pod_additions(workload, wanted.ordinal, template)
         pod = pod_from(
             template,
             kind=STATEFUL_SET,

@@ -11,6 +11,7 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import seconds_until_available
+from homeostat.operators.workloads.replicas.decide import MOST_AT_ONCE
 from homeostat.operators.workloads.status import is_same_status
 
 HASH: Final = "controller-revision-hash"
@@ -59,7 +60,8 @@ class _Facts:
         self.partition: int = (strategy.get("rollingUpdate") or {}).get("partition") or 0
         found = {ordinal: each for each in pods if (ordinal := ordinal_of(workload, each)) is not None}
         self.ordinals = range(self.first, self.first + self.wanted)
-        self.replicas = {number: found.get(number) for number in self.ordinals}
+        self.replicas = found
+        """By ordinal, of those that exist: their number is bounded, that of `ordinals` is not."""
         self.condemned = [found[number] for number in sorted(found, reverse=True) if number not in self.ordinals]
         self.pods = list(found.values())
         self.waits = {each.key: seconds_until_available(each, self.min_ready_s, now) for each in self.pods}
@@ -88,17 +90,19 @@ class _Facts:
 def _next(facts: _Facts) -> tuple[tuple[Create, ...], tuple[Pod, ...]]:
     create: list[Create] = []
     delete: list[Pod] = []
-    for number, pod in facts.replicas.items():
+    for number in facts.ordinals:
+        pod = facts.replicas.get(number)
         if pod is None:
             create.append(Create(number, facts.revision_for(number)))
         elif pod.is_finished and not pod.metadata.is_terminating:
             delete.append(pod)
-        if not facts.is_parallel and not facts.is_settled(pod):
+        is_enough = len(create) + len(delete) >= MOST_AT_ONCE
+        if is_enough or (not facts.is_parallel and not facts.is_settled(pod)):
             return tuple(create), tuple(delete)
     for pod in facts.condemned:
         if not pod.metadata.is_terminating:
             delete.append(pod)
-        if not facts.is_parallel:
+        if not facts.is_parallel or len(create) + len(delete) >= MOST_AT_ONCE:
             return tuple(create), tuple(delete)
     if not create and not delete:
         delete += _outdated(facts)
@@ -109,8 +113,8 @@ def _outdated(facts: _Facts) -> list[Pod]:
     """The highest Pod of an old revision, one at a time."""
     if facts.is_on_delete or facts.current == facts.update:
         return []
-    for number in sorted(facts.replicas, reverse=True):
-        pod = facts.replicas[number]
+    for number in reversed(facts.ordinals):
+        pod = facts.replicas.get(number)
         if number - facts.first < facts.partition:
             break
         if pod is not None and not facts.is_updated(pod) and not pod.metadata.is_terminating:
@@ -145,11 +149,13 @@ def _status(facts: _Facts) -> JsonObject:
     return status
 
 
-def pod_additions(workload: Workload, ordinal: int) -> tuple[dict[str, str], JsonObject]:
-    """The labels and the fields of the spec by which a Pod has its identity: hostname, subdomain, volumes."""
+def pod_additions(workload: Workload, ordinal: int, template: JsonObject) -> tuple[dict[str, str], JsonObject]:
+    """The labels and the fields of the spec by which a Pod has its identity: hostname, subdomain, volumes. `template`
+    is that of the Pod's revision.
+    """
     name = f"{workload.metadata.name}-{ordinal}"
     labels = {NAME_LABEL: name, INDEX_LABEL: str(ordinal)}
-    spec = (workload.spec.get("template") or {}).get("spec") or {}
+    spec = template.get("spec") or {}
     claims = [each["metadata"]["name"] for each in workload.spec.get("volumeClaimTemplates") or ()]
     others = [each for each in spec.get("volumes") or () if each.get("name") not in claims]
     volumes = [
