@@ -34,7 +34,11 @@ async def decided(api: Api, name: str) -> tuple[JsonObject, dict[str, str]]:
         status: JsonObject = (await api.client.get(DEFINITION.path("", name))).get("status") or {}
         return status
 
-    found = await eventually(status, lambda it: len(it.get("conditions") or ()) == 2)
+    def is_final(status: JsonObject) -> bool:
+        reasons = [each["reason"] for each in status.get("conditions") or ()]
+        return len(reasons) == 2 and "Installing" not in reasons
+
+    found = await eventually(status, is_final)
     return found["acceptedNames"], {each["type"]: each["reason"] for each in found["conditions"]}
 
 

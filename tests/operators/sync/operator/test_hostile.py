@@ -211,7 +211,7 @@ async def failing(ground: Ground, fault: str, *words: str) -> None:
     async with ground.case(fault, shelf, named("a", "b", "c")) as stage:
         await stage.until(lambda status: ready_of(status)[0] == "True")
         shelf.fault = fault
-        await stage.push({"customers/a/resource.json": '{"id": "a", "x": 1}'}, "customers/b/resource.json")
+        commit = await stage.push({"customers/a/resource.json": '{"id": "a", "x": 1}'}, "customers/b/resource.json")
         await stage.annotate("SyncPolicy", "customers", **{"declarest.io/reconcile-requested-at": "1"})
         status = await stage.until(lambda status: ready_of(status)[1] == "ReconcileFailed")
         for word in words:
@@ -221,7 +221,7 @@ async def failing(ground: Ground, fault: str, *words: str) -> None:
         assert not shelf.elsewhere
         shelf.fault = ""
         await stage.annotate("SyncPolicy", "customers", **{"declarest.io/reconcile-requested-at": "2"})
-        await stage.until(lambda status: ready_of(status)[0] == "True")
+        await stage.synced(commit)
         assert shelf.objects == {"a": {"id": "a", "x": 1}, "c": {"id": "c"}, "other": {"id": "other"}}
 
 
