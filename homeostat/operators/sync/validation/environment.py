@@ -18,11 +18,20 @@ from homeostat.operators.sync.context.document import expanded
 S = TypeVar("S", bound=msgspec.Struct)
 _OWN: Final = ("HOMEOSTAT_", "KUBERNETES_")
 _names_credential = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|ASKPASS|CREDENTIAL|PRIVATE|COOKIE|SESSION|DATABASE_URL|DSN"
-    r"|APIKEY|(?:_|^)(?:KEYS?|PASS|PWD|PAT|AUTH|AUTHORIZATION)(?:_|$)",
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|ASKPASS|CREDENTIAL|PRIVATE|COOKIE|SESSION|DATABASE_URL|DSN|CONNECTION_?STRING"
+    r"|JWT|BEARER|WEBHOOK|SALT|HMAC|(?:API|ACCESS|ACCOUNT|APP|MASTER|SIGNING|SSH)KEY|(?:PASS|PW)(?:_|$)"
+    r"|(?:_|^)(?:KEYS?|PWD|PAT|SAS|AUTH|AUTHORIZATION)(?:_|$)",
     re.IGNORECASE,
 ).search
-_holds_credential = re.compile(r"://[^/@\s]*@|-----BEGIN ").search
+_holds_credential = re.compile(
+    # A password in a URL may hold a slash.
+    r"://[^@\s]*@|-----BEGIN |://hooks\.slack\.com/"
+    r"|^(?i:bearer|basic|token) +\S+$"
+    r"|(?:^|[\s;?&])(?i:password|pwd|(?:shared)?(?:access|account)_?key|api_?key|(?:\w+_)?token|secret|sig)="
+    # JSON in base64, such as a JWT, and the prefixes that issuers give to their tokens.
+    r"|\beyJ[\w-]{8}|\bgh[oprsu]_\w{8}|\bgithub_pat_|\bgl(?:agent|cbt|dt|pat|ptt|rt|soat)-|\bxox[a-z]-|\bxapp-\d"
+    r"|\bA[KS]IA[A-Z0-9]{12}|\bhv[bsr]\.\w|\bAIza[\w-]{20}|\bya29\.|\b[rs]k_live_|\bnpm_\w{20}|\bpypi-\w{20}"
+).search
 
 
 def readable(environment: Mapping[str, str]) -> dict[str, str]:

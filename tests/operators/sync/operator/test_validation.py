@@ -166,12 +166,35 @@ def test_a_variable_of_the_environment_stands_in_for_a_whole_string() -> None:
     assert found.http.default_headers == {"X": "a ${URL}", "Y": ""}
 
 
+HARMLESS = {
+    "REGION": "eu-central-1",
+    "KEYCLOAK_URL": "https://id.example/realms/a-b",
+    "MONKEY": "m",
+    "AUTHOR": "a",
+    "PATH": "/usr/local/bin:/bin",
+    "MAIL": "ops@example.org",
+    "GREETING": "bearers of news, password: ask",
+    "JOURNEY": "turkeyJam_2024",
+    "SERVICE": "global-configuration-service",
+}
+SECRET_NAMES = [
+    *("HOMEOSTAT_X", "ACTIONS_WEBHOOK_SECRET", "JWT_SECRET_KEY", "INITIAL_ADMIN_PASSWORD", "GITHUB_TOKEN"),
+    *("LDAP_BIND_PASSWORD", "VAULT_SECRET_ID", "AWS_SECRET_ACCESS_KEY", "MYSQL_PWD", "API_KEY", "db_pass"),
+    *("DB_PW", "LDAP_BINDPW", "ID_JWT", "GITLAB_CI_JWT", "GITLAB_CI_JWT_V2", "SLACK_WEBHOOK", "BEARER"),
+    *("ENCRYPTION_SALT", "DBPASS", "ACCESSKEY", "AZURE_STORAGE_CONNECTION_STRING", "STORAGE_SAS", "PAYLOAD_HMAC"),
+]
+SECRET_VALUES = [
+    *("redis://u:pw@cache", "redis://:pa/ss@h", "https://h0pefully-hidden@git.example", "-----BEGIN PRIVATE KEY-----"),
+    *("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.", "ghp_" + 36 * "a", "github_pat_" + 22 * "a", "glpat-" + 20 * "a"),
+    *("xoxb-1-2-abc", "AKIA" + 16 * "A", "hvs." + 24 * "a", "Bearer abc", "basic dTpw", "host=db password=pw"),
+    *("Server=db;Pwd=pw", "AccountName=a;AccountKey=b", "https://a.example/?sig=b", "https://a.example/?x=1&api_key=b"),
+    "https://hooks.slack.com/services/T0/B0/x",
+]
+
+
 def test_no_credential_of_the_operator_stands_in_for_a_string() -> None:
-    harmless = {"REGION": "z", "KEYCLOAK_URL": "https://id.example", "MONKEY": "m", "AUTHOR": "a", "PATH": "/bin"}
-    secret = ["HOMEOSTAT_X", "ACTIONS_WEBHOOK_SECRET", "JWT_SECRET_KEY", "INITIAL_ADMIN_PASSWORD", "GITHUB_TOKEN"]
-    secret += ["LDAP_BIND_PASSWORD", "VAULT_SECRET_ID", "AWS_SECRET_ACCESS_KEY", "MYSQL_PWD", "API_KEY", "db_pass"]
-    values = {"CACHE": "redis://u:pw@cache", "CERT": "-----BEGIN PRIVATE KEY-----"}
-    assert readable({**harmless, **dict.fromkeys(secret, "x"), **values}) == harmless
+    values = {f"VALUE_{number}": each for number, each in enumerate(SECRET_VALUES)}
+    assert readable({**HARMLESS, **dict.fromkeys(SECRET_NAMES, "x"), **values}) == HARMLESS
     proxied = readable({"HTTPS_PROXY": "http://u:pw@proxy"})
     spec = msgspec.convert(server(baseURL="https://a", defaultHeaders={"X": "${HTTPS_PROXY}"}), ServerSpec)
     assert expand(spec, proxied).http.default_headers == {"X": ""}
