@@ -155,6 +155,29 @@ async def test_a_name_that_is_taken_is_not_accepted(api: Api) -> None:
     assert (await api("GET", "/apis/example.com/v1/gadgets")).status == 404
 
 
+async def test_an_established_definition_stays_served_when_it_wants_a_name_that_is_taken(api: Api) -> None:
+    wheels = definition()
+    wheels["metadata"]["name"] = "wheels.example.com"
+    wheels["spec"]["names"] = {"plural": "wheels", "kind": "Wheel", "shortNames": ["wl"]}
+    await api("POST", CRDS, wheels)
+    first = await api("POST", CRDS, definition())
+    await api("POST", WIDGETS, widget())
+    wanted = {"shortNames": ["wl", "own"], "singular": "thing"}
+    answer = await api("PATCH", f"{CRDS}/widgets.example.com", {"spec": {"names": wanted}}, type=MERGE_PATCH)
+    status = answer.json["status"]
+    conditions = {each["type"]: each["reason"] for each in status["conditions"]}
+    assert conditions == {"NamesAccepted": "ShortNamesConflict", "Established": "InitialNamesAccepted"}
+    accepted = {**first.json["status"]["acceptedNames"], "singular": "thing"}
+    assert status["acceptedNames"] == accepted
+    got = await api("GET", f"{WIDGETS}/w")
+    assert (got.status, got.json["kind"]) == (200, "Widget")
+
+    denied = {"status": {"acceptedNames": wanted, "conditions": [{"type": "Established", "status": "False"}]}}
+    answer = await api("PATCH", f"{CRDS}/widgets.example.com/status", denied, type=MERGE_PATCH)
+    assert answer.json["status"]["acceptedNames"] == accepted
+    assert (await api("GET", f"{WIDGETS}/w")).status == 200
+
+
 async def test_a_condition_without_a_type_keeps_no_definition_from_being_served(api: Api) -> None:
     await api("POST", CRDS, definition())
     odd = {"status": {"conditions": [{"status": "True"}]}}

@@ -17,7 +17,7 @@ class Decision(NamedTuple):
 
 
 def accept_names(wanted: JsonObject, former: JsonObject, others: Iterable[JsonObject]) -> Decision:
-    """`former` are the names accepted so far: a name in conflict stays what it was."""
+    """`former` are the names accepted so far: they never conflict, and a name in conflict stays what it was."""
     resources: set[str] = set()
     kinds: set[str] = set()
     for names in others:
@@ -30,7 +30,10 @@ def accept_names(wanted: JsonObject, former: JsonObject, others: Iterable[JsonOb
     for field, taken in _FIELDS.items():
         value = wanted.get(field)
         asked = value if isinstance(value, list) else [value]
-        clash = next((each for each in asked if each and each in (kinds if taken else resources)), None)
+        own = former.get(field)
+        held = own if isinstance(own, list) else [own]
+        used = kinds if taken else resources
+        clash = next((each for each in asked if each and each in used and each not in held), None)
         if clash is not None:
             reason, message = f"{field[0].upper()}{field[1:]}Conflict", f'"{clash}" is already in use'
         elif value:

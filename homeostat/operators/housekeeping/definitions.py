@@ -137,12 +137,12 @@ def _are_names_accepted(definition: JsonObject) -> bool:
 
 
 def kind_of(definition: JsonObject) -> Kind | None:
-    """The kind of a definition; None if its names are not accepted or no version is served."""
+    """The kind of a definition; None if it was never established or no version is served."""
     spec = definition["spec"]
     served = next((each["name"] for each in spec["versions"] if each.get("served")), None)
     conditions = definition.get("status", {}).get("conditions") or ()
     is_established = any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions)
     if served is None or not is_established:
         return None
-    names = spec["names"]
+    names = definition["status"]["acceptedNames"]
     return Kind(spec["group"], served, names["plural"], names["kind"], is_namespaced=spec["scope"] == "Namespaced")

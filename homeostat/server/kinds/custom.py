@@ -135,7 +135,7 @@ class CustomBehaviour:
 
 
 def kinds_of(definition: JsonObject) -> list[Kind]:
-    """The kinds of a definition; none while its names are not accepted."""
+    """The kinds of a definition; none until all its names were accepted once."""
     if not _is_established(definition):
         return []
     spec = definition["spec"]
@@ -145,8 +145,14 @@ def kinds_of(definition: JsonObject) -> list[Kind]:
 
 
 def _is_established(definition: JsonObject) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions)
+    return _establishment(definition.get("status") or {}) is not None
+
+
+def _establishment(status: JsonObject) -> JsonObject | None:
+    """The condition Established, if it is True."""
+    conditions = status.get("conditions") or ()
+    wanted = ("Established", "True")
+    return next((each for each in conditions if (each.get("type"), each.get("status")) == wanted), None)
 
 
 def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storage: str) -> Kind:
@@ -289,9 +295,11 @@ class DefinitionBehaviour(BuiltinBehaviour):
             if CLEANUP_FINALIZER not in finalizers:
                 finalizers.append(CLEANUP_FINALIZER)
         status = dict(obj.get("status") or {})
-        decision = self._claim(obj["metadata"].get("name", ""), spec, status.get("acceptedNames") or {})
+        stored = (old or {}).get("status") or {}
+        decision = self._claim(obj["metadata"].get("name", ""), spec, stored.get("acceptedNames") or {})
         status["acceptedNames"] = decision.names
-        status["conditions"] = _merge_conditions(status.get("conditions") or (), _name_conditions(decision), now)
+        decided = _name_conditions(decision, stored)
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), decided, now)
         status["storedVersions"] = _stored_versions(status.get("storedVersions") or (), spec.get("versions"))
         obj["status"] = status
 
@@ -330,7 +338,8 @@ def _names_of(kind: Kind) -> JsonObject:
     }
 
 
-def _name_conditions(decision: Decision) -> tuple[JsonObject, ...]:
+def _name_conditions(decision: Decision, stored: JsonObject) -> tuple[JsonObject, ...]:
+    """A definition that is established stays so, with the names that it has, whatever names it wants later."""
     if not decision.reason:
         return (
             {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
@@ -341,14 +350,15 @@ def _name_conditions(decision: Decision) -> tuple[JsonObject, ...]:
                 "message": "the initial names have been accepted",
             },
         )
+    pending = {
+        "type": "Established",
+        "status": "False",
+        "reason": "NotAccepted",
+        "message": "not all names are accepted",
+    }
     return (
         {"type": "NamesAccepted", "status": "False", "reason": decision.reason, "message": decision.message},
-        {
-            "type": "Established",
-            "status": "False",
-            "reason": "NotAccepted",
-            "message": "not all names are accepted",
-        },
+        _establishment(stored) or pending,
     )
 
 
