@@ -137,12 +137,12 @@ def _are_names_accepted(definition: JsonObject) -> bool:
 
 
 def kind_of(definition: JsonObject) -> Kind | None:
-    """The kind of a definition; None if it was never established or no version is served."""
+    """The kind of a terminating definition; None if it was never established. Then it has no objects."""
     spec = definition["spec"]
-    served = next((each["name"] for each in spec["versions"] if each.get("served")), None)
     conditions = definition.get("status", {}).get("conditions") or ()
-    is_established = any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions)
-    if served is None or not is_established:
+    if not any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions):
         return None
+    # The server serves the stored version of a terminating definition if no other is served.
+    usable = [each["name"] for key in ("served", "storage") for each in spec["versions"] if each.get(key)]
     names = definition["status"]["acceptedNames"]
-    return Kind(spec["group"], served, names["plural"], names["kind"], is_namespaced=spec["scope"] == "Namespaced")
+    return Kind(spec["group"], usable[0], names["plural"], names["kind"], is_namespaced=spec["scope"] == "Namespaced")

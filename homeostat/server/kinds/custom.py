@@ -135,13 +135,19 @@ class CustomBehaviour:
 
 
 def kinds_of(definition: JsonObject) -> list[Kind]:
-    """The kinds of a definition; none until all its names were accepted once."""
+    """The kinds of a definition; none until all its names were accepted once.
+
+    The stored version of a terminating definition is served if no other is, so that its objects can be deleted.
+    """
     if not _is_established(definition):
         return []
-    spec = definition["spec"]
+    versions = definition["spec"]["versions"]
     names = definition["status"]["acceptedNames"]
-    storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
-    return [_kind(definition, version, names, storage) for version in spec["versions"] if version.get("served")]
+    stored = next(version for version in versions if version.get("storage"))
+    served = [version for version in versions if version.get("served")]
+    if not served and "deletionTimestamp" in definition["metadata"]:
+        served = [stored]
+    return [_kind(definition, version, names, stored["name"]) for version in served]
 
 
 def _is_established(definition: JsonObject) -> bool:

@@ -116,6 +116,18 @@ async def test_a_definition_goes_after_its_objects(world: World) -> None:
     assert (await world.client.list("/apis/example.com/v1/widgets"))[0] == []
 
 
+async def test_objects_of_a_definition_without_a_served_version_are_deleted_with_it(world: World) -> None:
+    path = await world.definition()
+    await world.widget("a")
+    versions = (await world.client.get(path))["spec"]["versions"]
+    await world.client.merge(path, {"spec": {"versions": [{**versions[0], "served": False}]}})
+    assert await world.find(widget_path("a")) is None
+    await world.delete(path)
+    await world.gone(path)
+    await world.definition()
+    assert (await world.client.list("/apis/example.com/v1/widgets"))[0] == []
+
+
 async def test_a_definition_without_objects_goes_at_once(world: World) -> None:
     path = await world.definition(scope="Cluster")
     await world.delete(path)
