@@ -54,7 +54,7 @@ async def test_a_precondition_that_holds_lets_go(api: Api) -> None:
     ("options", "status"),
     [
         ({"propagationPolicy": "Sideways"}, 422),
-        ({"propagationPolicy": "Orphan", "orphanDependents": True}, 400),
+        ({"propagationPolicy": "Orphan", "orphanDependents": True}, 422),
         ({"kind": "Pod"}, 400),
         ({"dryRun": ["Some"]}, 422),
         ({"gracePeriodSeconds": "soon"}, 400),

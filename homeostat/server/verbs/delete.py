@@ -11,7 +11,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid_object, unsupported
+from homeostat.objects.errors import (
+    BadRequestError,
+    Cause,
+    ConflictError,
+    NotFoundError,
+    invalid,
+    invalid_object,
+    unsupported,
+)
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
@@ -118,18 +126,25 @@ def read_options(call: Call) -> DeleteOptions:
             raise BadRequestError(f"the body is not DeleteOptions: {error}") from error
         if options.kind not in {"", "DeleteOptions"}:
             raise BadRequestError(f"expected DeleteOptions, got {options.kind}")
-    if options.dry_run:
-        if options.dry_run != ["All"]:
-            raise invalid_object("DeleteOptions", "meta.k8s.io", "", [unsupported("dryRun", options.dry_run, ["All"])])
-        call.options = msgspec.structs.replace(call.options, dry_run=True)
+    return complete_options(call, options)
+
+
+def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
+    """Valid options with what the query adds to them. A dry run becomes one of the call."""
     policy = options.propagation_policy or call.options.propagation_policy
     orphan = options.orphan_dependents if options.orphan_dependents is not None else call.options.orphan_dependents
-    if policy and policy not in PROPAGATION_POLICIES:
-        raise invalid_object(
-            "DeleteOptions", "meta.k8s.io", "", [unsupported("propagationPolicy", policy, PROPAGATION_POLICIES)]
-        )
+    causes: list[Cause] = []
     if orphan is not None and policy:
-        raise BadRequestError("orphanDependents and propagationPolicy cannot be both set")
+        message = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid("propagationPolicy", policy, message))
+    if policy and policy not in PROPAGATION_POLICIES:
+        causes.append(unsupported("propagationPolicy", policy, PROPAGATION_POLICIES))
+    if options.dry_run and options.dry_run != ["All"]:
+        causes.append(unsupported("dryRun", options.dry_run, ["All"]))
+    if causes:
+        raise invalid_object("DeleteOptions", "meta.k8s.io", "", causes)
+    if options.dry_run:
+        call.options = msgspec.structs.replace(call.options, dry_run=True)
     if orphan:
         policy = "Orphan"
     if not policy and orphan is None and call.kind.group_resource == "jobs.batch":
@@ -150,7 +165,7 @@ async def delete_object(
     for _ in range(_RACE_TRIES):
         record = call.record()
         obj = object_of(call.kind, record)
-        _check_preconditions(call, options, obj)
+        check_preconditions(call, options, obj)
         if not is_admitted:
             admission = call.backend.admission
             if not admission.is_idle(call, "DELETE"):
@@ -183,7 +198,7 @@ async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
     return Written(object_bytes(call.kind, stored), obj)
 
 
-def _check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) -> None:
+def check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) -> None:
     wanted = options.preconditions
     if wanted is None:
         return

@@ -22,12 +22,18 @@ from homeostat.objects.errors import (
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.access.user import SELF
 from homeostat.server.kinds.builtins.members import integer, struct, structs, text
-from homeostat.server.kinds.builtins.selector import is_empty, matches
+from homeostat.server.kinds.builtins.selector import matches
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.request.options import Options
 from homeostat.server.request.paths import ObjectPath
-from homeostat.server.verbs.delete import DeleteOptions, Preconditions, delete_object
+from homeostat.server.verbs.delete import (
+    DeleteOptions,
+    Preconditions,
+    check_preconditions,
+    complete_options,
+    delete_object,
+)
 from homeostat.server.verbs.pods.condition import with_condition
 from homeostat.server.verbs.pods.request import CREATED, EVICTION, admitted
 from homeostat.server.view.answer import one
@@ -56,6 +62,7 @@ async def evict(call: Call) -> Answer:
     options = _delete_options(call, await admitted(call, EVICTION))
     for _ in range(_TRIES):
         pod = object_of(call.kind, call.record())
+        check_preconditions(call, options, pod)
         pinned = await _charge(call, pod)
         asked = _pinned(options, pod) if pinned else options
         try:
@@ -75,9 +82,7 @@ def _delete_options(call: Call, eviction: JsonObject) -> DeleteOptions:
         options = msgspec.convert(eviction.get("deleteOptions") or {}, DeleteOptions)
     except msgspec.ValidationError as error:
         raise BadRequestError(f"deleteOptions of the Eviction: {error}") from error
-    if options.dry_run:
-        call.options = msgspec.structs.replace(call.options, dry_run=True)
-    return options
+    return complete_options(call, options)
 
 
 def _pinned(options: DeleteOptions, pod: JsonObject) -> DeleteOptions:
@@ -112,8 +117,9 @@ def _budgets_of(call: Call, pod: JsonObject) -> list[JsonObject]:
     scope = Scope(f"{_BUDGETS}.policy", call.namespace)
     budgets = [decode_stored(record.value) for record in call.store.select(scope)]
     labels = struct(pod, "metadata", "labels")
-    selectors = [(budget, struct(budget, "spec", "selector")) for budget in budgets]
-    return [budget for budget, selector in selectors if not is_empty(selector) and matches(selector, labels)]
+    selectors = [(budget, struct(budget, "spec").get("selector")) for budget in budgets]
+    # A budget without a selector protects nothing, one with an empty selector every Pod.
+    return [budget for budget, selector in selectors if isinstance(selector, dict) and matches(selector, labels)]
 
 
 def _is_ready(pod: JsonObject) -> bool:
