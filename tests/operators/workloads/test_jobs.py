@@ -13,7 +13,8 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.cronjobs.decide import CronError, times
 from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecision
 from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
-from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide, format_indexes, parse_indexes
+from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide
+from homeostat.operators.workloads.jobs.indexes import count, format_indexes, parse_indexes
 from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
 
 
@@ -101,8 +102,35 @@ def test_an_unchanged_status_is_not_written() -> None:
 
 
 def test_indexes_are_written_as_ranges() -> None:
-    assert format_indexes({0, 2, 3, 4, 6, 7}) == "0,2-4,6,7"
-    assert parse_indexes("0,2-4,6,7") == {0, 2, 3, 4, 6, 7}
+    spans = [(0, 0), (2, 4), (6, 7)]
+    assert format_indexes(spans) == "0,2-4,6,7"
+    assert parse_indexes("6,7,0,2-4,3", 8) == spans
+    assert parse_indexes("0,2-4,6,7,-,1-,x,²", 4) == [(0, 0), (2, 3)]
+
+
+def test_a_huge_indexed_job_creates_500_pods_at_once() -> None:
+    status = {"startTime": THEN, "completedIndexes": "0-999999999"}
+    huge = job(completionMode="Indexed", completions=2_000_000_000, parallelism=100_000, status=status)
+    found = decide(huge, [ended("a", index=1_000_000_001)], now=NOW)
+    assert found.create[:2] == (1_000_000_000, 1_000_000_002)
+    assert len(found.create) == 500
+    assert found.status is not None
+    assert found.status["succeeded"] == count([(0, 1_000_000_000)])
+
+
+def test_a_finished_pod_stays_counted_when_it_is_deleted() -> None:
+    first = decide(job(completions=3), [ended("a"), ended("x", "Failed")], now=NOW)
+    status = first.status
+    assert status is not None
+    second = decide(job(status=status), [ended("b"), ended("y", "Failed")], tally=first.tally, now=NOW)
+    assert second.status is not None
+    assert (second.status["succeeded"], second.status["failed"]) == (2, 2)
+    again = decide(job(status=second.status), [ended("b"), ended("y", "Failed")], tally=second.tally, now=NOW)
+    assert again.status is None
+    last = decide(job(status=second.status), [ended("c")], tally=again.tally, now=NOW)
+    assert reasons(last)["Complete"] == "CompletionsReached"
+    started_anew = decide(job(status=second.status), [ended("b")], now=NOW)
+    assert started_anew.status is None
 
 
 def cron(last: datetime | None = None, **spec: Any) -> Workload:

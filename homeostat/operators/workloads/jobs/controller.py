@@ -13,11 +13,12 @@ from homeostat.operators.workloads.api import BACK_OFF, JOB, Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
-from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide
+from homeostat.operators.workloads.jobs.decide import INDEX, Decision, Tally, decide
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
+from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.recorder import EventType
 from homeostat.runtime.setup import Setup
@@ -34,15 +35,25 @@ class Jobs:
         self._client, self._jobs, self._pods = setup.client, jobs.cache, pods.cache
         self._creation, self._events = creation, events
         self._reconciler = Reconciler(setup, "jobs", self._reconcile)
-        jobs.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
+        self._tallies: dict[str, Tally] = {}
+        """By the uid of the Job."""
+        jobs.add_handler(self._note_job)
         pods.add_handler(owner_router(JOB, self._reconciler.soon, lambda _: []))
+
+    def _note_job(self, change: Change[Workload]) -> None:
+        if change.new is None and change.old is not None:
+            self._tallies.pop(change.old.metadata.uid, None)
+        self._reconciler.add((change.namespace, change.name))
 
     async def _reconcile(self, key: Key) -> None:
         job = self._jobs.get(*key)
         if job is None:
             return
         pods = await claim_pods(self._client, JOB, job, self._pods, selector_of(job.spec.get("selector")))
-        decision = decide(job, pods, back_off_s=_back_off_s(job), now=datetime.now(UTC))
+        former = self._tallies.pop(job.metadata.uid, None)
+        decision = decide(job, pods, tally=former, back_off_s=_back_off_s(job), now=datetime.now(UTC))
+        if decision.tally is not None and self._jobs.get(*key) is not None:
+            self._tallies[job.metadata.uid] = decision.tally
         if decision.expired:
             await self._delete(job)
             return

@@ -1,13 +1,14 @@
 """Jobs: how many Pods to create, which to delete, and the status with its conditions. Pure.
 
-The counts of finished Pods come from the Pods themselves, which stay until the Job ends; Pods that were deleted
-meanwhile stay counted by the status.
+Finished Pods are counted once each, by uid, and stay counted when they are deleted. The tally is in memory; after a
+start it begins with the status, or with the Pods that are there if they are more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.conditions import find, with_condition
+from homeostat.operators.workloads.jobs.indexes import Span, count, format_indexes, free_indexes, merged, parse_indexes
 from homeostat.operators.workloads.status import is_same_status
 
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -24,6 +26,14 @@ MOST_AT_ONCE: Final = 500
 _PROBED: Final = "lastProbeTime"
 _FIRST_BACK_OFF_S: Final = 10.0
 _LONGEST_BACK_OFF_S: Final = 600.0
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many Pods of a Job have ended, and the uids of those among them that still exist."""
+
+    succeeded: int
+    failed: int
+    uids: frozenset[str]
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -35,6 +45,8 @@ class Decision(msgspec.Struct, frozen=True):
     expired: bool = False
     """`ttlSecondsAfterFinished` has passed: the Job itself is to be deleted."""
     events: tuple[tuple[str, str], ...] = ()
+    tally: Tally | None = None
+    """For the next time; None when the Job has ended."""
 
 
 def finished_condition(job: Workload) -> str:
@@ -46,13 +58,24 @@ def finished_condition(job: Workload) -> str:
     return ""
 
 
-def decide(job: Workload, pods: Sequence[Pod], *, back_off_s: float = _FIRST_BACK_OFF_S, now: datetime) -> Decision:
-    """`pods` are the owned ones."""
+def decide(
+    job: Workload,
+    pods: Sequence[Pod],
+    *,
+    tally: Tally | None = None,
+    back_off_s: float = _FIRST_BACK_OFF_S,
+    now: datetime,
+) -> Decision:
+    """`pods` are the owned ones; `tally` is that of the last decision, None after a start."""
     if finished_condition(job):
         return _after(job, pods, now)
     if job.metadata.is_terminating:
         return Decision()
-    counts = _Counts(job, pods)
+    counts = _Counts(job, pods, tally)
+    return msgspec.structs.replace(_next(job, counts, back_off_s, now), tally=counts.tally)
+
+
+def _next(job: Workload, counts: _Counts, back_off_s: float, now: datetime) -> Decision:
     failure = _failure(job, counts, now)
     if failure is not None:
         return _end(job, counts, "Failed", *failure, now=now)
@@ -67,48 +90,44 @@ _DONE: Final = "Reached expected number of succeeded pods"
 
 
 class _Counts:
-    """The Pods of a Job by their state, together with what the status has counted before."""
+    """The Pods of a Job by their state, together with those that were counted before."""
 
-    def __init__(self, job: Workload, pods: Sequence[Pod]) -> None:
+    def __init__(self, job: Workload, pods: Sequence[Pod], tally: Tally | None) -> None:
         status = job.status
-        known = set((status.get("uncountedTerminatedPods") or {}).get("succeeded") or ())
         self.active = [each for each in pods if each.is_active]
         self.ready = sum(1 for each in self.active if each.is_ready)
         self.terminating = sum(1 for each in pods if each.metadata.is_terminating and not each.is_finished)
-        succeeded = [each for each in pods if each.status.phase == "Succeeded" and each.metadata.uid not in known]
+        succeeded = [each for each in pods if each.status.phase == "Succeeded"]
         failed = [each for each in pods if each.status.phase == "Failed"]
         self.failed_pods = failed
-        self.failed = max(len(failed), status.get("failed") or 0)
         self.is_indexed = job.spec.get("completionMode") == "Indexed"
-        done = parse_indexes(status.get("completedIndexes") or "") if self.is_indexed else set()
-        done |= {index for each in succeeded if (index := index_of(each)) is not None} if self.is_indexed else set()
-        self.done = done
-        self.succeeded = len(done) if self.is_indexed else max(len(succeeded), status.get("succeeded") or 0)
+        self.done: list[Span] = []
+        if self.is_indexed:
+            completions = job.spec.get("completions") or 0
+            new = [(index, index) for each in succeeded if (index := index_of(each)) is not None]
+            inside = [each for each in new if each[0] < completions]
+            self.done = merged([*parse_indexes(status.get("completedIndexes") or "", completions), *inside])
+        self.tally = _tally(status, succeeded, failed, tally)
+        self.failed = self.tally.failed
+        self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
+
+
+def _tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod], former: Tally | None) -> Tally:
+    uids = frozenset(each.metadata.uid for each in (*succeeded, *failed))
+    if former is None:
+        return Tally(
+            max(len(succeeded), status.get("succeeded") or 0), max(len(failed), status.get("failed") or 0), uids
+        )
+
+    def new(pods: Sequence[Pod]) -> int:
+        return sum(1 for each in pods if each.metadata.uid not in former.uids)
+
+    return Tally(former.succeeded + new(succeeded), former.failed + new(failed), uids)
 
 
 def index_of(pod: Pod) -> int | None:
     text = pod.metadata.annotations.get(INDEX, "")
     return int(text) if text.isdigit() else None
-
-
-def parse_indexes(text: str) -> set[int]:
-    """`0,2-4` as a set."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        if first.isdigit() and (not last or last.isdigit()):
-            found.update(range(int(first), int(last or first) + 1))
-    return found
-
-
-def format_indexes(indexes: set[int]) -> str:
-    parts: list[list[int]] = []
-    for each in sorted(indexes):
-        if parts and each == parts[-1][1] + 1:
-            parts[-1][1] = each
-        else:
-            parts.append([each, each])
-    return ",".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a},{b}" for a, b in parts)
 
 
 def _is_done(job: Workload, counts: _Counts) -> bool:
@@ -213,9 +232,9 @@ def _wanted(job: Workload, counts: _Counts) -> tuple[tuple[int | None, ...], tup
     active = len(counts.active)
     if counts.is_indexed and completions is not None:
         taken = {index_of(each) for each in counts.active}
-        free = [each for each in range(completions) if each not in taken and each not in counts.done]
-        room = min(parallelism - active, MOST_AT_ONCE)
-        return tuple(free[: max(room, 0)]), tuple(counts.active[parallelism:])
+        room = max(min(parallelism - active, MOST_AT_ONCE), 0)
+        free = islice(free_indexes(counts.done, taken, completions), room)
+        return tuple(free), tuple(counts.active[parallelism:])
     if completions is None:
         wanted = active if counts.succeeded else parallelism
     else:
