@@ -8,7 +8,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.kind import POD, Kind
 from homeostat.objects.selectors import LabelSelector
-from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.api import Meta, Pod, Workload
 from homeostat.operators.workloads.ownership import HasMeta, adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key
 from homeostat.runtime.cache.cache import Cache, Change
@@ -54,14 +54,31 @@ def owner_router(
     return note
 
 
+async def check_owner(client: Client, kind: Kind, owner: Meta) -> None:
+    """Raises unless the server still has this owner and it is not being deleted: the cache may be behind, and an
+    object that a deleted owner adopts is collected.
+    """
+    found = (await client.get(kind.path(owner.namespace, owner.name))).get("metadata") or {}
+    if found.get("uid") != owner.uid or found.get("deletionTimestamp"):
+        raise ConflictError(f'{kind.kind} "{owner.name}" has been deleted meanwhile; it adopts nothing')
+
+
 async def claim_pods(
-    client: Client, kind: Kind, workload: Workload, pods: Cache[Pod], selector: LabelSelector
+    client: Client,
+    kind: Kind,
+    workload: Workload,
+    pods: Cache[Pod],
+    selector: LabelSelector,
+    *,
+    adopts: Callable[[Pod], bool] = lambda _: True,
 ) -> list[Pod]:
     """The Pods that a workload owns, after it has adopted and released some."""
     meta = workload.metadata
     candidates = [*pods.indexed(BY_OWNER, meta.uid), *pods.indexed(ORPHANS, meta.namespace)]
-    found = claim(meta, selector, candidates)
+    found = claim(meta, selector, candidates, adopts=adopts)
     lost = set()
+    if found.adopted:
+        await check_owner(client, kind, meta)
     for pod in found.adopted:
         try:
             await client.merge(POD.path(*pod.key), adoption(kind, meta, pod.metadata))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from homeostat.objects.errors import BadRequestError
@@ -27,8 +27,12 @@ class Claim(NamedTuple, Generic[V]):
     released: list[V]
 
 
-def claim(owner: Meta, selector: LabelSelector, candidates: Iterable[V]) -> Claim[V]:
-    """A terminating owner adopts and releases nothing; a terminating object is neither adopted nor released."""
+def claim(
+    owner: Meta, selector: LabelSelector, candidates: Iterable[V], *, adopts: Callable[[V], bool] = lambda _: True
+) -> Claim[V]:
+    """A terminating owner adopts and releases nothing; a terminating object is neither adopted nor released. Of the
+    orphans that match, only those that `adopts` accepts are taken.
+    """
     found: Claim[V] = Claim([], [], [])
     for each in candidates:
         meta = each.metadata
@@ -40,7 +44,9 @@ def claim(owner: Meta, selector: LabelSelector, candidates: Iterable[V]) -> Clai
                 found.owned.append(each)
             elif not meta.is_terminating and not owner.is_terminating:
                 found.released.append(each)
-        elif selector.matches(meta.labels) and not meta.is_terminating and not owner.is_terminating:
+        elif meta.is_terminating or owner.is_terminating:
+            continue
+        elif selector.matches(meta.labels) and adopts(each):
             found.owned.append(each)
             found.adopted.append(each)
     return found

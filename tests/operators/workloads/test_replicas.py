@@ -81,6 +81,8 @@ def test_orphans_that_match_are_adopted_and_owned_ones_that_do_not_are_released(
     found = claim(owner, selector_of({"matchLabels": {"app": "web"}}), pods)
     names = [[each.metadata.name for each in some] for some in found]
     assert names == [["owned", "orphan"], ["orphan"], ["relabelled"]]
+    picky = claim(owner, selector_of({"matchLabels": {"app": "web"}}), pods, adopts=lambda each: each.is_finished)
+    assert [each.metadata.name for each in picky.owned] == ["owned"]
 
 
 def test_a_hash_depends_on_the_content_and_not_on_the_order() -> None:

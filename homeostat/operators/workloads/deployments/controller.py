@@ -14,7 +14,7 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.deployments.decide import Step, decide
 from homeostat.operators.workloads.deployments.sets import REVISION, new_set, replicas_of
 from homeostat.operators.workloads.events import Events
-from homeostat.operators.workloads.family import BY_OWNER, ORPHANS
+from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
 from homeostat.operators.workloads.ownership import adoption, claim, release, selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
@@ -86,6 +86,8 @@ class Deployments:
         meta = deployment.metadata
         candidates = [*self._sets.indexed(BY_OWNER, meta.uid), *self._sets.indexed(ORPHANS, meta.namespace)]
         found = claim(meta, selector_of(deployment.spec.get("selector")), candidates)
+        if found.adopted:
+            await check_owner(self._client, DEPLOYMENT, meta)
         for each in found.adopted:
             await self._client.merge(REPLICA_SET.path(*each.key), adoption(DEPLOYMENT, meta, each.metadata))
         for each in found.released:

@@ -43,7 +43,12 @@ class Replicas:
         if workload is None:
             return
         pods = await claim_pods(
-            self._client, self._kind, workload, self._pods.cache, selector_of_set(workload, is_plain=self._is_plain)
+            self._client,
+            self._kind,
+            workload,
+            self._pods.cache,
+            selector_of_set(workload, is_plain=self._is_plain),
+            adopts=lambda pod: pod.is_active,
         )
         decision = decide(workload, pods, now=datetime.now(UTC))
         failure = ""

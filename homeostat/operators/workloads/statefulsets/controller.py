@@ -61,8 +61,12 @@ class StatefulSets:
         if workload is None:
             return
         selector = selector_of(workload.spec.get("selector"))
-        pods = await claim_pods(self._client, STATEFUL_SET, workload, self._pods, selector)
-        pods = [each for each in pods if ordinal_of(workload, each) is not None]
+
+        def is_member(pod: Pod) -> bool:
+            return ordinal_of(workload, pod) is not None
+
+        owned = await claim_pods(self._client, STATEFUL_SET, workload, self._pods, selector, adopts=is_member)
+        pods = [each for each in owned if is_member(each)]
         former = workload.status.get("currentRevision") or ""
         used = {former, *(each.metadata.labels.get(HASH, "") for each in pods)}
         update = (await self._revisions.current(STATEFUL_SET, workload, used)).name
