@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from homeostat.runtime.faces.hosting import ServedFace
     from homeostat.runtime.telemetry.metrics import Metrics
     from homeostat.web.admission.tls import FileCertificate
+
+log = logging.getLogger(__name__)
 
 
 async def serve_beside(
@@ -50,7 +53,7 @@ async def serve_beside(
     except FaceError as error:
         raise Failure(str(error)) from error
     if certificate is not None:
-        await stack.enter_async_context(_followed(certificate.follow))
+        await stack.enter_async_context(beside(certificate.follow, "reload of the certificate"))
         await _renew(stack, faces, certificate, metrics, client)
     return served
 
@@ -68,7 +71,7 @@ async def _renew(
     renewal = renewal_of(client, certificate, faces.secret or DirectoryStorage(*faces.files), recorder)
     metrics.register(CertificateMetrics(renewal, prefix="faces_certificate"))
     await stack.enter_async_context(recording(recorder))
-    await stack.enter_async_context(_followed(renewal.run))
+    await stack.enter_async_context(beside(renewal.run, "renewal of the certificate"))
 
 
 @asynccontextmanager
@@ -105,9 +108,16 @@ def _certificate(files: tuple[Path, Path] | None) -> FileCertificate | None:
 
 
 @asynccontextmanager
-async def _followed(follow: Callable[[], Awaitable[Never]]) -> AsyncIterator[None]:
-    task = asyncio.ensure_future(follow())
+async def beside(run: Callable[[], Awaitable[Never]], work: str) -> AsyncIterator[None]:
+    """Runs meanwhile. An unexpected error is logged; faces are served on without this work."""
+    task = asyncio.ensure_future(run())
+    task.add_done_callback(partial(_log_failure, work))
     try:
         yield
     finally:
         task.cancel()
+
+
+def _log_failure(work: str, task: asyncio.Future[Never]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("stopped work unexpectedly; restart the process", extra={"work": work}, exc_info=error)
