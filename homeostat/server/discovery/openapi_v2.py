@@ -52,7 +52,8 @@ def whole_document(pieces: Iterable[Piece], form: Form) -> bytes:
     paths, definitions = [], dict[str, bytes]()
     for piece in pieces:
         paths.append(piece.paths)
-        definitions = piece.definitions | definitions
+        for name, encoded in piece.definitions.items():
+            definitions.setdefault(name, encoded)
     if form == "protobuf":
         head = openapi_wire.head(INFO, SECURITY)
         return b"".join((head, *paths, openapi_wire.definitions(definitions.values())))
