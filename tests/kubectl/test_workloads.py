@@ -101,6 +101,18 @@ def test_a_deployment_is_rolled_out_scaled_and_rolled_back(kubectl: Kubectl) -> 
         assert reason in described
 
 
+def test_a_quota_holds_a_deployment_back_until_it_goes(kubectl: Kubectl) -> None:
+    kubectl("create", "quota", "few", "--hard=pods=2")
+    kubectl("create", "deployment", "web", "--image=app:1", "--replicas=4")
+    kubectl("wait", "--for=condition=ReplicaFailure", "deploy/web", WAIT)
+    (deployment,) = items(kubectl, "deploy")
+    assert deployment["status"]["replicas"] == 2
+    # With a back-off, a few attempts: without one there would be hundreds.
+    assert len([each for each in items(kubectl, "events") if each["reason"] == "FailedCreate"]) < 20
+    kubectl("delete", "quota", "few")
+    kubectl("rollout", "status", "deploy/web", WAIT)
+
+
 def test_a_stateful_set_is_created_in_order_with_claims_and_endpoints(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", stdin=STATEFUL)
     kubectl("rollout", "status", "sts/db", WAIT)

@@ -65,6 +65,12 @@ def test_a_failed_creation_is_a_condition() -> None:
     assert found.status is not None
     (condition,) = found.status["conditions"]
     assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
+    # The next attempt is refused with the name of another Pod: no reason to write the status again.
+    refused = workload(replicas=1, template=TEMPLATE, status=found.status)
+    assert decide(refused, [], failure="quota exceeded by another", now=NOW).status is None
+    over = decide(refused, [pod("a")], now=NOW).status
+    assert over is not None
+    assert over["conditions"] == []
 
 
 def test_orphans_that_match_are_adopted_and_owned_ones_that_do_not_are_released() -> None:

@@ -56,11 +56,11 @@ class Replicas:
             failure = await self._create(workload, decision.create)
         if decision.delete:
             await self._creation.delete(workload.metadata, decision.delete)
-        if decision.create or decision.delete:
+        if (decision.create or decision.delete) and not failure:
             # The status follows when the caches have the Pods; until then the old one stands.
             self._reconciler.soon(key)
-            if not failure:
-                return
+            return
+        if failure:
             decision = decide(workload, pods, failure=failure, now=datetime.now(UTC))
         if decision.again_s is not None:
             self._reconciler.add(key, after_s=decision.again_s)

@@ -13,10 +13,13 @@ from homeostat.objects.selectors import EVERYTHING, LabelSelector, selector_of
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import count_available, in_deletion_order
+from homeostat.operators.workloads.conditions import with_condition, without_condition
 from homeostat.operators.workloads.status import is_same_status
 
 MOST_AT_ONCE: Final = 500
 """Pods that one reconciliation creates or deletes, as in Kubernetes."""
+
+_FAILURE: Final = "ReplicaFailure"
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -64,21 +67,13 @@ def _status(
         "availableReplicas": available,
         "observedGeneration": workload.metadata.generation,
     }
-    others = [each for each in workload.status.get("conditions") or () if each.get("type") != "ReplicaFailure"]
+    conditions = workload.status.get("conditions") or ()
     if failure and difference:
-        conditions = workload.status.get("conditions") or ()
-        former: JsonObject = next((each for each in conditions if each.get("type") == "ReplicaFailure"), {})
-        since = former.get("lastTransitionTime") or format_time(now)
+        # The first refusal stays: the next one names another Pod, and a new text would start an attempt at once.
         reason = "FailedCreate" if difference > 0 else "FailedDelete"
-        others.append(
-            {
-                "type": "ReplicaFailure",
-                "status": "True",
-                "reason": reason,
-                "message": failure,
-                "lastTransitionTime": since,
-            }
+        status["conditions"] = with_condition(
+            conditions, _FAILURE, "True", reason, failure, now=format_time(now), key=""
         )
-    if others or workload.status.get("conditions"):
-        status["conditions"] = others
+    elif conditions:
+        status["conditions"] = without_condition(conditions, _FAILURE)
     return status, again_s
