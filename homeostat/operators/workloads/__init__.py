@@ -59,7 +59,7 @@ def register(setup: Setup) -> None:
     pods = setup.watch(POD, Pod, indexes=POD_INDEXES)
     nodes = setup.watch(NODE, Workload)
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
-    Nodes(setup, nodes, pods, settings)
+    Nodes(setup, nodes, settings)
     Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, usual=Fate(after_s=settings.ready_after_s))
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)

@@ -115,6 +115,10 @@ class PodVolume(msgspec.Struct, frozen=True, rename="camel", gc=False):
     persistent_volume_claim: Claimed | None = None
 
 
+class Gate(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    condition_type: str = ""
+
+
 class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -123,6 +127,7 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     affinity: JsonObject = {}
     tolerations: tuple[JsonObject, ...] = ()
     scheduling_gates: tuple[JsonObject, ...] = ()
+    readiness_gates: tuple[Gate, ...] = ()
     volumes: tuple[PodVolume, ...] = ()
     restart_policy: str = "Always"
     host_network: bool = False
@@ -137,6 +142,8 @@ class PodCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
     reason: str = ""
     message: str = ""
     last_transition_time: str = ""
+    last_probe_time: str | None = None
+    observed_generation: int = 0
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False):

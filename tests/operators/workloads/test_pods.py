@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Rules
+from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, RuleError, fate_of, parse_rules
 from homeostat.operators.workloads.pods.status import Picture, shows, status_of
@@ -174,3 +174,41 @@ def test_a_pod_that_is_seen_again_goes_on_where_it_was(restarts: int) -> None:
     pulling = pod(status=restarted(0, "ImagePullBackOff"), ready=False)
     assert elapsed_before(pulling, Fate("image-pull-error")) >= 1.0
     assert elapsed_before(pod(ready=False), Fate(after_s=5.0)) == 0.0
+
+
+def shown(found: Pod, picture: Picture, *, host_ip: str = "172.16.0.1") -> JsonObject:
+    return status_of(found, picture, now="2026-11-17T12:00:00Z", ip="10.128.0.1", host_ip=host_ip)
+
+
+def test_conditions_of_others_and_the_class_of_the_server_are_kept() -> None:
+    other = {"type": "example.com/lb", "status": "False", "lastProbeTime": None, "lastTransitionTime": THEN}
+    status = shown(pod(status={"conditions": [other]}), Picture("ready"))
+    assert condition(status, "example.com/lb") == other
+    assert condition(status, "Ready")["status"] == "True"
+    assert "qosClass" not in status
+
+
+@pytest.mark.parametrize(
+    ("gate", "ready", "message"),
+    [
+        (None, "False", 'corresponding condition of pod readiness gate "lb" does not exist.'),
+        ("False", "False", 'the status of pod readiness gate "lb" is not "True", but False'),
+        ("True", "True", None),
+    ],
+)
+def test_a_pod_is_ready_when_its_readiness_gates_are(gate: str | None, ready: str, message: str | None) -> None:
+    conditions = [] if gate is None else [{"type": "lb", "status": gate}]
+    found = pod(spec={"readinessGates": [{"conditionType": "lb"}]}, status={**RUNNING, "conditions": conditions})
+    status = shown(found, Picture("ready"))
+    assert condition(status, "Ready")["status"] == ready
+    assert condition(status, "Ready").get("message") == message
+    assert condition(status, "ContainersReady")["status"] == "True"
+    assert status["containerStatuses"][0]["ready"]
+    written = msgspec.convert(
+        {"metadata": {"name": "a"}, "spec": msgspec.to_builtins(found.spec), "status": status}, Pod
+    )
+    assert shows(written, Picture("ready"))
+
+
+def test_an_unknown_address_of_a_node_is_left_out() -> None:
+    assert not shown(pod(), Picture("ready"), host_ip="").keys() & {"hostIP", "hostIPs"}

@@ -1,19 +1,18 @@
-"""Simulated Nodes: creates them at the first start, makes every Node Ready, renews their Leases, and deletes the Pods
-of a Node that was deleted.
-"""
+"""Simulated Nodes: creates them at the first start, makes every Node Ready, and renews their Leases."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
-from homeostat.objects.kind import LEASE, POD
+from homeostat.objects.kind import LEASE
 from homeostat.objects.time.timestamp import format_micro_time, format_time
-from homeostat.operators.workloads.api import NODE, Pod, Workload
-from homeostat.operators.workloads.nodes.decide import decide, lease_of, new_node
+from homeostat.operators.workloads.api import NODE, Workload
+from homeostat.operators.workloads.nodes.decide import decide, lease_of, new_node, node_name
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.settings import Settings
 from homeostat.runtime.cache.cache import Change
@@ -25,44 +24,44 @@ _AT_ONCE: Final = 32
 
 
 class Nodes:
-    def __init__(self, setup: Setup, nodes: Informer[Workload], pods: Informer[Pod], settings: Settings) -> None:
-        self._client, self._nodes, self._pods, self._settings = setup.client, nodes, pods, settings
+    def __init__(self, setup: Setup, nodes: Informer[Workload], settings: Settings) -> None:
+        self._client, self._nodes, self._settings = setup.client, nodes, settings
         self._numbers: dict[str, int] = {}
+        self._wanted: dict[str, int] = {}
+        """Numbers of the Nodes that are still to be created, by name; a refused one is tried again."""
         self._reconciler = Reconciler(setup, "nodes", self._reconcile)
         nodes.add_handler(self._note)
-        setup.run(self._create)
+        setup.run(self._want)
         setup.run(self._renew)
 
     def _note(self, change: Change[Workload]) -> None:
         self._reconciler.add(("", change.name))
 
-    async def _create(self) -> None:
+    async def _want(self) -> None:
         """A Node that a user deletes stays deleted until the next start."""
         for number in range(self._settings.nodes):
-            node = new_node(number)
-            if self._nodes.cache.get("", node["metadata"]["name"]) is None:
-                try:
-                    await self._client.create(NODE.path(""), node)
-                except AlreadyExistsError:
-                    continue
+            name = node_name(number)
+            if self._nodes.cache.get("", name) is None:
+                self._wanted[name] = number
+                self._reconciler.add(("", name))
+
+    async def _create(self, name: str) -> None:
+        with suppress(AlreadyExistsError):
+            await self._client.create(NODE.path(""), new_node(self._wanted[name]))
+        self._wanted.pop(name, None)
 
     async def _reconcile(self, key: Key) -> None:
         node = self._nodes.cache.get(*key)
         if node is None:
-            await self._delete_pods(key[1])
+            if key[1] in self._wanted:
+                await self._create(key[1])
             return
+        self._wanted.pop(key[1], None)
         number = self._numbers.setdefault(key[1], len(self._numbers))
         status = decide(node, self._settings.size, number=number, now=format_time(datetime.now(UTC)))
         if status is not None:
             await self._client.merge(NODE.path("", key[1], "status"), {"status": status})
             await self._hold(node)
-
-    async def _delete_pods(self, name: str) -> None:
-        for pod in self._pods.cache.indexed("node", name):
-            try:
-                await self._client.delete(POD.path(*pod.key), {"gracePeriodSeconds": 0})
-            except NotFoundError:
-                continue
 
     async def _renew(self) -> None:
         while True:

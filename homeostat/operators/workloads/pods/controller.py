@@ -9,12 +9,14 @@ from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, POD
 from homeostat.objects.time.timestamp import format_time
-from homeostat.operators.workloads.api import Pod, Rules, Workload
+from homeostat.operators.workloads.api import NODE, Pod, Rules, Workload
+from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
+from homeostat.operators.workloads.family import BY_NODE
 from homeostat.operators.workloads.pods.addresses import Addresses
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
 from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rule, RuleError, fate_of, parse_rules
-from homeostat.operators.workloads.pods.status import Picture, shows, status_of
+from homeostat.operators.workloads.pods.status import Picture, is_shared, other_conditions, shows, status_of
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from homeostat.runtime.cache.cache import Change
@@ -23,6 +25,7 @@ from homeostat.runtime.setup import Setup
 
 _WORKERS = 64
 _RETRY_UNSCHEDULABLE_S = 0.05
+_NODE_WITHIN_S = 10.0
 
 
 class Pods:
@@ -73,10 +76,14 @@ class Pods:
             self._wake_unschedulable()
 
     def _note_node(self, change: Change[Workload]) -> None:
+        is_known = self._scheduler.node(change.name) is not None
         if change.new is None:
             self._scheduler.remove_node(change.name)
         elif self._scheduler.set_node(change.new):
             self._wake_unschedulable()
+        if change.new is None or not is_known:
+            for pod in self._pods.cache.indexed(BY_NODE, change.name):
+                self._reconciler.add(pod.key)
 
     def _wake_unschedulable(self) -> None:
         for key in self._unschedulable:
@@ -106,10 +113,15 @@ class Pods:
 
     async def _reconcile(self, key: Key) -> None:
         pod = self._pods.cache.get(*key)
-        if pod is None or pod.is_finished:
+        if pod is None:
             return
+        node = pod.spec.node_name
         try:
-            if pod.metadata.is_terminating:
+            if not pod.metadata.is_terminating and node and self._scheduler.node(node) is None:
+                await self._leave(pod)
+            elif pod.is_finished:
+                return
+            elif pod.metadata.is_terminating:
                 await self._end(pod)
             elif not pod.spec.node_name:
                 await self._schedule(pod)
@@ -123,6 +135,24 @@ class Pods:
         if pod.metadata.deletion_grace_period_seconds:
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
             await self._client.delete(POD.path(*pod.key), options)
+
+    async def _leave(self, pod: Pod) -> None:
+        """Deletes a Pod whose Node does not exist. One that was never shown there waits a little, because its Node may
+        be created after it.
+        """
+        now = datetime.now(UTC)
+        waited_s = (now - time_of(pod.metadata.creation_timestamp, now)).total_seconds()
+        if not pod.status.pod_ip and waited_s < _NODE_WITHIN_S:
+            self._reconciler.add(pod.key, after_s=_NODE_WITHIN_S - waited_s + 0.1)
+            return
+        try:
+            await self._client.get(NODE.path("", pod.spec.node_name))
+        except NotFoundError:
+            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
+            await self._client.delete(POD.path(*pod.key), options)
+        else:
+            # The watch is behind; its event queues the Pod, too.
+            self._reconciler.add(pod.key, after_s=_NODE_WITHIN_S)
 
     async def _schedule(self, pod: Pod) -> None:
         if pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
@@ -161,7 +191,8 @@ class Pods:
             "lastProbeTime": None,
             "lastTransitionTime": since,
         }
-        await self._client.merge(POD.path(*pod.key, "status"), {"status": {"conditions": [condition]}})
+        conditions = [condition, *other_conditions(pod, ("PodScheduled",))]
+        await self._patch(pod, {"conditions": conditions})
         self._events.record(POD, pod.metadata, "FailedScheduling", message, by=SCHEDULER, type_="Warning")
 
     async def _show(self, pod: Pod) -> None:
@@ -189,16 +220,22 @@ class Pods:
     async def _write(self, pod: Pod, picture: Picture) -> None:
         node = self._scheduler.node(pod.spec.node_name)
         host = node.address if node is not None else ""
-        is_new = not pod.status.pod_ip
-        ip = pod.status.pod_ip or (host if pod.spec.host_network else self._addresses.take())
+        is_new, is_on_host = not pod.status.pod_ip, pod.spec.host_network and bool(host)
+        ip = pod.status.pod_ip or (host if is_on_host else self._addresses.take())
         status = status_of(pod, picture, now=format_time(datetime.now(UTC)), ip=ip, host_ip=host)
         try:
-            await self._client.merge(POD.path(*pod.key, "status"), {"status": status})
+            await self._patch(pod, status)
         except BaseException:
-            if is_new and not pod.spec.host_network:
+            if is_new and not is_on_host:
                 self._addresses.free(ip)
             raise
         self._record_shown(pod, picture, is_new=is_new)
+
+    async def _patch(self, pod: Pod, status: JsonObject) -> None:
+        patch: JsonObject = {"status": status}
+        if is_shared(pod):
+            patch["metadata"] = {"resourceVersion": pod.metadata.resource_version}
+        await self._client.merge(POD.path(*pod.key, "status"), patch)
 
     def _record_scheduled(self, pod: Pod, node: str) -> None:
         message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Final, Literal
 
 import msgspec
@@ -38,7 +39,7 @@ def shows(pod: Pod, picture: Picture) -> bool:
         return True
     is_ready = picture.stage == "ready"
     waits = picture.reason if picture.stage == "waiting" else ""
-    if pod.is_ready != is_ready:
+    if pod.is_ready != (is_ready and not _closed_gates(pod)):
         return False
     return all(
         each.ready == is_ready
@@ -53,14 +54,13 @@ def status_of(pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str) ->
     status: JsonObject = {
         "phase": _phase(picture),
         "conditions": _conditions(pod, picture, now),
-        "hostIP": host_ip,
-        "hostIPs": [{"ip": host_ip}],
         "podIP": ip,
         "podIPs": [{"ip": ip}],
         "startTime": started,
-        "qosClass": "BestEffort" if not any(each.resources.requests for each in pod.spec.containers) else "Burstable",
         "containerStatuses": [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers],
     }
+    if host_ip:
+        status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
     if pod.metadata.generation:
         status["observedGeneration"] = pod.metadata.generation
     if pod.spec.init_containers:
@@ -80,7 +80,7 @@ def _phase(picture: Picture) -> str:
 
 
 def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
-    conditions = []
+    conditions: list[JsonObject] = []
     for kind in _CONDITIONS:
         status, reason, message = _condition(pod, kind, picture)
         former = pod.condition(kind)
@@ -93,7 +93,33 @@ def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
         if pod.metadata.generation:
             found["observedGeneration"] = pod.metadata.generation
         conditions.append(found)
-    return conditions
+    return [*conditions, *other_conditions(pod, _CONDITIONS)]
+
+
+def other_conditions(pod: Pod, kinds: Collection[str]) -> list[JsonObject]:
+    """Those of other types, which others report: a patch replaces the whole list."""
+    return [
+        {name: value for name, value in msgspec.to_builtins(each).items() if value or name == "lastProbeTime"}
+        for each in pod.status.conditions
+        if each.type not in kinds
+    ]
+
+
+def is_shared(pod: Pod) -> bool:
+    """Whether others report conditions of the Pod, so that a patch has to name the version that it is for."""
+    return bool(pod.spec.readiness_gates) or any(each.type not in _CONDITIONS for each in pod.status.conditions)
+
+
+def _closed_gates(pod: Pod) -> list[str]:
+    """Why the Pod is not ready although its containers are, in kubelet's words."""
+    found = []
+    for name in (each.condition_type for each in pod.spec.readiness_gates):
+        condition = pod.condition(name)
+        if condition is None:
+            found.append(f'corresponding condition of pod readiness gate "{name}" does not exist.')
+        elif condition.status != "True":
+            found.append(f'the status of pod readiness gate "{name}" is not "True", but {condition.status}')
+    return found
 
 
 def _condition(pod: Pod, kind: str, picture: Picture) -> tuple[str, str, str]:
@@ -105,7 +131,8 @@ def _condition(pod: Pod, kind: str, picture: Picture) -> tuple[str, str, str]:
     if kind == "Initialized":
         return "True", "PodCompleted" if picture.stage == "succeeded" else "", ""
     if picture.stage == "ready":
-        return "True", "", ""
+        closed = _closed_gates(pod) if kind == "Ready" else []
+        return ("False", "ReadinessGatesNotReady", ", ".join(closed)) if closed else ("True", "", "")
     if is_over:
         return "False", "PodCompleted" if picture.stage == "succeeded" else "PodFailed", ""
     names = " ".join(each.name for each in pod.spec.containers)

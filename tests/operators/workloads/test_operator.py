@@ -1,0 +1,90 @@
+"""The operator on a plane that holds odd things already when it starts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
+from homeostat.operators import workloads
+from homeostat.plane import Settings, open_plane
+from homeostat.runtime.manager import Manager
+from tests.operators.housekeeping.world import World, eventually
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@asynccontextmanager
+async def simulated(client: Client) -> AsyncIterator[None]:
+    manager = Manager(client, environment={})
+    manager.add("workloads", workloads.register)
+    task = asyncio.create_task(manager.run())
+    try:
+        yield
+        assert not task.done()
+    finally:
+        manager.stop()
+        await task
+
+
+@pytest.fixture
+async def world(data: Path) -> AsyncIterator[World]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
+        await plane.client.create(f"{ADMISSION}/validatingadmissionpolicies", policy("node-2"))
+        await plane.client.create(
+            f"{ADMISSION}/validatingadmissionpolicybindings",
+            {"metadata": {"name": "refuse"}, "spec": {"policyName": "refuse", "validationActions": ["Deny"]}},
+        )
+        yield World(plane.client)
+
+
+def policy(node: str) -> JsonObject:
+    resources = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["nodes"], "operations": ["CREATE"]}
+    expression = f"object.metadata.name != '{node}'"
+    spec = {"matchConstraints": {"resourceRules": [resources]}, "validations": [{"expression": expression}]}
+    return {"metadata": {"name": "refuse"}, "spec": spec}
+
+
+def pod(name: str, **spec: object) -> JsonObject:
+    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "a", "image": "a"}], **spec}}
+
+
+async def test_it_copes_with_what_it_finds(world: World) -> None:
+    """A Node that is refused, one without an address, and a Pod that ran on a Node that is gone."""
+    client = world.client
+    await client.create(NODES, {"metadata": {"name": "odd"}})
+    await client.merge(f"{NODES}/odd/status", {"status": {"addresses": [{"type": "InternalIP"}]}})
+    await client.create(PODS, pod("lost", nodeName="nowhere"))
+    await client.merge(f"{PODS}/lost/status", {"status": {"phase": "Running", "podIP": "10.128.0.9"}})
+    await client.create(PODS, pod("early", nodeName="late"))
+    async with simulated(client):
+
+        async def has_started() -> bool:
+            found = [each for each in (await client.list(NODES))[0] if "allocatable" in each.get("status", {})]
+            nodes = {each["metadata"]["name"] for each in found}
+            return nodes == {"node-1", "node-3", "odd"} and await world.find(f"{PODS}/lost") is None
+
+        await eventually(has_started)
+        await client.delete(f"{ADMISSION}/validatingadmissionpolicybindings/refuse")
+        await client.create(NODES, {"metadata": {"name": "late"}})
+
+        async def is_whole() -> bool:
+            early = await client.get(f"{PODS}/early")
+            return await world.find(f"{NODES}/node-2") is not None and early.get("status", {}).get("phase") == "Running"
+
+        await eventually(is_whole)
+        early = await client.get(f"{PODS}/early")
+        assert early["status"]["qosClass"] == "BestEffort"
+        await client.delete(f"{NODES}/late")
+
+        async def is_gone() -> bool:
+            return await world.find(f"{PODS}/early") is None
+
+        await eventually(is_gone)
