@@ -34,6 +34,16 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["critical", "warning", "info"] = "warning"
 
 
+def certificate_expires(prefix: str, labels: str = "") -> str:
+    """An expression: the seconds left of a served certificate that should have been renewed long before.
+
+    These are less than seven days, and less than a sixth of its life: it is renewed when a third is left. The prefix
+    is that of its metrics; `labels` selects whose.
+    """
+    start, end = (f"{prefix}_{each}_timestamp_seconds{{{labels}}}" for each in ("start", "expiry"))
+    return f"min by (namespace, job) ({end} - time() < 7 * 86400 and {end} - time() < ({end} - {start}) / 6)"
+
+
 class Configuration(Protocol):
     """A webhook configuration for a service, given the authority of its certificate in PEM."""
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.admission.webhook_configuration import PORT, webhook_configuration
-from homeostat.runtime.deployment import Alert, Panel, Webhook
+from homeostat.runtime.deployment import Alert, Panel, Webhook, certificate_expires
 
 
 def _max(metric: str, *labels: str) -> str:
@@ -102,7 +102,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="PolicyWebhookCertificateExpires",
-        expression="min(webhook_certificate_expiry_timestamp_seconds) - time() < 7 * 86400",
+        expression=certificate_expires("webhook_certificate"),
         summary="The certificate of the admission webhook expires in {{ $value | humanizeDuration }}",
         advice="Read the log of the webhook and the Events of its Secret; once expired, API servers skip the webhook",
         severity="critical",

@@ -86,11 +86,11 @@ class CertificateMetrics:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
         renewal, prefix = self._renewal, self._prefix
-        yield GaugeMetricFamily(
-            f"{prefix}_expiry_timestamp_seconds",
-            "When the served certificate expires",
-            value=renewal.expires.timestamp(),
-        )
+        for name, text, time in (
+            ("start_timestamp_seconds", "When the served certificate became valid", renewal.starts),
+            ("expiry_timestamp_seconds", "When the served certificate expires", renewal.expires),
+        ):
+            yield GaugeMetricFamily(f"{prefix}_{name}", text, value=time.timestamp())
         for name, text, count in (
             ("renewals_total", "Renewals of the certificate", renewal.renewals),
             ("renewal_failures_total", "Failed renewals of the certificate", renewal.failures),

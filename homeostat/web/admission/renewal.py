@@ -96,6 +96,10 @@ class Renewal:
         self.renewals = self.failures = 0
 
     @property
+    def starts(self) -> datetime:
+        return validity_of(self._served())[0]
+
+    @property
     def expires(self) -> datetime:
         return validity_of(self._served())[1]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.cli.operators.deploy.site import Site
-from homeostat.runtime.deployment import Alert, Panel
+from homeostat.runtime.deployment import Alert, Panel, certificate_expires
 
 PANELS: Final[dict[str, Sequence[Panel]]] = {
     "Operators": (
@@ -95,8 +95,11 @@ def alerts_of(site: Site, service: str) -> Sequence[Alert]:
         ),
         Alert(
             name="HomeostatCertificateExpires",
-            expression="min(faces_certificate_expiry_timestamp_seconds) - time() < 7 * 86400",
-            summary="The certificate of the HTTP apps expires in {{ $value | humanizeDuration }}",
+            expression=certificate_expires("faces_certificate", job),
+            summary=(
+                f"The certificate of the HTTP apps of {service} in namespace {site.namespace} expires in"
+                " {{ $value | humanizeDuration }}"
+            ),
             advice="Read the log of the operators and the Events of the certificate's Secret; replace it by hand",
             severity="critical",
         ),
