@@ -44,6 +44,7 @@ from homeostat.operators.workloads.services.controller import SLICE_INDEXES, Ser
 from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.controller import Volumes
+from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "RULES", "SETTINGS", "check_environment", "register"]
@@ -93,7 +94,7 @@ def register(setup: Setup) -> None:
     )
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, pods)
-    Volumes(setup, setup.watch(CLAIM, Workload), setup.watch(VOLUME, Workload), events)
+    Volumes(setup, setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES), setup.watch(VOLUME, Workload), events)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -1,4 +1,6 @@
-"""Binds every PersistentVolumeClaim to a PersistentVolume made for it, and deletes that with the claim."""
+"""Binds a PersistentVolumeClaim to the PersistentVolume that it names, or to one made for it, and deletes or releases
+that when the claim is gone.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,10 @@ from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.volumes.decide import (
     BOUND,
     BY_CONTROLLER,
-    PROVISIONER,
+    BY_VOLUME,
+    claim_reference,
     claim_status,
+    is_free_for,
     volume_for,
     volume_name,
     waits,
@@ -31,7 +35,7 @@ class Volumes:
         self._reconciler = Reconciler(setup, "volumes", self._reconcile)
         self._unused = Reconciler(setup, "unused volumes", self._release, workers=2)
         claims.add_handler(self._note_claim)
-        volumes.add_handler(lambda change: self._unused.add(("", change.name)))
+        volumes.add_handler(self._note_volume)
 
     def _note_claim(self, change: Change[Workload]) -> None:
         if change.new is not None:
@@ -39,32 +43,61 @@ class Volumes:
         elif change.old is not None:
             self._unused.add(("", volume_name(change.old)))
 
+    def _note_volume(self, change: Change[Workload]) -> None:
+        self._unused.add(("", change.name))
+        for each in self._claims.indexed(BY_VOLUME, change.name):
+            self._reconciler.add(each.key)
+
     async def _reconcile(self, key: Key) -> None:
         claim = self._claims.get(*key)
         if claim is None or not waits(claim):
             return
+        if claim.spec.get("volumeName"):
+            await self._bind(claim)
+        else:
+            await self._provision(claim)
+
+    async def _bind(self, claim: Workload) -> None:
+        """To the volume that the claim names; until that exists and is free, the claim is Pending."""
         name = volume_name(claim)
-        if not claim.spec.get("volumeName") or self._volumes.get("", name) is None:
-            with suppress(AlreadyExistsError):
-                await self._client.create(VOLUME.path(""), volume_for(claim))
-            await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})
-        if not claim.spec.get("volumeName"):
-            annotations = {BOUND: "yes", BY_CONTROLLER: "yes"}
-            patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": name}}
-            await self._client.merge(CLAIM.path(*key), patch)
-        await self._client.merge(CLAIM.path(*key, "status"), {"status": claim_status(claim)})
+        volume = self._volumes.get("", name)
+        if volume is None or not is_free_for(volume, claim):
+            return
+        if (volume.spec.get("claimRef") or {}).get("uid") != claim.metadata.uid:
+            meta = {"uid": volume.metadata.uid, "resourceVersion": volume.metadata.resource_version}
+            patch = {"metadata": meta, "spec": {"claimRef": claim_reference(claim)}}
+            await self._client.merge(VOLUME.path("", name), patch)
+        await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})
+        await self._client.merge(CLAIM.path(*claim.key), {"metadata": {"annotations": {BOUND: "yes"}}})
+        await self._client.merge(CLAIM.path(*claim.key, "status"), {"status": claim_status(volume.spec)})
+
+    async def _provision(self, claim: Workload) -> None:
+        name, new = volume_name(claim), volume_for(claim)
+        with suppress(AlreadyExistsError):
+            await self._client.create(VOLUME.path(""), new)
+        await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})
+        annotations = {BOUND: "yes", BY_CONTROLLER: "yes"}
+        patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": name}}
+        await self._client.merge(CLAIM.path(*claim.key), patch)
+        await self._client.merge(CLAIM.path(*claim.key, "status"), {"status": claim_status(new["spec"])})
         message = f"Successfully provisioned volume {name}"
         self._events.record(CLAIM, claim.metadata, "ProvisioningSucceeded", message, by=_COMPONENT)
 
     async def _release(self, key: Key) -> None:
-        """Deletes a volume of ours whose claim is gone."""
+        """Deletes or releases a volume whose claim is gone, by its policy; one without a claim is Available."""
         volume = self._volumes.get(*key)
-        if volume is None or volume.metadata.annotations.get("pv.kubernetes.io/provisioned-by") != PROVISIONER:
+        if volume is None or volume.metadata.is_terminating:
             return
-        claim_ref = volume.spec.get("claimRef") or {}
-        claim = self._claims.readable(claim_ref.get("namespace") or "", claim_ref.get("name") or "")
-        if claim is None or claim.metadata.uid != claim_ref.get("uid"):
-            try:
-                await self._client.delete(VOLUME.path(*key))
-            except NotFoundError:
-                return
+        phase, claim_ref = volume.status.get("phase") or "Pending", volume.spec.get("claimRef") or {}
+        if not claim_ref.get("uid"):
+            if phase == "Pending":
+                await self._client.merge(VOLUME.path(*key, "status"), {"status": {"phase": "Available"}})
+            return
+        claim = self._claims.get(claim_ref.get("namespace") or "", claim_ref.get("name") or "")
+        if claim is not None and claim.metadata.uid == claim_ref["uid"]:
+            return
+        if volume.spec.get("persistentVolumeReclaimPolicy") == "Delete":
+            with suppress(NotFoundError):
+                await self._client.delete(VOLUME.path(*key), {"preconditions": {"uid": volume.metadata.uid}})
+        elif phase != "Released":
+            await self._client.merge(VOLUME.path(*key, "status"), {"status": {"phase": "Released"}})

@@ -1,13 +1,15 @@
-"""The PersistentVolume that a claim is bound to. Pure."""
+"""The PersistentVolume that a claim is bound to: the one that it names, or one made for it. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Workload
 
 PROVISIONER: Final = "simulation.homeostat.dev/volumes"
+BY_VOLUME: Final = "volume"
 BOUND: Final = "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 
@@ -21,19 +23,43 @@ def volume_name(claim: Workload) -> str:
     return name
 
 
+def waiting_keys(claim: Workload) -> tuple[str, ...]:
+    """The name of the volume that a claim asks for and does not have yet."""
+    name = claim.spec.get("volumeName")
+    return (name,) if name and waits(claim) else ()
+
+
+CLAIM_INDEXES: Final[Mapping[str, Callable[[Workload], tuple[str, ...]]]] = {BY_VOLUME: waiting_keys}
+
+
+def is_free_for(volume: Workload, claim: Workload) -> bool:
+    """Whether the volume is nobody's, reserved for this claim by name, or bound to it already."""
+    if volume.metadata.is_terminating:
+        return False
+    found = volume.spec.get("claimRef")
+    if not found:
+        return True
+    is_named = (found.get("namespace"), found.get("name")) == claim.key
+    return is_named and found.get("uid") in (None, "", claim.metadata.uid)
+
+
+def claim_reference(claim: Workload) -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "name": claim.metadata.name,
+        "namespace": claim.metadata.namespace,
+        "uid": claim.metadata.uid,
+    }
+
+
 def volume_for(claim: Workload) -> JsonObject:
     meta = claim.metadata
     requests = (claim.spec.get("resources") or {}).get("requests") or {}
     spec: JsonObject = {
         "accessModes": claim.spec.get("accessModes") or ["ReadWriteOnce"],
         "capacity": {"storage": requests.get("storage") or "1Gi"},
-        "claimRef": {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "name": meta.name,
-            "namespace": meta.namespace,
-            "uid": meta.uid,
-        },
+        "claimRef": claim_reference(claim),
         "hostPath": {"path": f"/simulated/{meta.namespace}/{meta.name}", "type": ""},
         "persistentVolumeReclaimPolicy": "Delete",
         "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
@@ -51,10 +77,10 @@ def volume_for(claim: Workload) -> JsonObject:
     }
 
 
-def claim_status(claim: Workload) -> JsonObject:
-    requests = (claim.spec.get("resources") or {}).get("requests") or {}
+def claim_status(volume: JsonObject) -> JsonObject:
+    """Of a claim that is bound to a volume with this spec."""
     return {
         "phase": "Bound",
-        "accessModes": claim.spec.get("accessModes") or ["ReadWriteOnce"],
-        "capacity": {"storage": requests.get("storage") or "1Gi"},
+        "accessModes": volume.get("accessModes") or ["ReadWriteOnce"],
+        "capacity": volume.get("capacity") or {},
     }
