@@ -177,3 +177,81 @@ def test_a_pod_of_its_own_is_scheduled_or_says_why_not(kubectl: Kubectl) -> None
     message = kubectl("get", "pod", "picky", "-o", "jsonpath={.status.conditions[0].message}")
     assert message.startswith("0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.")
     kubectl("delete", "pod", "plain", "picky", "--wait=true")
+
+
+def test_a_daemon_that_fits_on_no_node_waits(kubectl: Kubectl) -> None:
+    greedy = DAEMON.replace("image: 'app:1'", "image: 'app:1', resources: {requests: {cpu: 640}}")
+    kubectl("apply", "-f", "-", stdin=greedy)
+    kubectl("wait", "ds/agent", "--for=jsonpath={.status.currentNumberScheduled}=3", WAIT)
+    reason = "--for=jsonpath={.status.conditions[?(@.type=='PodScheduled')].reason}=Unschedulable"
+    kubectl("wait", "pod", "-l", "app=agent", reason, WAIT)
+    first = {each["metadata"]["uid"] for each in items(kubectl, "pods")}
+    kubectl("annotate", "ds/agent", "note=again")
+    kubectl("create", "deployment", "web", "--image=app:1")
+    kubectl("rollout", "status", "deploy/web", WAIT)
+    assert {each["metadata"]["uid"] for each in items(kubectl, "pods", "-l", "app=agent")} == first
+
+
+def test_a_refused_replica_set_shows_and_is_tried_again(kubectl: Kubectl) -> None:
+    kubectl("create", "quota", "none", "--hard=count/replicasets.apps=0")
+    kubectl("create", "deployment", "web", "--image=app:1")
+    kubectl("wait", "deploy/web", "--for=condition=Progressing=False", WAIT)
+    shown = kubectl("describe", "deploy/web")
+    assert "ReplicaSetCreateError" in shown
+    assert "exceeded quota" in kubectl("events", "--for=deployment/web")
+    kubectl("delete", "quota", "none")
+    kubectl("rollout", "status", "deploy/web", WAIT)
+
+
+def test_a_stateful_set_that_comes_back_adopts_its_pods_and_revisions_alone(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", stdin=STATEFUL)
+    kubectl("rollout", "status", "sts/db", WAIT)
+    before = {each["metadata"]["uid"] for each in items(kubectl, "pods")}
+    kubectl("delete", "sts/db", "--cascade=orphan")
+    kubectl("run", "guest", "--image=app:1", "--labels=app=db")
+    kubectl("apply", "-f", "-", stdin=STATEFUL)
+    kubectl("wait", "sts/db", "--for=jsonpath={.status.readyReplicas}=3", WAIT)
+    (owner,) = items(kubectl, "sts")
+    (revision,) = items(kubectl, "controllerrevisions")
+    assert revision["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
+    pods = {each["metadata"]["name"]: each["metadata"] for each in items(kubectl, "pods")}
+    assert "ownerReferences" not in pods.pop("guest")
+    assert {each["uid"] for each in pods.values()} == before
+
+
+VOLUME = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: ""
+  volumeName: kept-volume
+  resources: {requests: {storage: 1Gi}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept-volume}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 5Gi}
+  hostPath: {path: /kept}
+  persistentVolumeReclaimPolicy: Retain
+"""
+
+
+def test_a_claim_waits_for_the_volume_that_it_names_and_leaves_it_behind(kubectl: Kubectl) -> None:
+    claim, volume = VOLUME.split("---")
+    kubectl("apply", "-f", "-", stdin=claim)
+    kubectl("create", "deployment", "web", "--image=app:1")
+    kubectl("rollout", "status", "deploy/web", WAIT)
+    assert "kept-volume" not in kubectl("get", "pv", "-o", "name")
+    kubectl("apply", "-f", "-", stdin=volume)
+    try:
+        kubectl("wait", "pvc/data", "--for=jsonpath={.status.phase}=Bound", WAIT)
+        assert kubectl("get", "pvc", "data", "-o", "jsonpath={.status.capacity.storage}") == "5Gi"
+        kubectl("wait", "pv/kept-volume", "--for=jsonpath={.status.phase}=Bound", WAIT)
+        kubectl("delete", "pvc/data")
+        kubectl("wait", "pv/kept-volume", "--for=jsonpath={.status.phase}=Released", WAIT)
+    finally:
+        kubectl("delete", "pv", "kept-volume")

@@ -31,6 +31,10 @@ def random_suffix() -> str:
     return suffix_of(random.randrange(_NAMES))  # noqa: S311
 
 
+def is_namespace_terminating(error: ApiError) -> bool:
+    return any(each.kind == _TERMINATING for each in error.causes)
+
+
 class Creation:
     """Creates and deletes the Pods of one kind of controller, and records the Events of that."""
 
@@ -64,7 +68,7 @@ class Creation:
         except (ApiError, UnreachableError) as error:
             if is_placed:
                 self._scheduler.release(key)
-            if isinstance(error, ApiError) and any(each.kind == _TERMINATING for each in error.causes):
+            if isinstance(error, ApiError) and is_namespace_terminating(error):
                 return ""  # The namespace is being deleted, and the owner with it.
             self._record(owner, "FailedCreate", f"Error creating: {error}", is_warning=True)
             return str(error)

@@ -9,11 +9,17 @@ from homeostat.objects.json import Json, encode
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Without vowels and what looks alike, so that no words appear."""
 _LONGEST_STEM: Final = 58
+_LONGEST_NAME: Final = 253
 
 
 def suffixed(stem: str, suffix: str) -> str:
     """The name of a Pod: the server shortens the stem of a generated name in the same way."""
     return f"{stem[: _LONGEST_STEM - 1]}-{suffix}" if len(stem) >= _LONGEST_STEM else f"{stem}-{suffix}"
+
+
+def hashed(stem: str, digest: str) -> str:
+    """The name of a ReplicaSet or a ControllerRevision; a long stem is cut so that the name is valid."""
+    return f"{stem[: _LONGEST_NAME - 1 - len(digest)].rstrip('-.')}-{digest}"
 
 
 def suffix_of(number: int) -> str:

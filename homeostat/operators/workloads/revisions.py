@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+import msgspec
+
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.objects.selectors import selector_of
 from homeostat.operators.workloads.api import CONTROLLER_REVISION, Revision, Workload
-from homeostat.operators.workloads.family import BY_OWNER
-from homeostat.operators.workloads.naming import hash_of
-from homeostat.operators.workloads.ownership import reference
+from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
+from homeostat.operators.workloads.naming import hash_of, hashed
+from homeostat.operators.workloads.ownership import adoption, claim, reference
 from homeostat.runtime.cache.cache import Cache
 
 LABEL = "controller.kubernetes.io/hash"
@@ -41,6 +44,7 @@ class Revisions:
         """The revision of the current template, created or renumbered if need be. Deletes old ones beyond the limit,
         except those that Pods use, by hash or name.
         """
+        await self._adopt_orphans(kind, workload)
         history = self.of(workload)
         data = snapshot(workload)
         newest = history[-1].revision if history else 0
@@ -54,6 +58,19 @@ class Revisions:
             await self._truncate(workload, history, {match.metadata.name, *used})
         return Named(match.metadata.name, match.metadata.labels.get(LABEL, ""))
 
+    async def _adopt_orphans(self, kind: Kind, workload: Workload) -> None:
+        """As of a StatefulSet that was deleted without its Pods and created again."""
+        meta = workload.metadata
+        orphans = self._revisions.indexed(ORPHANS, meta.namespace)
+        found = claim(meta, selector_of(workload.spec.get("selector")), orphans).adopted
+        if found:
+            await check_owner(self._client, kind, meta)
+        for each in found:
+            path = CONTROLLER_REVISION.path(meta.namespace, each.metadata.name)
+            await self._client.merge(path, adoption(kind, meta, each.metadata))
+        if found:
+            raise ConflictError(f'{kind.kind} "{meta.name}" has adopted {len(found)} revisions; the cache follows')
+
     async def _create(self, kind: Kind, workload: Workload, data: JsonObject, number: int) -> Named:
         meta = workload.metadata
         digest = hash_of(data, workload.status.get("collisionCount") or 0)
@@ -62,7 +79,7 @@ class Revisions:
             "apiVersion": "apps/v1",
             "kind": "ControllerRevision",
             "metadata": {
-                "name": f"{meta.name}-{digest}",
+                "name": hashed(meta.name, digest),
                 "namespace": meta.namespace,
                 "labels": {**labels, LABEL: digest},
                 "ownerReferences": [reference(kind, meta)],
@@ -74,9 +91,15 @@ class Revisions:
             await self._client.create(CONTROLLER_REVISION.path(meta.namespace), new)
         except AlreadyExistsError:
             path = CONTROLLER_REVISION.path(meta.namespace, new["metadata"]["name"])
-            found = await self._client.get(path)
-            if found.get("data") != data:
-                raise
+            found = msgspec.convert(await self._client.get(path), Revision)
+            owner = found.metadata.controller
+            if found.data != data or owner is None or owner.uid != meta.uid:
+                # Another template has this hash, or somebody else's revision the name: the next hash is another.
+                count = (workload.status.get("collisionCount") or 0) + 1
+                await self._client.merge(
+                    kind.path(meta.namespace, meta.name, "status"), {"status": {"collisionCount": count}}
+                )
+                raise ConflictError(f'ControllerRevision "{new["metadata"]["name"]}" exists already') from None
         return Named(new["metadata"]["name"], digest)
 
     async def _truncate(self, workload: Workload, history: list[Revision], used: Collection[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.conditions import find
-from homeostat.operators.workloads.deployments.decide import Step, decide
+from homeostat.operators.workloads.deployments.decide import Step, decide, refused
 from homeostat.operators.workloads.deployments.rollout import bounds_of, roll, scale
 from homeostat.operators.workloads.deployments.sets import DESIRED, MAX, REVISION
 from tests.operators.workloads.objects import NOW, TEMPLATE, workload
@@ -166,3 +166,32 @@ def test_a_rollout_without_progress_exceeds_its_deadline() -> None:
     assert progressing_of(late)["message"] == 'ReplicaSet "new" has timed out progressing.'
     ready = msgspec.structs.replace(waiting, status=late.status)
     assert progressing_of(deciding(ready, replica_set("new", 1)))["reason"] == "NewReplicaSetAvailable"
+
+
+def test_a_changed_min_ready_time_is_passed_on_to_the_replica_set() -> None:
+    sizes = {DESIRED: "4", MAX: "5"}
+    wanted = deployment(4, minReadySeconds=30, strategy=rolling(1, 0), metadata={"annotations": {REVISION: "1"}})
+    found = decide(wanted, [replica_set("new", 4, annotations=sizes)], has_old_pods=False, now=NOW)
+    assert found.min_ready_s == {"new": 30}
+    assert found.acts
+    given = replica_set("new", 4, annotations=sizes)
+    settled = msgspec.structs.replace(given, spec={**given.spec, "minReadySeconds": 30})
+    assert not decide(wanted, [settled], has_old_pods=False, now=NOW).acts
+
+
+def test_a_refused_replica_set_is_a_condition_that_is_written_once() -> None:
+    wanted = deployment(progressDeadlineSeconds=600)
+    conditions = refused(wanted, "quota exceeded", NOW)
+    assert conditions is not None
+    found = find(conditions, "Progressing")
+    assert found is not None
+    assert (found["status"], found["reason"]) == ("False", "ReplicaSetCreateError")
+    again = msgspec.structs.replace(wanted, status={"conditions": conditions})
+    assert refused(again, "quota exceeded", NOW) is None
+
+
+def test_the_name_of_a_replica_set_is_valid_whatever_the_length_of_the_deployments() -> None:
+    selector = {"matchLabels": {"app": "web"}}
+    step = decide(workload("x" * 253, selector=selector, template=TEMPLATE), [], has_old_pods=False, now=NOW)
+    assert step.create is not None
+    assert len(step.create["metadata"]["name"]) == 253

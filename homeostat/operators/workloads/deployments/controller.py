@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, REPLICA_SET
 from homeostat.objects.selectors import selector_of
 from homeostat.operators.workloads.api import Pod, Workload
-from homeostat.operators.workloads.deployments.decide import Step, decide
+from homeostat.operators.workloads.creation import is_namespace_terminating
+from homeostat.operators.workloads.deployments.decide import REFUSED, Step, decide, refused
 from homeostat.operators.workloads.deployments.sets import REVISION, new_set, replicas_of
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
@@ -98,10 +99,12 @@ class Deployments:
         namespace = deployment.metadata.namespace
         if step.create is not None:
             await self._create(deployment, step.create)
-        for name in {**step.scale, **step.annotate}:
-            patch: JsonObject = {}
+        for name in {**step.scale, **step.annotate, **step.min_ready_s}:
+            patch: JsonObject = {"spec": {}}
             if name in step.scale:
-                patch["spec"] = {"replicas": step.scale[name]}
+                patch["spec"]["replicas"] = step.scale[name]
+            if name in step.min_ready_s:
+                patch["spec"]["minReadySeconds"] = step.min_ready_s[name]
             if name in step.annotate:
                 patch["metadata"] = {"annotations": step.annotate[name]}
             await self._client.merge(REPLICA_SET.path(namespace, name), patch)
@@ -126,7 +129,19 @@ class Deployments:
             patch = {"status": {"collisionCount": count}}
             await self._client.merge(DEPLOYMENT.path(*deployment.key, "status"), patch)
             raise ConflictError(f'ReplicaSet "{new["metadata"]["name"]}" exists already') from None
+        except ApiError as error:
+            if not is_namespace_terminating(error):
+                await self._show_refusal(deployment, new["metadata"]["name"], error)
+            raise
         self._record_scaling(deployment, new["metadata"]["name"], 0, new["spec"]["replicas"])
+
+    async def _show_refusal(self, deployment: Workload, name: str, error: ApiError) -> None:
+        message = f'Failed to create new replica set "{name}": {error}'
+        conditions = refused(deployment, message, datetime.now(UTC))
+        if conditions is not None:
+            path = DEPLOYMENT.path(*deployment.key, "status")
+            await self._client.merge(path, {"status": {"conditions": conditions}})
+        self._events.record(DEPLOYMENT, deployment.metadata, REFUSED, message, by=_COMPONENT, type_="Warning")
 
     def _record_scaling(self, deployment: Workload, name: str, before: int, after: int) -> None:
         direction = "up" if after >= before else "down"

@@ -24,6 +24,7 @@ from homeostat.operators.workloads.deployments.sets import (
     REVISION,
     build_set,
     in_age_order,
+    min_ready_of,
     new_annotations,
     new_set,
     replicas_of,
@@ -34,6 +35,7 @@ from homeostat.operators.workloads.deployments.status import is_complete, status
 from homeostat.operators.workloads.status import is_same_status
 
 _NO_DEADLINE: Final = 2**31 - 1
+REFUSED: Final = "ReplicaSetCreateError"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -41,6 +43,8 @@ class Step(msgspec.Struct, frozen=True):
     scale: dict[str, int] = {}
     annotate: dict[str, dict[str, str]] = {}
     """Annotations by the name of a ReplicaSet."""
+    min_ready_s: dict[str, int] = {}
+    """`minReadySeconds` by the name of a ReplicaSet."""
     delete: tuple[str, ...] = ()
     revision: str = ""
     """The revision that the Deployment itself is to show."""
@@ -49,7 +53,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def acts(self) -> bool:
-        return bool(self.create or self.scale or self.annotate or self.delete or self.revision)
+        return bool(self.create or self.scale or self.annotate or self.min_ready_s or self.delete or self.revision)
 
 
 def decide(deployment: Workload, sets: Sequence[Workload], *, has_old_pods: bool, now: datetime) -> Step:
@@ -74,9 +78,12 @@ def _step(deployment: Workload, new: Workload | None, old: Sequence[Workload], *
         changed = new_annotations(deployment, new, old)
         revision = changed.get(REVISION) or str(revision_of(new))
         shown = deployment.metadata.annotations.get(REVISION, "")
-        if changed or shown != revision:
+        min_ready_s = (
+            {new.metadata.name: min_ready_of(deployment)} if min_ready_of(new) != min_ready_of(deployment) else {}
+        )
+        if changed or min_ready_s or shown != revision:
             annotate = {new.metadata.name: changed} if changed else {}
-            return Step(annotate=annotate, revision=revision if shown != revision else "")
+            return Step(annotate=annotate, min_ready_s=min_ready_s, revision=revision if shown != revision else "")
     if strategy_of(deployment) == "Recreate":
         return _recreate(deployment, new, old, has_old_pods=has_old_pods)
     if new is None:
@@ -165,3 +172,12 @@ def _noted(deployment: Workload, created: JsonObject | None, now: datetime) -> W
         return deployment
     conditions = with_condition(conditions, "Progressing", *words, now=format_time(now), key="lastUpdateTime")
     return msgspec.structs.replace(deployment, status={**deployment.status, "conditions": conditions})
+
+
+def refused(deployment: Workload, message: str, now: datetime) -> list[JsonObject] | None:
+    """The conditions when the server refuses the new ReplicaSet; None if they stay as they are."""
+    if deployment.spec.get("progressDeadlineSeconds", _NO_DEADLINE) == _NO_DEADLINE:
+        return None
+    former: list[JsonObject] = list(deployment.status.get("conditions") or ())
+    found = with_condition(former, "Progressing", "False", REFUSED, message, now=format_time(now), key="lastUpdateTime")
+    return found if found != former else None

@@ -8,7 +8,7 @@ from typing import Final
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.workloads.api import Workload
-from homeostat.operators.workloads.naming import hash_of
+from homeostat.operators.workloads.naming import hash_of, hashed
 from homeostat.operators.workloads.ownership import reference
 
 HASH: Final = "pod-template-hash"
@@ -31,6 +31,10 @@ _NOT_COPIED: Final = frozenset(
 def replicas_of(workload: Workload) -> int:
     found: int = workload.spec.get("replicas", 1)
     return found
+
+
+def min_ready_of(workload: Workload) -> int:
+    return workload.spec.get("minReadySeconds") or 0
 
 
 def new_set(deployment: Workload, sets: Sequence[Workload]) -> Workload | None:
@@ -78,7 +82,7 @@ def build_set(deployment: Workload, old: Sequence[Workload], replicas: int, max_
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
-            "name": f"{meta.name}-{digest}",
+            "name": hashed(meta.name, digest),
             "namespace": meta.namespace,
             "labels": labels,
             "annotations": {
@@ -90,7 +94,7 @@ def build_set(deployment: Workload, old: Sequence[Workload], replicas: int, max_
         },
         "spec": {
             "replicas": replicas,
-            "minReadySeconds": deployment.spec.get("minReadySeconds") or 0,
+            "minReadySeconds": min_ready_of(deployment),
             "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH: digest}},
             "template": {**template, "metadata": {**metadata, "labels": labels}},
         },
