@@ -9,6 +9,7 @@ from typing import Final
 
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.workloads.api import Pod
+from homeostat.operators.workloads.sizes import integer_of
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -77,4 +78,4 @@ class _Descending(str):
 
 def _cost(pod: Pod) -> int:
     text = pod.metadata.annotations.get(DELETION_COST, "0")
-    return int(text) if text.lstrip("+-").isdigit() and len(text) < 12 else 0
+    return integer_of(text) or 0

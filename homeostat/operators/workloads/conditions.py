@@ -21,13 +21,13 @@ def with_condition(
     former = find(conditions, kind)
     if former is not None and former.get("status") == status and former.get("reason") == reason:
         return list(conditions)
-    since = former["lastTransitionTime"] if former is not None and former.get("status") == status else now
+    since = former.get("lastTransitionTime") if former is not None and former.get("status") == status else now
     new: JsonObject = {
         "type": kind,
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since,
+        "lastTransitionTime": since or now,
     }
     if key:
         new[key] = now

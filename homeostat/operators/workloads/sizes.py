@@ -1,14 +1,27 @@
-"""Numbers that may be a share: `2`, or `25%` of a total. Pure."""
+"""Numbers that users write as text: an integer, or a share as `25%` of a total. Pure."""
 
 from __future__ import annotations
 
-from math import ceil, floor
+import re
+from typing import Final
 
 from homeostat.objects.json import Json
 
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def integer_of(text: str) -> int | None:
+    """None for all but at most 18 digits, with a minus or none."""
+    return int(text) if _INTEGER.fullmatch(text) else None
+
 
 def scaled(value: Json, total: int, *, rounds_up: bool) -> int:
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
-        share = int(value[:-1]) * total / 100
-        return ceil(share) if rounds_up else floor(share)
-    return int(value) if isinstance(value, int) or str(value).isdigit() else 0
+    """0 for what is no such number."""
+    if isinstance(value, int):
+        return int(value)
+    if not isinstance(value, str):
+        return 0
+    number = max(integer_of(value.removesuffix("%")) or 0, 0)
+    if not value.endswith("%"):
+        return number
+    return -(-number * total // 100) if rounds_up else number * total // 100

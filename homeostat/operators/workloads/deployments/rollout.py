@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.deployments.sets import DESIRED, MAX, in_age_order, replicas_of
-from homeostat.operators.workloads.sizes import scaled
+from homeostat.operators.workloads.sizes import integer_of, scaled
 
 Scaling = dict[str, int]
 """Replicas by the name of a ReplicaSet; only those that change."""
@@ -136,8 +136,8 @@ def _in_proportion(deployment: Workload, sets: Sequence[Workload]) -> Scaling:
         share = 0
         if to_add:
             size = replicas_of(each)
-            before = each.metadata.annotations.get(MAX, "")
-            former = int(before) if before.isdigit() and int(before) else sum(map(replicas_of, sets)) or 1
+            before = max(integer_of(each.metadata.annotations.get(MAX, "")) or 0, 0)
+            former = before or sum(map(replicas_of, sets)) or 1
             share = round(size * most / former) - size
             rest = to_add - added
             share = max(min(share, rest), 0) if is_up else min(max(share, rest), 0)

@@ -10,6 +10,7 @@ from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.naming import hash_of, hashed
 from homeostat.operators.workloads.ownership import reference
+from homeostat.operators.workloads.sizes import integer_of
 
 HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -62,7 +63,7 @@ def _plain(template: JsonObject) -> JsonObject:
 
 def revision_of(workload: Workload) -> int:
     text = workload.metadata.annotations.get(REVISION, "0")
-    return int(text) if text.isdigit() else 0
+    return max(integer_of(text) or 0, 0)
 
 
 def next_revision(old: Sequence[Workload]) -> int:

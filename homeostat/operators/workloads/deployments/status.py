@@ -69,7 +69,7 @@ def status_of(
     conditions = without_condition(conditions, "ReplicaFailure")
     if failure is not None:
         former = find(deployment.status.get("conditions") or (), "ReplicaFailure")
-        kept = former if former and former.get("reason") == failure["reason"] else {**failure, _UPDATED: moment}
+        kept = former if former and former.get("reason") == failure.get("reason") else {**failure, _UPDATED: moment}
         conditions.append(kept)
     status["conditions"] = conditions
     return status, again_s
@@ -107,13 +107,13 @@ def _progressing(
 
 def _updated(conditions: list[JsonObject], current: JsonObject | None, message: str, moment: str) -> list[JsonObject]:
     """Progress is noted each time, so that the deadline counts from the last of it."""
-    since = current["lastTransitionTime"] if current is not None and current.get("status") == "True" else moment
+    since = current.get("lastTransitionTime") if current is not None and current.get("status") == "True" else moment
     new = {
         "type": "Progressing",
         "status": "True",
         "reason": "ReplicaSetUpdated",
         "message": message,
-        "lastTransitionTime": since,
+        "lastTransitionTime": since or moment,
         _UPDATED: moment,
     }
     return [*without_condition(conditions, "Progressing"), new]

@@ -19,6 +19,7 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.conditions import find, with_condition
 from homeostat.operators.workloads.jobs.indexes import Span, count, format_indexes, free_indexes, merged, parse_indexes
+from homeostat.operators.workloads.sizes import integer_of
 from homeostat.operators.workloads.status import is_same_status
 
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -127,7 +128,8 @@ def _tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod], 
 
 def index_of(pod: Pod) -> int | None:
     text = pod.metadata.annotations.get(INDEX, "")
-    return int(text) if text.isdigit() else None
+    index = integer_of(text)
+    return index if index is not None and index >= 0 else None
 
 
 def _is_done(job: Workload, counts: _Counts) -> bool:

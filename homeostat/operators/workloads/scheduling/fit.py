@@ -16,6 +16,7 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.operators.workloads.api import Container, Meta, PodSpec, Workload
+from homeostat.operators.workloads.sizes import integer_of
 
 PODS: Final = "pods"
 _BLOCKING: Final = ("NoSchedule", "NoExecute")
@@ -124,15 +125,10 @@ def _holds(expression: JsonObject, labels: Mapping[str, str]) -> bool:
             return found is not None
         case "DoesNotExist":
             return found is None
-        case "Gt":
-            return _is_number(found) and int(found or 0) > int(values[0])
-        case "Lt":
-            return _is_number(found) and int(found or 0) < int(values[0])
+        case "Gt" | "Lt" as operator:
+            number, bound = integer_of(found or ""), integer_of(values[0])
+            return number is not None and bound is not None and (number > bound if operator == "Gt" else number < bound)
     return False
-
-
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.lstrip("-").isdigit() and len(text) < 20
 
 
 def _tolerates(spec: PodSpec, taint: JsonObject) -> bool:
