@@ -64,12 +64,16 @@ _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
+_SLOW = frozenset({("certificates.k8s.io", "CertificateSigningRequest")})
+"""Kinds whose checks take long: the first one loads the X.509 part of the cryptography package."""
+
+
 class BuiltinBehaviour:
-    is_slow = False
     claims_names = False
 
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
+        self.is_slow = (group, kind) in _SLOW
         self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
         self._write_conditions = WRITTEN.get((group, kind))
 

@@ -274,11 +274,11 @@ class Definitions:
 class DefinitionBehaviour(BuiltinBehaviour):
     """The behaviour of CustomResourceDefinitions: validated as in Kubernetes, with their names accepted on write."""
 
-    is_slow = True
     claims_names = True
 
     def __init__(self, registry: Registry, shipped: Shipped) -> None:
         super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+        self.is_slow = True
         self._registry, self._shipped = registry, shipped
         self._claiming = Lock()
         """Definitions are prepared in threads, and two may want the same name."""

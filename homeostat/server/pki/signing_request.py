@@ -26,6 +26,7 @@ _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 _KEY_USAGES = {"digital signature": "digital_signature", "key encipherment": "key_encipherment"}
 """What the key of a certificate of a standard signer may be for."""
 _NO_USAGES = ("content_commitment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only")
+_UNREADABLE = (ValueError, TypeError, KeyError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
 _PURPOSES = {"server auth": ExtendedKeyUsageOID.SERVER_AUTH, "client auth": ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
@@ -43,6 +44,13 @@ class SigningRequest(NamedTuple):
 def read_request(pem: bytes) -> SigningRequest:
     """`ValueError` with the reason if it is no request, or is not signed by its own key."""
     request = _load(pem)
+    try:
+        return _read(request)
+    except _UNREADABLE as error:
+        raise ValueError(f"unreadable subject or extensions: {error}") from error
+
+
+def _read(request: x509.CertificateSigningRequest) -> SigningRequest:
     names = _alternative_names(request)
     hosts = [each for each in names if isinstance(each, x509.DNSName | x509.IPAddress)]
     others = {"Email" for each in names if isinstance(each, x509.RFC822Name)}

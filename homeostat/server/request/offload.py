@@ -83,6 +83,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
         store=cast("Store", _OnLoop(call.backend.store, caller)),
         admission=cast("Admission", _OnLoop(call.backend.admission, caller)),
         require=caller.bound(call.backend.require),
+        certify=caller.bound(call.backend.certify),
     )
     work = verb(replace(call, backend=backend))
     outcome: Box | None = None
