@@ -40,6 +40,8 @@ MAX_OBJECT_BYTES = 3 * 1024 * 1024
 
 STATUS = "status"
 """The subresource, and the tag of a change that touched nothing else."""
+BINDING = "binding"
+"""The subresource. Admission control sees the creation of the Binding, and not the change of the Pod."""
 
 Edit = Callable[[JsonObject], JsonObject]
 
@@ -167,7 +169,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     new = await _mutate(call, new, old, "UPDATE")
     kind.behaviour.prepare(new, old, call.timestamp())
     refuse_invalid(call, new, _update_causes(call, new, old))
-    await call.backend.admission.validate(call, new, old, "UPDATE")
+    if call.subresource != BINDING:
+        await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
         return await remove(call, record, new, old)
     if call.subresource == APPROVAL and not call.options.dry_run:
@@ -247,7 +250,7 @@ def _check_quotas(call: Call, new: JsonObject | None, old: JsonObject | None) ->
 async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:
     """The object after mutating webhooks. As in Kubernetes, the fields that they set have no manager."""
     admission = call.backend.admission
-    if admission.is_idle(call, operation):
+    if call.subresource == BINDING or admission.is_idle(call, operation):
         return obj
     changed = await admission.mutate(call, obj, old, operation)
     if changed is None or changed is obj:

@@ -43,6 +43,22 @@ async def test_a_policy_refuses_what_breaks_it_and_nothing_else(plane: Plane) ->
     assert [each.message for each in error.causes] == [told]
 
 
+async def test_a_binding_is_admitted_once_as_what_it_is(plane: Plane) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"automountServiceAccountToken": False, "containers": [{"name": "main", "image": "nginx:1"}]}
+    await plane.client.create(pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods/binding"]}
+    as_binding = {
+        "expression": "request.operation == 'CREATE' && object.kind == 'Binding' && object.target.name == 'n1'"
+    }
+    await bind(plane, policy(as_binding, matchConstraints={"resourceRules": [rule]}))
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}}
+    with pytest.raises(ApiError, match="denied request"):
+        await plane.client.create(f"{pods}/p/binding", {**body, "target": {"kind": "Node", "name": "n2"}})
+    await plane.client.create(f"{pods}/p/binding", {**body, "target": {"kind": "Node", "name": "n1"}})
+    assert (await plane.client.get(f"{pods}/p"))["spec"]["nodeName"] == "n1"
+
+
 async def test_a_policy_without_a_binding_does_nothing(plane: Plane) -> None:
     await plane.client.create(POLICIES, policy(X_IS_SMALL))
     assert await refusal(plane) is None
