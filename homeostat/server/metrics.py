@@ -71,7 +71,7 @@ class Metrics:
 
 
 class _Requests:
-    """The series of requests as they were when the page was requested; thousands of them are rendered in a thread."""
+    """The series that existed when the page was requested, with what they count while a thread renders them."""
 
     def __init__(self, histograms: dict[tuple[Labels, int], Histogram]) -> None:
         self._histograms = list(histograms.items())
