@@ -146,10 +146,7 @@ def _check_container(container: JsonObject, path: str, volumes: set[str]) -> lis
     if resources := struct(container, "resources"):
         causes += check_resources(resources, f"{path}.resources")
     causes += check_container_security(container, path)
-    for _, policy in numbered(container, "resizePolicy", path):
-        for member, known in _RESIZE_POLICY:
-            if text(policy, member) not in known:
-                causes.append(unsupported(f"{path}.resizePolicy", text(policy, member), known))
+    causes += check_resize_policies(container, path)
     for name in _PROBES:
         if isinstance(container.get(name), dict):
             causes += _check_probe(container[name], f"{path}.{name}", is_readiness=name == "readinessProbe")
@@ -260,6 +257,23 @@ def _check_mounts(container: JsonObject, path: str, volumes: set[str]) -> list[C
         elif ".." in sub_path.split("/"):
             causes.append(invalid(f"{base}.subPath", sub_path, "must not contain '..'"))
         causes += check_choice(mount, "mountPropagation", base, ("Bidirectional", "HostToContainer", "None"))
+    return causes
+
+
+def check_resize_policies(container: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    for at, policy in numbered(container, "resizePolicy", path):
+        resource = text(policy, "resourceName")
+        if resource in seen:
+            causes.append(duplicate(at, resource))
+        seen.add(resource)
+        for member, known in _RESIZE_POLICY:
+            value = text(policy, member)
+            if not value:
+                causes.append(required(f"{path}.resizePolicy"))
+            elif value not in known:
+                causes.append(unsupported(f"{path}.resizePolicy", value, known))
     return causes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.kinds.builtins.checks.container import check_resources
+from homeostat.server.kinds.builtins.checks.container import check_resize_policies, check_resources
 from homeostat.server.kinds.builtins.checks.pod import check_pod_spec
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.immutable.equality import is_same
@@ -72,6 +72,7 @@ def _check_added(new: JsonObject, old: JsonObject) -> list[Cause]:
 
 def _check_resize(new: JsonObject, old: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
+    is_else_changed = False
     if qos_class(new) != qos_class(old):
         message = "Pod QOS Class may not change as a result of resizing"
         causes.append(invalid("spec", struct(new, "status").get("qosClass", ""), message))
@@ -83,7 +84,20 @@ def _check_resize(new: JsonObject, old: JsonObject) -> list[Cause]:
             continue
         for index, (asked, stored) in enumerate(zip(after, before, strict=True)):
             causes += _check_container(asked, stored, f"{path}[{index}]", is_init=name == "initContainers")
+            is_else_changed = is_else_changed or not is_same(_fixed(asked), _fixed(stored))
+    if is_else_changed:
+        causes.append(forbidden("spec", "only cpu and memory resources are mutable"))
     return causes
+
+
+def _fixed(container: JsonObject) -> JsonObject:
+    """What a resize may not change of a container."""
+    resources = struct(container, "resources")
+    amounts: JsonObject = {
+        kind: {name: value for name, value in struct(resources, kind).items() if name not in _RESIZABLE}
+        for kind in ("requests", "limits")
+    }
+    return {"resizePolicy": items(container, "resizePolicy"), **amounts}
 
 
 def _check_container(asked: JsonObject, stored: JsonObject, path: str, *, is_init: bool) -> list[Cause]:
@@ -94,12 +108,9 @@ def _check_container(asked: JsonObject, stored: JsonObject, path: str, *, is_ini
         if is_same(resources, former):
             return []
         return [forbidden(f"{path}.resources", "resources for non-sidecar init containers are immutable")]
-    causes = check_resources(resources, f"{path}.resources")
+    causes = check_resources(resources, f"{path}.resources") + check_resize_policies(asked, path)
     for kind in ("requests", "limits"):
         amounts, had = struct(resources, kind), struct(former, kind)
         if any(name in had and name not in amounts for name in _RESIZABLE):
             causes.append(forbidden(f"{path}.resources.{kind}", f"resource {kind} cannot be removed"))
-        fixed = [{name: value for name, value in each.items() if name not in _RESIZABLE} for each in (amounts, had)]
-        if not is_same(*fixed):
-            causes.append(forbidden("spec", "only cpu and memory resources are mutable"))
     return causes
