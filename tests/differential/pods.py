@@ -130,6 +130,14 @@ _EVICTIONS = [
     Step("eviction is not read", "GET", f"{PODS}/two/eviction"),
 ]
 
+_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+_DELETIONS = [
+    Step("class held", "POST", _CLASSES, api("DeviceClass", "resource.k8s.io/v1", "held", spec={})),
+    Step("delete held", "DELETE", f"{_CLASSES}/held", {"propagationPolicy": "Orphan"}),
+    Step("delete terminating", "DELETE", f"{_CLASSES}/held", {"propagationPolicy": "Background"}),
+    Step("held gone", "GET", f"{_CLASSES}/held"),
+]
+
 _BINDINGS = [
     Step("pod bound", "POST", PODS, record("bound")),
     Step("bind to no node", "POST", f"{PODS}/bound/binding", _bind("bound", target={"kind": "Node"})),
@@ -197,6 +205,19 @@ def _resize(**amounts: Any) -> dict[str, Any]:
     return {"spec": {"containers": [{"name": "main", "resources": amounts}]}}
 
 
+def _with_policies(*policies: dict[str, str]) -> dict[str, Any]:
+    amounts = {"requests": {"cpu": "200m", "memory": "1Mi"}, "limits": {"cpu": "1", "memory": "2Mi"}}
+    return {"name": "main", "image": "nginx:1", "resources": amounts, "resizePolicy": list(policies)}
+
+
+_CPU = {"resourceName": "cpu", "restartPolicy": "NotRequired"}
+_POLICIES = {
+    "odd": _with_policies({"resourceName": "cpu", "restartPolicy": "Perhaps"}),
+    "none": _with_policies({"resourceName": "cpu"}),
+    "odd resource": _with_policies({"resourceName": "gpu", "restartPolicy": "NotRequired"}),
+    "twice": _with_policies(_CPU, {**_CPU, "restartPolicy": "RestartContainer"}),
+    "changed": _with_policies({**_CPU, "restartPolicy": "RestartContainer"}),
+}
 _RESIZE = f"{PODS}/sized/resize"
 _RESIZES = [
     Step(
@@ -211,6 +232,10 @@ _RESIZES = [
     Step("resize by main", "PATCH", f"{PODS}/sized", _resize(requests={"cpu": "200m"}), STRATEGIC),
     Step("resize", "PATCH", _RESIZE, _resize(requests={"cpu": "200m"}), STRATEGIC),
     Step("resize read", "GET", _RESIZE),
+    *(
+        Step(f"resize policy {name}", "PATCH", _RESIZE, {"spec": {"containers": [changed]}}, MERGE)
+        for name, changed in _POLICIES.items()
+    ),
     Step("resize beyond limit", "PATCH", _RESIZE, _resize(requests={"cpu": "3"}), STRATEGIC),
     Step(
         "resize to another class",
@@ -312,4 +337,4 @@ _SCALES = [
 MANAGED = ("scaled deployment get", "scale shared get", "scale put get")
 """Steps whose managedFields are compared too."""
 
-PODS_STEPS = [*_EVICTIONS, *_BINDINGS, *_EPHEMERALS, *_RESIZES, *_SCALES]
+PODS_STEPS = [*_EVICTIONS, *_DELETIONS, *_BINDINGS, *_EPHEMERALS, *_RESIZES, *_SCALES]

@@ -57,8 +57,7 @@ _RETURNED = frozenset(
         "resourceslices.resource.k8s.io",
     }
 )
-"""Kinds whose deletion answers with the object that was deleted, as in Kubernetes; for others it is a Status."""
-_OF_DELETION = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
+"""Kinds whose deletion answers with the object as it was before, as in Kubernetes; for others it is a Status."""
 _JOB_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -86,24 +85,17 @@ async def delete(call: Call) -> Answer:
     options = read_options(call)
     if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
         raise call.forbidden("this namespace may not be deleted")
-    written = await delete_object(call, options)
+    before: list[JsonObject] = []
+    written = await delete_object(call, options, note=lambda obj: before.append(dict(obj["metadata"])))
     if not written.is_gone:
         return one(call, written.body)
     metadata = written.obj["metadata"]
     if call.kind.group_resource in _RETURNED:
-        return one(call, encode({**written.obj, "metadata": _undeleted(metadata)}))
+        return one(call, encode({**written.obj, "metadata": before[-1]}))
     details = {"name": call.name, "kind": call.kind.plural, "uid": metadata["uid"]}
     if call.kind.group:
         details["group"] = call.kind.group
     return one(_as_object(call), status_success(details))
-
-
-def _undeleted(metadata: JsonObject) -> JsonObject:
-    """The metadata as it was before the deletion."""
-    left = {name: value for name, value in metadata.items() if name not in _OF_DELETION}
-    if "generation" in left:
-        left["generation"] -= 1
-    return left
 
 
 def _as_object(call: Call) -> Call:
