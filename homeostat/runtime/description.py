@@ -1,8 +1,8 @@
 """The description of an operator, which a process needs before it imports the operator and sets it up.
 
-The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED` and `SETTINGS`. The
-operators of this package also have it in a file beside the module, so that a process imports them only when there is
-work.
+The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED`, `SETTINGS` and
+`NEEDS_PLANE`. The operators of the catalog also have it in a file beside the module, without `NEEDS_PLANE`, which none
+of them declares, so that a process imports them only when there is work.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ class Description:
     settings: tuple[str, ...] | None = ()
     """The environment variables that its `check_environment` reads; None if it does not declare them."""
     options: tuple[OperatorOption, ...] = ()
+    needs_plane: bool = False
+    """It would do harm on a cluster, so `homeostat run` refuses any server but a plane."""
     load: Callable[[], OperatorModule]
     """Imports the operator, which may take some tenths of a second."""
 
@@ -70,6 +72,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         wakes_if_served=tuple(getattr(module, "WAKES_IF_SERVED", ())),
         settings=_settings(module),
         options=tuple(getattr(module, "OPTIONS", ())),
+        needs_plane=bool(getattr(module, "NEEDS_PLANE", False)),
         load=lambda: module,
     )
 

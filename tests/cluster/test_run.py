@@ -7,17 +7,20 @@ import base64
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.operators.hosted import refuse_cluster
 from homeostat.client.base import Client
 from homeostat.client.discovery import Discovery
 from homeostat.objects import yaml
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import CONFIG_MAP, LEASE
+from homeostat.operators.catalog import find_operator
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 
@@ -109,3 +112,20 @@ async def test_an_operator_runs_with_the_rights_of_its_manifest_and_ends_when_to
 def is_ready(obj: JsonObject) -> bool:
     found = (obj.get("status") or {}).get("conditions") or []
     return ("Ready", "True") in {(each["type"], each["status"]) for each in found}
+
+
+@pytest.mark.cluster
+async def test_simulated_workloads_are_refused_on_a_cluster(real_api: Api) -> None:
+    where = ["--kubeconfig", str(real_api.kubeconfig), "--operators", "homeostat.operators.workloads"]
+    async with running(*where, "--health", "none") as process:
+        _, told = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 1
+    assert told.startswith(b"error: workloads would overwrite what the nodes and controllers of a cluster report")
+    assert (await real_api.client.list("/api/v1/nodes"))[0] == []
+
+
+async def test_a_plane_is_not_refused_for_them(api: Api) -> None:
+    operators = {"workloads": find_operator("homeostat.operators.workloads")}
+    is_plane = "homeostat" in await api.client.get("/version")
+    with nullcontext() if is_plane else pytest.raises(Failure, match="got version v1"):
+        await refuse_cluster(api.client, operators)

@@ -6,7 +6,7 @@ leader election, a process that takes part in the same election is allowed: only
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -14,6 +14,7 @@ from homeostat.cli.console.failure import Failure
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError
 from homeostat.operators.catalog import OURS
+from homeostat.runtime.description import Description
 
 
 class Hosted(msgspec.Struct, frozen=True):
@@ -30,6 +31,23 @@ async def fetch_hosted(client: Client) -> Hosted:
         return msgspec.convert(version.get("homeostat", {}), Hosted)
     except (ApiError, msgspec.ValidationError):
         return Hosted()
+
+
+async def refuse_cluster(client: Client, operators: Mapping[str, Description]) -> None:
+    """Refuses operators that need a plane unless the server reports that it is one."""
+    names = [name for name, each in operators.items() if each.needs_plane]
+    if not names:
+        return
+    try:
+        version = str((await client.get("/version")).get("gitVersion"))
+    except ApiError as error:
+        version = f"unknown: {error}"
+    if "+homeostat-" not in version:
+        raise Failure(
+            f"{', '.join(names)} would overwrite what the nodes and controllers of a cluster report; "
+            f"expected a server of homeostat, got version {version}; "
+            "choose the kubeconfig of a plane, or leave these out of --operators"
+        )
 
 
 async def refuse_hosted(client: Client, operators: Collection[str], *, leases: str) -> None:

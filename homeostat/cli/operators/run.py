@@ -24,7 +24,7 @@ from homeostat.cli.operators.faces.options import (
 )
 from homeostat.cli.operators.faces.places import RunFaces, check_faces, run_faces
 from homeostat.cli.operators.faces.serving import face_lines, serve_beside
-from homeostat.cli.operators.hosted import refuse_hosted
+from homeostat.cli.operators.hosted import refuse_cluster, refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ async def _run(choice: Choice) -> None:
 
             await print_plans(manager, choice.output)
         else:
+            await refuse_cluster(client, choice.operators)
             await refuse_hosted(client, choice.operators, leases=leases)
             await check_lease_namespace(client, leases)
             served = await _serve_faces(stack, client, manager, choice, leases=leases, own_namespace=endpoint.namespace)

@@ -47,10 +47,11 @@ from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
 from homeostat.runtime.setup import Setup
 
-__all__ = ["KINDS", "RULES", "SETTINGS", "check_environment", "register"]
+__all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
 
 KINDS: tuple[CustomKind, ...] = ()
 SETTINGS = NAMES
+NEEDS_PLANE = True
 _REPLICATED = ((REPLICA_SET, "replicaset-controller"), (REPLICATION_CONTROLLER, "replication-controller"))
 
 
