@@ -84,7 +84,7 @@ async def _create_claiming(call: Call, obj: JsonObject) -> Written:
     try:
         return await _create_once(call, obj)
     finally:
-        call.kind.behaviour.release(obj["metadata"].get("name", ""))
+        call.kind.behaviour.release(id(call))
 
 
 async def _create_once(call: Call, obj: JsonObject) -> Written:
@@ -94,7 +94,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     obj = await _mutate(call, obj, None, "CREATE")
     if kind.group_resource == REQUESTS:
         record_requester(obj, call.user)
-    kind.behaviour.prepare(obj, None, call.timestamp())
+    kind.behaviour.prepare(obj, None, call.timestamp(), writer=id(call))
     refuse_invalid(call, obj, _create_causes(call, obj))
     await call.backend.admission.validate(call, obj, None, "CREATE")
     # Webhooks take time, and the namespace may have been deleted meanwhile.
@@ -149,7 +149,7 @@ async def _change_claiming(call: Call, record: Record, old: JsonObject, new: Jso
     try:
         return await _change_once(call, record, old, new)
     finally:
-        call.kind.behaviour.release(record.key.name)
+        call.kind.behaviour.release(id(call))
 
 
 async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
@@ -167,7 +167,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     manage(call, old, new)
     call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")
-    kind.behaviour.prepare(new, old, call.timestamp())
+    kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
     refuse_invalid(call, new, _update_causes(call, new, old))
     if call.subresource != BINDING:
         await call.backend.admission.validate(call, new, old, "UPDATE")

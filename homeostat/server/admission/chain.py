@@ -142,7 +142,7 @@ def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject |
     if call.subresource == "status":
         return strategy.prepare_status_update(call.kind, changed, old)
     strategy.prepare_update(call.kind, changed, old, call.subresource)
-    call.kind.behaviour.prepare(changed, old, call.timestamp())
+    call.kind.behaviour.prepare(changed, old, call.timestamp(), writer=id(call))
     return changed
 
 

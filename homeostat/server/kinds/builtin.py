@@ -81,7 +81,7 @@ class BuiltinBehaviour:
     def schema(self) -> Schema:
         return builtin_schema(self._group, self._version, self._kind)
 
-    def release(self, name: str) -> None:
+    def release(self, writer: int) -> None:
         pass
 
     def type_errors(self, obj: JsonObject) -> list[Cause]:
@@ -96,7 +96,7 @@ class BuiltinBehaviour:
     def default(self, obj: JsonObject) -> None:
         apply_defaults(self._group, self._kind, obj)
 
-    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         if old is None:
             apply_initial(self._group, self._kind, obj)
         if self._write_conditions is not None:

@@ -72,7 +72,7 @@ class CustomBehaviour:
     def _rules(self) -> Rules:
         return Rules(self.schema)
 
-    def release(self, name: str) -> None:
+    def release(self, writer: int) -> None:
         pass
 
     def type_errors(self, obj: JsonObject) -> list[Cause]:
@@ -101,7 +101,7 @@ class CustomBehaviour:
             return False
         return True
 
-    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         pass
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
@@ -292,7 +292,7 @@ class DefinitionBehaviour(BuiltinBehaviour):
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
         return validate_crd_update(new, old)
 
-    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         spec = obj.get("spec")
         if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
             return
@@ -302,7 +302,8 @@ class DefinitionBehaviour(BuiltinBehaviour):
                 finalizers.append(CLEANUP_FINALIZER)
         status = dict(obj.get("status") or {})
         stored = (old or {}).get("status") or {}
-        decision = self._claim(obj["metadata"].get("name", ""), spec, stored.get("acceptedNames") or {})
+        name = obj["metadata"].get("name", "")
+        decision = self._claim(name, spec, stored.get("acceptedNames") or {}, writer)
         status["acceptedNames"] = decision.names
         decided = _name_conditions(decision, stored)
         status["conditions"] = _merge_conditions(status.get("conditions") or (), decided, now)
@@ -319,18 +320,19 @@ class DefinitionBehaviour(BuiltinBehaviour):
         }
         status["conditions"] = _merge_conditions(status.get("conditions") or (), (terminating,), now)
 
-    def release(self, name: str) -> None:
-        self._registry.claiming.pop(name, None)
+    def release(self, writer: int) -> None:
+        with self._claiming:
+            self._registry.claiming.pop(writer, None)
 
-    def _claim(self, name: str, spec: JsonObject, former: JsonObject) -> Decision:
+    def _claim(self, name: str, spec: JsonObject, former: JsonObject, writer: int) -> Decision:
         """Accept the names that nobody else has, and keep others from claiming them until the write has ended."""
         group = spec.get("group", "")
         with self._claiming:
-            claims = {**self._registry.claims, **self._registry.claiming}
-            others = [each.names for own, each in claims.items() if own != name and each.group == group]
+            claims = [*dict(self._registry.claims).items(), *self._registry.claiming.values()]
+            others = [each.names for own, each in claims if own != name and each.group == group]
             others += [_names_of(each) for each in self._registry.all() if each.group == group and not each.custom]
             decision = accept_names(spec["names"], former, others)
-            self._registry.claiming[name] = Claim(group, decision.names)
+            self._registry.claiming[writer] = (name, Claim(group, decision.names))
         return decision
 
 

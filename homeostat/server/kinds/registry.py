@@ -30,16 +30,19 @@ class Behaviour(Protocol):
 
     @property
     def claims_names(self) -> bool:
-        """Whether `prepare` claims names until `release`, which must follow when the write has ended."""
+        """Whether `prepare` claims names until `release`, which must follow when the write has ended.
 
-    def release(self, name: str) -> None: ...
+        `writer` identifies the write, because two may be about the same object.
+        """
+
+    def release(self, writer: int) -> None: ...
     def type_errors(self, obj: JsonObject) -> list[Cause]:
         """Values of the wrong JSON type; checked before everything else."""
 
     def unknown_fields(self, obj: JsonObject) -> list[str]: ...
     def prune(self, obj: JsonObject) -> list[str]: ...
     def default(self, obj: JsonObject) -> None: ...
-    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         """Set the fields that the server writes into an object of this kind (a definition's conditions)."""
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
@@ -164,8 +167,8 @@ class Registry:
         """Increases when a kind is added or removed; caches of discovery and OpenAPI depend on it."""
         self.claims: dict[str, Claim] = {}
         """The accepted names of stored definitions, by the definition's name."""
-        self.claiming: dict[str, Claim] = {}
-        """Those of definitions that are being written now."""
+        self.claiming: dict[int, tuple[str, Claim]] = {}
+        """Those of definitions that are being written now, with the definition's name, by the write."""
 
     def add(self, kinds: Iterable[Kind]) -> None:
         for kind in kinds:
