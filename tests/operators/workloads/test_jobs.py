@@ -15,6 +15,7 @@ from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecisi
 from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
 from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide
 from homeostat.operators.workloads.jobs.indexes import count, format_indexes, parse_indexes
+from homeostat.server.kinds.builtins.checks.schedule import check_schedule
 from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
 
 
@@ -198,6 +199,42 @@ def test_after_a_long_stop_the_last_time_counts() -> None:
     due, following = times(cron(NOW - timedelta(days=30), schedule="* * * * *"), NOW + timedelta(seconds=1))
     assert due == NOW
     assert following == NOW + timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "due_s", "following_s"),
+    [
+        ("0 12 ? * ?", 0, 86_400),
+        ("0 0 31 2 *", None, None),
+        ("@every 25m", -300, 1200),
+        ("@every 20m30s", -570, 660),
+        ("@every 2h", None, 5400),
+        ("@every 10ms", 1, 2),
+    ],
+)
+def test_every_schedule_that_the_server_accepts_is_kept(
+    schedule: str, due_s: int | None, following_s: int | None
+) -> None:
+    """The CronJob was created half an hour ago."""
+
+    def at(seconds: int | None) -> datetime | None:
+        return None if seconds is None else NOW + timedelta(seconds=seconds)
+
+    check_schedule(schedule)
+    assert times(cron(schedule=schedule), NOW + timedelta(seconds=1)) == (at(due_s), at(following_s))
+
+
+def test_a_period_goes_on_from_its_last_time_and_keeps_to_the_deadline() -> None:
+    last, late = NOW - timedelta(minutes=61), NOW + timedelta(seconds=1)
+    assert times(cron(last, schedule="@every 1h"), late)[0] == last + timedelta(hours=1)
+    strict = cron(last, schedule="@every 1h", startingDeadlineSeconds=30)
+    assert times(strict, late) == (None, last + timedelta(hours=2))
+    assert times(cron(startingDeadlineSeconds=2**62), late)[0] == NOW
+
+
+def test_a_schedule_without_a_further_time_creates_nothing() -> None:
+    found = deciding(cron(schedule="0 0 31 2 *"))
+    assert (found.create, found.again_s) == (None, None)
 
 
 def test_an_invalid_schedule_is_an_error() -> None:

@@ -40,7 +40,9 @@ class CronJobs:
 
     def _record_end(self, job: Workload) -> None:
         owner, ended = job.metadata.controller, finished_condition(job)
-        cron = None if owner is None else self._crons.readable(job.metadata.namespace, owner.name)
+        if owner is None or owner.kind != CRON_JOB.kind:
+            return
+        cron = self._crons.readable(job.metadata.namespace, owner.name)
         if ended and cron is not None:
             message = f"Saw completed job: {job.metadata.name}, condition: {ended}"
             self._events.record(CRON_JOB, cron.metadata, "SawCompletedJob", message, by=_COMPONENT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -11,6 +11,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import CRON_JOB, JOB, Workload
 from homeostat.operators.workloads.availability import time_of
@@ -20,6 +21,9 @@ from homeostat.operators.workloads.status import is_same_status
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 MOST_MISSED: Final = 100
+_EVERY: Final = "@every "
+_FIELDS: Final = 5
+_LONGEST_DEADLINE_S: Final = 10**9
 _ALIASES: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -54,7 +58,7 @@ def decide(cron: Workload, jobs: Sequence[Workload], now: datetime) -> Decision:
     if cron.spec.get("suspend"):
         return Decision(delete=history, status=_changed(cron, status))
     due, next_due = times(cron, now)
-    again_s = (next_due - now).total_seconds() + 0.05
+    again_s = None if next_due is None else (next_due - now).total_seconds() + 0.05
     events: tuple[tuple[str, str, str], ...] = ()
     create, delete = None, history
     if due is not None:
@@ -74,21 +78,36 @@ def _changed(cron: Workload, status: JsonObject) -> JsonObject | None:
     return None if is_same_status(cron.status, status) else status
 
 
-def times(cron: Workload, now: datetime) -> tuple[datetime | None, datetime]:
-    """The last time that is due and has not been served, if any; and the next time."""
-    schedule, zone = cron.spec.get("schedule") or "", cron.spec.get("timeZone") or "UTC"
+def times(cron: Workload, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The last time that is due and has not been served, if any; and the next time, None if there is none."""
+    schedule, zone = (cron.spec.get("schedule") or "").strip(), cron.spec.get("timeZone") or "UTC"
     since = time_of(cron.status.get("lastScheduleTime") or cron.metadata.creation_timestamp, now)
-    if (deadline_s := cron.spec.get("startingDeadlineSeconds")) is not None:
-        since = max(since, now - timedelta(seconds=deadline_s))
+    deadline_s = cron.spec.get("startingDeadlineSeconds")
+    earliest = (
+        since if deadline_s is None else max(since, now - timedelta(seconds=min(deadline_s, _LONGEST_DEADLINE_S)))
+    )
+    if schedule.startswith(_EVERY):
+        due, following = _periodic(schedule, since, now)
+        return due if due is not None and due >= earliest else None, following
     due = None
-    for count, moment in enumerate(_moments(schedule, zone, since)):
+    for count, moment in enumerate(_moments(schedule, zone, earliest)):
         if moment > now:
             return due, moment
         due = moment
         if count >= MOST_MISSED:
             # Too many missed times, as after a long stop: only the last one counts.
-            return _last_before(schedule, zone, now), next(_moments(schedule, zone, now))
-    raise CronError(f"the schedule {schedule!r} has no further time")
+            return _last_before(schedule, zone, now), next(_moments(schedule, zone, now), None)
+    return due, None
+
+
+def _periodic(schedule: str, since: datetime, now: datetime) -> tuple[datetime | None, datetime]:
+    """Whole seconds, and at least one."""
+    try:
+        step = timedelta(seconds=max(parse_duration(schedule.removeprefix(_EVERY)) // 10**9, 1))
+        passed = max((now - since) // step, 0)
+        return since + passed * step if passed else None, since + (passed + 1) * step
+    except (DurationError, OverflowError) as error:
+        raise CronError(f"unparseable schedule {schedule!r}: {error}") from error
 
 
 def _last_before(schedule: str, zone: str, now: datetime) -> datetime:
@@ -104,17 +123,35 @@ def _last_before(schedule: str, zone: str, now: datetime) -> datetime:
     return found
 
 
-def _moments(schedule: str, zone: str, start: datetime) -> CronSim:
-    text = schedule.strip()
+def _moments(schedule: str, zone: str, start: datetime) -> Iterator[datetime]:
+    text = schedule
     for prefix in ("TZ=", "CRON_TZ="):
         if text.startswith(prefix):
             name, _, text = text.removeprefix(prefix).partition(" ")
             zone = name
+    text = _ALIASES.get(text, text).replace("?", "*")
     try:
-        found = CronSim(_ALIASES.get(text, text), start.astimezone(ZoneInfo(zone)))
+        begin = start.astimezone(ZoneInfo(zone))
+        return iter(()) if _never_falls_due(text, begin) else CronSim(text, begin)
     except (CronSimError, KeyError, ValueError, OSError) as error:
         raise CronError(f"unparseable schedule {schedule!r} in time zone {zone!r}: {error}") from error
-    return found
+
+
+def _never_falls_due(text: str, start: datetime) -> bool:
+    """Whether the days, as the 31st of February, are in none of the months: CronSim calls that invalid."""
+    fields = text.split()
+    if len(fields) != _FIELDS or _is_valid(fields, start):
+        return False
+    minute, hour, day, month, weekday = fields
+    return _is_valid([minute, hour, day, "*", weekday], start) and _is_valid([minute, hour, "*", month, weekday], start)
+
+
+def _is_valid(fields: Sequence[str], start: datetime) -> bool:
+    try:
+        CronSim(" ".join(fields), start)
+    except CronSimError:
+        return False
+    return True
 
 
 def job_for(cron: Workload, due: datetime) -> JsonObject:
