@@ -17,13 +17,10 @@ def pod_from(
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
     finalizers: tuple[str, ...] = (),
-    is_generated: bool = True,
 ) -> JsonObject:
-    """`name` is the whole name; `is_generated` says that the API server would have chosen its end."""
+    """`name` is the whole name."""
     given = template.get("metadata") or {}
-    metadata: JsonObject = {"name": name, "namespace": owner.namespace}
-    if is_generated:
-        metadata["generateName"] = f"{owner.name}-"
+    metadata: JsonObject = {"name": name, "generateName": f"{owner.name}-", "namespace": owner.namespace}
     if found := {**(given.get("labels") or {}), **(labels or {})}:
         metadata["labels"] = found
     if found := {**(given.get("annotations") or {}), **(annotations or {})}:

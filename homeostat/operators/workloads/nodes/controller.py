@@ -12,7 +12,14 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.kind import LEASE
 from homeostat.objects.time.timestamp import format_micro_time, format_time
 from homeostat.operators.workloads.api import NODE, Workload
-from homeostat.operators.workloads.nodes.decide import decide, lease_of, new_node, node_name
+from homeostat.operators.workloads.nodes.decide import (
+    address_of,
+    decide,
+    internal_address,
+    lease_of,
+    new_node,
+    node_name,
+)
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.settings import Settings
 from homeostat.runtime.cache.cache import Change
@@ -26,7 +33,9 @@ _AT_ONCE: Final = 32
 class Nodes:
     def __init__(self, setup: Setup, nodes: Informer[Workload], settings: Settings) -> None:
         self._client, self._nodes, self._settings = setup.client, nodes, settings
-        self._numbers: dict[str, int] = {}
+        self._addresses: dict[str, str] = {}
+        """Of all Nodes, by name: each has its own."""
+        self._next = 0
         self._wanted: dict[str, int] = {}
         """Numbers of the Nodes that are still to be created, by name; a refused one is tried again."""
         self._reconciler = Reconciler(setup, "nodes", self._reconcile)
@@ -35,6 +44,10 @@ class Nodes:
         setup.run(self._renew)
 
     def _note(self, change: Change[Workload]) -> None:
+        if change.new is None:
+            self._addresses.pop(change.name, None)
+        elif found := internal_address(change.new):
+            self._addresses[change.name] = found
         self._reconciler.add(("", change.name))
 
     async def _want(self) -> None:
@@ -57,11 +70,18 @@ class Nodes:
                 await self._create(key[1])
             return
         self._wanted.pop(key[1], None)
-        number = self._numbers.setdefault(key[1], len(self._numbers))
-        status = decide(node, self._settings.size, number=number, now=format_time(datetime.now(UTC)))
+        address = self._addresses.get(key[1]) or self._take_address(key[1])
+        status = decide(node, self._settings.size, address=address, now=format_time(datetime.now(UTC)))
         if status is not None:
             await self._client.merge(NODE.path("", key[1], "status"), {"status": status})
             await self._hold(node)
+
+    def _take_address(self, name: str) -> str:
+        used = set(self._addresses.values())
+        while (found := address_of(self._next)) in used:
+            self._next += 1
+        self._addresses[name] = found
+        return found
 
     async def _renew(self) -> None:
         while True:

@@ -27,6 +27,11 @@ def address_of(number: int) -> str:
     return f"172.{16 + (number >> 16 & 15)}.{number >> 8 & 255}.{number & 255}"
 
 
+def internal_address(node: Workload) -> str:
+    found = (each.get("address") for each in node.status.get("addresses") or () if each.get("type") == "InternalIP")
+    return next(found, None) or ""
+
+
 def new_node(number: int) -> JsonObject:
     name = node_name(number)
     labels = {
@@ -38,7 +43,7 @@ def new_node(number: int) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 
-def decide(node: Workload, size: dict[str, str], *, number: int, now: str) -> JsonObject | None:
+def decide(node: Workload, size: dict[str, str], *, address: str, now: str) -> JsonObject | None:
     """The status of a Node that has none of a kubelet yet; None if nothing is to be written."""
     if node.metadata.is_terminating:
         return None
@@ -51,7 +56,7 @@ def decide(node: Workload, size: dict[str, str], *, number: int, now: str) -> Js
         "allocatable": node.status.get("allocatable") or capacity,
         "addresses": node.status.get("addresses")
         or [
-            {"type": "InternalIP", "address": address_of(number)},
+            {"type": "InternalIP", "address": address},
             {"type": "Hostname", "address": node.metadata.name},
         ],
         "conditions": [

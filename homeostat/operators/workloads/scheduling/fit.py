@@ -15,7 +15,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity, QuantityError
-from homeostat.operators.workloads.api import Container, Meta, PodSpec, Workload
+from homeostat.operators.workloads.api import Container, PodSpec, Workload
 from homeostat.operators.workloads.sizes import integer_of
 
 PODS: Final = "pods"
@@ -23,7 +23,6 @@ _BLOCKING: Final = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 _AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
 _CORDONED: Final = "node(s) were unschedulable"
-_NOT_READY: Final = "node(s) were not ready"
 
 Amounts = dict[str, int]
 """Quantities in nano units by resource name."""
@@ -162,8 +161,3 @@ def fit_error(total: int, obstacles: Counter[str]) -> str:
         if count
     ]
     return f"0/{total} nodes are available: {reasons}. preemption: 0/{total} nodes are available: {', '.join(victims)}."
-
-
-def is_ours(meta: Meta, scheduler: str) -> bool:
-    """A Pod that names another scheduler waits for that one."""
-    return scheduler in {"", "default-scheduler"} and not meta.is_terminating
