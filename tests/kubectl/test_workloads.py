@@ -255,3 +255,21 @@ def test_a_claim_waits_for_the_volume_that_it_names_and_leaves_it_behind(kubectl
         kubectl("wait", "pv/kept-volume", "--for=jsonpath={.status.phase}=Released", WAIT)
     finally:
         kubectl("delete", "pv", "kept-volume")
+
+
+def test_a_revision_of_somebody_else_with_the_name_of_ours_is_left_alone(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", stdin=STATEFUL)
+    kubectl("apply", "-f", "-", stdin=DAEMON)
+    kubectl("rollout", "status", "sts/db", WAIT)
+    kubectl("rollout", "status", "ds/agent", WAIT)
+    names = [each["metadata"]["name"] for each in items(kubectl, "controllerrevisions")]
+    kubectl("delete", "sts,ds", "--all", "--cascade=foreground")
+    for name in names:
+        other = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": name}}
+        kubectl("create", "-f", "-", stdin=json.dumps({**other, "data": {"of": "others"}, "revision": 1}))
+    kubectl("apply", "-f", "-", stdin=STATEFUL)
+    kubectl("apply", "-f", "-", stdin=DAEMON)
+    for each in ("sts/db", "ds/agent"):
+        kubectl("rollout", "status", each, WAIT)
+        assert kubectl("get", each, "-o", "jsonpath={.status.collisionCount}") == "1"
+    assert len(items(kubectl, "controllerrevisions")) == 4
