@@ -79,3 +79,24 @@ async def test_of_two_definitions_at_once_one_gets_the_name(api: Api) -> None:
     await asyncio.gather(*(api.client.create(DEFINITION.path(""), each) for each in wanted))
     reasons = [(await decided(api, each["metadata"]["name"]))[1]["NamesAccepted"] for each in wanted]
     assert sorted(reasons) == ["ListKindConflict"] * 5 + ["NoConflicts"]
+
+
+async def test_an_established_definition_stays_so_when_it_wants_a_name_that_is_taken(api: Api) -> None:
+    group = f"{uuid.uuid4().hex[:8]}.example.com"
+    for each in (definition(group, "apples", "Apple", "ap"), definition(group, "pears", "Pear", "pe")):
+        await api.client.create(DEFINITION.path(""), each)
+        await decided(api, each["metadata"]["name"])
+    path = DEFINITION.path("", f"pears.{group}")
+
+    async def conditions() -> dict[str, tuple[str, str]]:
+        found = (await api.client.get(path))["status"]["conditions"]
+        return {each["type"]: (each["status"], each["reason"]) for each in found}
+
+    await eventually(conditions, lambda it: it["Established"][0] == "True")
+    await api.client.merge(path, {"spec": {"names": {"shortNames": ["pe", "ap"]}}})
+    found = await eventually(conditions, lambda it: it["NamesAccepted"][0] == "False")
+    assert found == {
+        "NamesAccepted": ("False", "ShortNamesConflict"),
+        "Established": ("True", "InitialNamesAccepted"),
+    }
+    assert (await api.client.list(f"/apis/{group}/v1/pears"))[0] == []
