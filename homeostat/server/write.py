@@ -16,6 +16,7 @@ from homeostat.objects.errors import (
     Cause,
     ConflictError,
     TooLargeError,
+    TooManyRequestsError,
     UnavailableError,
     invalid_object,
     required,
@@ -33,8 +34,8 @@ from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError
 _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
 _RACE_TRIES = 20
-_QUOTA_TRIES = 200
-"""Each failure is another write of the same namespace that was committed."""
+_QUOTA_TRIES = 50
+"""Each failure is a write of another replica to the same namespace that was committed."""
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
 """The size limit of a request body, so that every stored object can be sent back. Patches could exceed it."""
 
@@ -90,7 +91,8 @@ async def _create_claiming(call: Call, obj: JsonObject) -> Written:
 async def _create_once(call: Call, obj: JsonObject) -> Written:
     kind = call.kind
     manage(call, None, obj)
-    call.backend.admission.complete(call, obj, None)
+    if kind.resource in call.backend.admission.completed:
+        await call.backend.admission.complete(call, obj, None)
     obj = await _mutate(call, obj, None, "CREATE")
     if kind.group_resource == REQUESTS:
         record_requester(obj, call.user)
@@ -103,7 +105,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     if call.options.dry_run:
         if call.store.get(key) is not None:
             raise _exists(call, key.name)
-        _check_quotas(call, obj, None)
+        await _check_quotas(call, obj, None)
         return Written(encode(obj), obj)
     try:
         record = await commit(call, Put(key, draft_of(kind, obj), 0), obj, None)
@@ -165,7 +167,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
     manage(call, old, new)
-    call.backend.admission.complete(call, new, old)
+    if kind.resource in call.backend.admission.completed:
+        await call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")
     kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
     refuse_invalid(call, new, _update_causes(call, new, old))
@@ -177,7 +180,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
         new = await call.backend.certify(call, new)
     new = keep_times(old, new)
     if call.options.dry_run:
-        _check_quotas(call, new, old)
+        await _check_quotas(call, new, old)
         return Written(encode(new), new)
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
@@ -221,7 +224,8 @@ async def commit(call: Call, change: Put | Delete, new: JsonObject | None, old: 
             f"the limit is {MAX_OBJECT_BYTES}"
         )
     try:
-        if call.backend.admission.has_quotas(change.key.namespace):
+        admission = call.backend.admission
+        if admission.has_quotas(change.key.namespace) and admission.is_charged(call, new, old):
             return await _commit_charged(call, change, new, old)
         return await call.store.write(change)
     except UncertainError as error:
@@ -232,19 +236,25 @@ async def commit(call: Call, change: Put | Delete, new: JsonObject | None, old: 
 
 
 async def _commit_charged(call: Call, change: Put | Delete, new: JsonObject | None, old: JsonObject | None) -> Record:
-    for _ in range(_QUOTA_TRIES):
-        charged = change._replace(also=call.backend.admission.charges(call, new, old))
-        try:
-            return await call.store.write(charged)
-        except RevisionMismatchError as error:
-            if error.key == change.key:
-                raise
-    raise ConflictError(f"the quotas of namespace {change.key.namespace} are being changed too often; try again later")
+    admission, namespace = call.backend.admission, change.key.namespace
+    async with admission.turn(namespace):
+        for _ in range(_QUOTA_TRIES):
+            charged = change._replace(also=await admission.charges(call, new, old))
+            try:
+                return await call.store.write(charged)
+            except RevisionMismatchError as error:
+                if error.key == change.key:
+                    raise
+    raise TooManyRequestsError(
+        f"the quotas of namespace {namespace} are being changed too often; try again later", retry_after_s=1
+    )
 
 
-def _check_quotas(call: Call, new: JsonObject | None, old: JsonObject | None) -> None:
-    if call.backend.admission.has_quotas(call.namespace):
-        call.backend.admission.charges(call, new, old)
+async def _check_quotas(call: Call, new: JsonObject | None, old: JsonObject | None) -> None:
+    admission = call.backend.admission
+    if admission.has_quotas(call.namespace) and admission.is_charged(call, new, old):
+        async with admission.turn(call.namespace):
+            await admission.charges(call, new, old)
 
 
 async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:
@@ -257,6 +267,8 @@ async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation
         return obj
     call.kind.behaviour.prune(changed)
     call.kind.behaviour.default(changed)
+    if call.kind.resource in admission.completed:
+        await admission.complete(call, changed, old)
     return changed
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
+import pytest
+
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.admission.plugins import quota
 from tests.api.conftest import MERGE_PATCH, Api
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -39,6 +44,50 @@ async def test_writes_at_the_same_time_cannot_exceed_a_quota_together(api: Api) 
     assert sorted(answer.status for answer in answers) == [201] * 5 + [403] * 15
     assert await _used(api) == {"pods": "5", "requests.cpu": "500m"}
     assert len((await api("GET", PODS)).json["items"]) == 5
+
+
+async def test_writes_at_the_same_time_are_charged_once_each(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await _limit(api, **{"count/configmaps": "100"})
+    charged: list[str] = []
+    charges = quota.Quotas.charges
+
+    async def recorded(self: quota.Quotas, call: Any, new: Any, old: Any) -> Any:
+        charged.append(call.kind.resource)
+        return await charges(self, call, new, old)
+
+    monkeypatch.setattr(quota.Quotas, "charges", recorded)
+    before = int((await _used(api))["count/configmaps"])
+    names = [f"c{number}" for number in range(40)]
+    maps = "/api/v1/namespaces/default/configmaps"
+    bodies = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in names]
+    answers = await asyncio.gather(*(api("POST", maps, body) for body in bodies))
+    assert {answer.status for answer in answers} == {201}
+    await asyncio.gather(*(api("POST", SERVICES, _service(name, "ClusterIP")) for name in names))
+    await api("PATCH", f"{maps}/c1", {"data": {"a": "b"}}, type=MERGE_PATCH)
+    assert charged == ["configmaps"] * 40
+    assert await _used(api) == {"count/configmaps": str(before + 40)}
+
+
+async def test_a_large_namespace_is_counted_in_a_thread_and_rarely(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        await api("POST", PODS, _pod(f"p{number}"))
+        await api("POST", SERVICES, _service(f"s{number}", "ClusterIP"))
+    decoded: list[tuple[str, bool]] = []
+
+    def recorded(value: bytes) -> JsonObject:
+        found = decode_stored(value)
+        decoded.append((found["kind"], threading.current_thread() is threading.main_thread()))
+        return found
+
+    monkeypatch.setattr(quota, "decode_stored", recorded)
+    monkeypatch.setattr(quota, "_RECOUNT_S", 600)
+    await _limit(api, pods="12", services="30", **{"count/pods": "99"})
+    answers = [await api("POST", PODS, _pod(f"more{number}")) for number in range(5)]
+    assert [answer.status for answer in answers] == [201] * 2 + [403] * 3
+    pods = [on_loop for kind, on_loop in decoded if kind == "Pod"]
+    assert (any(pods), len(pods)) == (False, 20)
+    assert "Service" not in {kind for kind, _ in decoded}
+    assert await _used(api) == {"pods": "12", "services": "11", "count/pods": "12"}
 
 
 async def test_usage_falls_when_a_pod_goes_or_ends(api: Api) -> None:
@@ -77,6 +126,15 @@ async def test_a_wrong_count_refuses_nothing(api: Api) -> None:
     await api("PATCH", f"{QUOTAS}/q/status", {"status": {"used": {"pods": "2"}}}, type=MERGE_PATCH)
     assert (await api("POST", PODS, _pod("a"))).status == 201
     assert await _used(api) == {"pods": "1"}
+
+
+async def test_a_count_that_is_too_low_does_not_stay(api: Api) -> None:
+    await _limit(api, pods="2")
+    for name in ("a", "b"):
+        await api("POST", PODS, _pod(name))
+    await api("PATCH", f"{QUOTAS}/q/status", {"status": {"used": {"pods": "0"}}}, type=MERGE_PATCH)
+    assert await _used(api) == {"pods": "2"}
+    assert (await api("POST", PODS, _pod("c"))).status == 403
 
 
 async def test_an_object_gives_back_what_it_used_and_not_what_its_last_update_claims(api: Api) -> None:

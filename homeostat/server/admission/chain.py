@@ -7,6 +7,8 @@ If none of them matches, a write costs one look-up.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,8 @@ _SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "d
 
 
 class AdmissionChain:
+    completed: Collection[str] = COMPLETED
+
     def __init__(self, authorizer: Authorizer, registry: Registry) -> None:
         self._authorizer = authorizer
         self._client = WebhookClient()
@@ -68,15 +72,20 @@ class AdmissionChain:
     def is_idle(self, call: Call, operation: str) -> bool:
         return self._rules.is_empty or not self._rules.interested(call.kind, call.subresource, operation)
 
-    def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
-        if call.kind.resource in COMPLETED:
-            self._plugins.complete(call, obj, old)
+    async def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        await self._plugins.complete(call, obj, old)
 
     def has_quotas(self, namespace: str) -> bool:
         return namespace in self._plugins.quotas.namespaces
 
-    def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
-        return self._plugins.quotas.charges(call, new, old)
+    def is_charged(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> bool:
+        return self._plugins.quotas.is_charged(call, new, old)
+
+    def turn(self, namespace: str) -> AbstractAsyncContextManager[None]:
+        return self._plugins.quotas.turns.of(namespace)
+
+    async def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
+        return await self._plugins.quotas.charges(call, new, old)
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str

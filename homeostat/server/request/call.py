@@ -6,7 +6,8 @@ A `Call` knows no HTTP: both the HTTP server and the in-process client make one.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,13 +28,22 @@ from homeostat.store.base import Key, Put, Record, Scope, Store
 class Admission(Protocol):
     """Admission control: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
 
-    def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+    completed: Collection[str]
+    """Resources of which `complete` has to see each write."""
+
+    async def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
         """Set, in place, what the server's own admission plugins set; raise the error that denies the write."""
 
     def has_quotas(self, namespace: str) -> bool:
-        """Whether a write in the namespace has to be charged."""
+        """Whether a write in the namespace may have to be charged."""
 
-    def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
+    def is_charged(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> bool:
+        """Whether this write has to be charged. `new` and `old` are None if absent."""
+
+    def turn(self, namespace: str) -> AbstractAsyncContextManager[None]:
+        """Wait for the other charged writes of the namespace."""
+
+    async def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
         """The ResourceQuotas as this write leaves them; raise the error that denies the write."""
 
     async def mutate(

@@ -64,16 +64,18 @@ class Plugins:
             said = broken[0] if len(broken) == 1 else f"[{', '.join(broken)}]"
             raise call.forbidden(said, obj["metadata"]["name"])
 
-    def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
-        """Set what the plugins set, before webhooks see the object. In place."""
+    async def complete(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        """Set what the plugins set, before webhooks see the object and after they changed it. In place."""
         if call.subresource:
+            if call.kind.resource == QUOTAS and _is_recounted(obj, old):
+                await self.quotas.complete(call, obj)
             return
         match call.kind.resource:
             case "pods":
                 self._complete_pod(call, obj, old)
             case "resourcequotas":
                 if old is None or struct(obj, "spec") != struct(old, "spec"):
-                    self.quotas.complete(call, obj)
+                    await self.quotas.complete(call, obj)
             case _:
                 self._priorities.check_class(call, obj)
 
@@ -89,3 +91,8 @@ class Plugins:
         else:
             keep_priority(pod, old)
         tolerate_outages(pod)
+
+
+def _is_recounted(quota: JsonObject, old: JsonObject | None) -> bool:
+    """A status that says something else of the usage is not believed."""
+    return struct(quota, "status", "used") != struct(old, "status", "used")

@@ -1,21 +1,34 @@
 """ResourceQuotas: a write that would exceed one is refused, and `status.used` changes in the commit of the write.
 
 Promises, each with a test: two writes at the same time cannot exceed a quota together, since both would replace the
-same revision of it; usage falls when an object goes; a namespace without quotas costs one look-up.
+same revision of it; usage falls when an object goes; a namespace without quotas costs one look-up; no count of a large
+namespace holds the event loop.
 
-A quota counts anew what is stored when it is written, at its first charges, and before it refuses anything. So a count
-that another program wrote, or that a write of the same moment escaped, does not stay wrong.
+A quota counts anew what is stored when its spec or its status is written, in the seconds after that, and before it
+refuses anything: at most once a second. So a count that is too high (Events expire without a charge) or that a write of
+the same moment escaped does not stay wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
+from typing import NamedTuple
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.objects.quantity import Quantity
 from homeostat.server.admission.plugins.amounts import ZERO, Amounts, amounts_of, plus, total
-from homeostat.server.admission.plugins.usage import is_in_scope, unspecified, usage_of
+from homeostat.server.admission.plugins.turns import Turns
+from homeostat.server.admission.plugins.usage import (
+    are_counts,
+    is_in_scope,
+    is_scoped,
+    limited_names,
+    unspecified,
+    usage_of,
+)
 from homeostat.server.kinds.builtins.members import struct
 from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.server.request.call import Call
@@ -26,17 +39,34 @@ RESOURCE = "resourcequotas"
 _SETTLES_S = 2.0
 """How long after a quota was written writes may still arrive that were decided without it."""
 _RECOUNT_S = 1.0
+"""The shortest time from the end of a count to the next one."""
+
+
+class _Spec(NamedTuple):
+    """The spec of a quota, and when this process first saw it."""
+
+    spec: JsonObject
+    hard: Amounts
+    seen_at: float
+
+
+class _Count(NamedTuple):
+    revision: int
+    used: Amounts
+    ended_at: float
 
 
 class Quotas:
     def __init__(self, registry: Registry, *, clock: Callable[[], float] = monotonic) -> None:
         self.namespaces: dict[str, set[str]] = {}
         """The names of the quotas, by namespace."""
+        self.turns = Turns()
         self._registry = registry
         self._clock = clock
-        self._written: dict[Key, tuple[JsonObject, float]] = {}
+        self._specs: dict[Key, _Spec] = {}
         self._settled: set[Key] = set()
-        self._counted_at: dict[Key, float] = {}
+        self._counts: dict[Key, _Count] = {}
+        """The last count of a quota by this process, and the revision of the quota at its start."""
 
     async def follow(self, store: Store) -> None:
         for record in store.select(Scope(RESOURCE)):
@@ -52,27 +82,40 @@ class Quotas:
         names.discard(key.name)
         if not names:
             self.namespaces.pop(key.namespace, None)
-        self._written.pop(key, None)
-        self._settled.discard(key)
-        self._counted_at.pop(key, None)
+        self._specs.pop(key, None)
+        self._forget(key)
 
     def _put(self, record: Record) -> None:
         key, spec = record.key, struct(decode_stored(record.value), "spec")
         self.namespaces.setdefault(key.namespace, set()).add(key.name)
-        if key not in self._written or self._written[key][0] != spec:
-            self._written[key] = (spec, self._clock())
-            self._settled.discard(key)
+        if key not in self._specs or self._specs[key].spec != spec:
+            self._specs[key] = _Spec(spec, amounts_of(struct(spec, "hard")), self._clock())
+            self._forget(key)
 
-    def complete(self, call: Call, quota: JsonObject) -> None:
+    def _forget(self, key: Key) -> None:
+        self._settled.discard(key)
+        self._counts.pop(key, None)
+
+    async def complete(self, call: Call, quota: JsonObject) -> None:
         """Set the status of a quota that is written. In place."""
-        used = self._counted(call.store, call.namespace, quota)
+        used = await _count(call, struct(quota, "spec"))
         quota["status"] = {
             **struct(quota, "status"),
             "hard": struct(quota, "spec", "hard"),
             "used": _printed(used, quota),
         }
 
-    def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
+    def is_charged(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> bool:
+        """Whether the write changes anything that a quota limits, or makes a Pod, which may have to state something."""
+        resource = call.kind.resource
+        for name in self.namespaces.get(call.namespace, ()):
+            known = self._specs[Key(RESOURCE, call.namespace, name)]
+            names = limited_names(resource, known.hard)
+            if names and ((old is None and resource == "pods") or _delta(known.spec, resource, new, old, names=names)):
+                return True
+        return False
+
+    async def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
         """The quotas with the usage after this write; 403 if one would be exceeded."""
         resource = call.kind.resource
         found = []
@@ -81,7 +124,7 @@ class Quotas:
             record = call.store.get(key)
             if record is None or (resource == RESOURCE and name == call.name):
                 continue
-            changed = self._charged(call, record, new, old)
+            changed = await self._charged(call, record, new, old)
             if changed is not None:
                 found.append(Put(key, draft_of(self._kind, changed), record.revision))
         return tuple(found)
@@ -92,51 +135,49 @@ class Quotas:
         assert kind is not None
         return kind
 
-    def _charged(self, call: Call, record: Record, new: JsonObject | None, old: JsonObject | None) -> JsonObject | None:
+    async def _charged(
+        self, call: Call, record: Record, new: JsonObject | None, old: JsonObject | None
+    ) -> JsonObject | None:
         quota = decode_stored(record.value)
-        hard = amounts_of(struct(quota, "spec", "hard"))
-        resource = call.kind.resource
-        more, less = (_usage(quota, resource, each, hard) for each in (new, old))
-        delta = {name: plus(more.get(name, ZERO), less.get(name, ZERO), sign=-1) for name in {*more, *less}}
-        if new is not None and old is None and resource == "pods" and is_in_scope(struct(quota, "spec"), resource, new):
+        spec, resource = struct(quota, "spec"), call.kind.resource
+        hard = amounts_of(struct(spec, "hard"))
+        delta = _delta(spec, resource, new, old, names=limited_names(resource, hard))
+        if new is not None and old is None and resource == "pods" and is_in_scope(spec, resource, new):
             self._require_specified(call, record, new, hard)
-        if not any(each.nanos for each in delta.values()):
+        if not delta:
             return None
-        used = self._used(call, record, quota)
+        used = await self._used(call, record, quota)
         if over := _exceeded(used, delta, hard):
-            used = self._counted_again(call, record.key, quota, used)
+            used = await self._counted(call, record, quota)
             if over := _exceeded(used, delta, hard):
                 raise _denied(call, record.key.name, new or {}, over=over, used=used, delta=delta, hard=hard)
         after = total([used, delta])
-        status = {**struct(quota, "status"), "hard": struct(quota, "spec", "hard"), "used": _printed(after, quota)}
+        status = {**struct(quota, "status"), "hard": struct(spec, "hard"), "used": _printed(after, quota)}
         return {**quota, "status": status}
 
-    def _used(self, call: Call, record: Record, quota: JsonObject) -> Amounts:
+    async def _used(self, call: Call, record: Record, quota: JsonObject) -> Amounts:
         key = record.key
-        if key in self._settled:
+        known = self._specs.get(key)
+        if key in self._settled or known is None:
             return amounts_of(struct(quota, "status", "used"))
-        if self._clock() - self._written[key][1] > _SETTLES_S:
+        last, is_late = self._counts.get(key), self._clock() - known.seen_at > _SETTLES_S
+        used = await self._counted(call, record, quota)
+        if is_late and self._counts.get(key) is not last and self._specs.get(key) is known:
             self._settled.add(key)
-        return self._counted(call.store, call.namespace, quota)
+        return used
 
-    def _counted_again(self, call: Call, key: Key, quota: JsonObject, used: Amounts) -> Amounts:
-        """Counted before a refusal, but not for each of many: that would take long in a large namespace."""
-        now = self._clock()
-        if now - self._counted_at.get(key, -_RECOUNT_S) < _RECOUNT_S:
-            return used
-        self._counted_at[key] = now
-        return self._counted(call.store, call.namespace, quota)
+    async def _counted(self, call: Call, record: Record, quota: JsonObject) -> Amounts:
+        """What is used; counted at most once a second, since that takes long in a large namespace.
 
-    def _counted(self, store: Store, namespace: str, quota: JsonObject) -> Amounts:
-        """What is used by everything that is stored."""
-        hard = amounts_of(struct(quota, "spec", "hard"))
-        found: list[Amounts] = []
-        for resource in store.resources():
-            if not _concerns(resource, hard):
-                continue
-            records = store.select(Scope(resource, namespace))
-            found += [_usage(quota, resource, decode_stored(record.value), hard) for record in records]
-        return total(found)
+        The quota is replaced at the revision of `record` only, so what changes during the count cannot go missing.
+        """
+        key, last = record.key, self._counts.get(record.key)
+        if last is not None and self._clock() - last.ended_at < _RECOUNT_S:
+            is_current = last.revision == record.revision
+            return last.used if is_current else amounts_of(struct(quota, "status", "used"))
+        used = await _count(call, struct(quota, "spec"))
+        self._counts[key] = _Count(record.revision, used, self._clock())
+        return used
 
     def _require_specified(self, call: Call, record: Record, pod: JsonObject, hard: Amounts) -> None:
         lacking = unspecified(pod, hard)
@@ -145,17 +186,47 @@ class Quotas:
             raise call.forbidden(f"failed quota: {record.key.name}: must specify {listed}", pod["metadata"]["name"])
 
 
-def _concerns(resource: str, hard: Amounts) -> bool:
-    if resource in ("pods", "services", "persistentvolumeclaims"):
-        return True
-    return f"count/{resource}" in hard or resource in hard
+async def _count(call: Call, spec: JsonObject) -> Amounts:
+    """What all stored objects use. They are decoded in a thread, and only if their number is not enough."""
+    store, hard = call.store, amounts_of(struct(spec, "hard"))
+    numbers: Amounts = {}
+    todo: list[tuple[str, set[str], Sequence[Record]]] = []
+    for resource in store.resources():
+        names = limited_names(resource, hard)
+        if not names:
+            continue
+        scope = Scope(resource, call.namespace)
+        if are_counts(resource, names) and not is_scoped(spec):
+            numbers |= dict.fromkeys(names, Quantity(store.count(scope) * 10**9))
+        elif records := store.select(scope):
+            todo.append((resource, names, records))
+    if not todo:
+        return numbers
+    return total([numbers, await in_thread(partial(_sum, spec, todo), user=call.user.name)])
 
 
-def _usage(quota: JsonObject, resource: str, obj: JsonObject | None, hard: Amounts) -> Amounts:
+def _sum(spec: JsonObject, todo: Sequence[tuple[str, set[str], Sequence[Record]]]) -> Amounts:
+    return total(
+        _usage(spec, resource, decode_stored(record.value), names)
+        for resource, names, records in todo
+        for record in records
+    )
+
+
+def _usage(spec: JsonObject, resource: str, obj: JsonObject | None, names: set[str]) -> Amounts:
     """What the object uses of what the quota limits."""
-    if obj is None or not _concerns(resource, hard) or not is_in_scope(struct(quota, "spec"), resource, obj):
+    if obj is None or not names or not is_in_scope(spec, resource, obj):
         return {}
-    return {name: amount for name, amount in usage_of(resource, obj).items() if name in hard}
+    return {name: amount for name, amount in usage_of(resource, obj).items() if name in names}
+
+
+def _delta(
+    spec: JsonObject, resource: str, new: JsonObject | None, old: JsonObject | None, *, names: set[str]
+) -> Amounts:
+    """How a write changes the usage, without what stays as it is."""
+    more, less = (_usage(spec, resource, each, names) for each in (new, old))
+    changes = {name: plus(more.get(name, ZERO), less.get(name, ZERO), sign=-1) for name in {*more, *less}}
+    return {name: amount for name, amount in changes.items() if amount.nanos}
 
 
 def _exceeded(used: Amounts, delta: Amounts, hard: Amounts) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity
 from homeostat.server.admission.plugins.amounts import Amounts, amounts_of, pod_amounts
@@ -23,6 +25,7 @@ _NAMED = frozenset(
 _PLAIN = ("cpu", "memory", "ephemeral-storage")
 _ENDED = frozenset({"Succeeded", "Failed"})
 _CLASS = "storageclass.storage.k8s.io"
+_STORAGE = "requests.storage"
 
 
 def usage_of(resource: str, obj: JsonObject) -> Amounts:
@@ -37,6 +40,33 @@ def usage_of(resource: str, obj: JsonObject) -> Amounts:
     elif resource == "persistentvolumeclaims":
         used |= _claim_usage(struct(obj, "spec"))
     return used
+
+
+def limited_names(resource: str, hard: Iterable[str]) -> set[str]:
+    """Which of the names that a quota limits an object of the resource may use."""
+    return {name for name in hard if name == f"count/{resource}" or _may_use(resource, name)}
+
+
+def are_counts(resource: str, names: set[str]) -> bool:
+    """Whether each object uses one of each name, whatever it contains."""
+    return names <= {f"count/{resource}", resource} and "pods" not in names
+
+
+def _may_use(resource: str, name: str) -> bool:
+    match resource:
+        case "pods":
+            if name.startswith(("requests.", "limits.", "hugepages-")):
+                return name != _STORAGE
+            return name == "pods" or name in _PLAIN
+        case "services":
+            return name in ("services", "services.loadbalancers", "services.nodeports")
+        case "persistentvolumeclaims":
+            return name in ("persistentvolumeclaims", _STORAGE) or f".{_CLASS}/" in name
+    return name == resource and resource in _NAMED
+
+
+def is_scoped(spec: JsonObject) -> bool:
+    return bool(strings(spec, "scopes") or structs(struct(spec, "scopeSelector"), "matchExpressions"))
 
 
 def _pod_usage(pod: JsonObject) -> Amounts:
@@ -68,7 +98,7 @@ def _claim_usage(spec: JsonObject) -> Amounts:
     name = text(spec, "storageClassName")
     used: Amounts = {f"{name}.{_CLASS}/persistentvolumeclaims": _ONE} if name else {}
     if storage is not None:
-        used["requests.storage"] = storage
+        used[_STORAGE] = storage
         if name:
             used[f"{name}.{_CLASS}/requests.storage"] = storage
     return used

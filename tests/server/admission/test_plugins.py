@@ -1,0 +1,28 @@
+"""The built-in plugins complete what mutating webhooks leave."""
+
+from __future__ import annotations
+
+from tests.api.conftest import Api
+from tests.server.admission.hooks import CONFIGMAP_RULE, MUTATING, Hooks, configuration, patch
+
+PODS = "/api/v1/namespaces/default/pods"
+RULE = {**CONFIGMAP_RULE, "operations": ["CREATE"], "resources": ["pods"]}
+INJECTED = patch(
+    {"op": "add", "path": "/spec/containers/-", "value": {"name": "sidecar", "image": "b"}},
+    {"op": "remove", "path": "/spec/priority"},
+    {"op": "replace", "path": "/spec/tolerations", "value": []},
+)
+
+
+async def test_a_container_that_a_webhook_adds_gets_the_defaults_of_the_limit_range(api: Api, hooks: Hooks) -> None:
+    limits = {"limits": [{"type": "Container", "default": {"cpu": "500m"}, "max": {"cpu": "1"}}]}
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "bounds"}, "spec": limits}
+    assert (await api("POST", "/api/v1/namespaces/default/limitranges", body)).status == 201
+    await api("POST", MUTATING, configuration(hooks.webhook("/m", INJECTED, rules=[RULE])))
+    spec = {"containers": [{"name": "main", "image": "a"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    created = await api("POST", PODS, pod)
+    assert created.status == 201, created.json
+    found = created.json["spec"]
+    assert [each["resources"]["limits"] for each in found["containers"]] == [{"cpu": "500m"}] * 2
+    assert (found["priority"], len(found["tolerations"])) == (0, 2)
