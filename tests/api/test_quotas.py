@@ -10,6 +10,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admission.plugins import quota
+from homeostat.server.kinds.builtins.checks.core import CHECKS
 from tests.api.conftest import MERGE_PATCH, Api
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -174,3 +175,30 @@ async def test_a_limit_range_does_not_keep_a_deleted_claim(api: Api) -> None:
 async def test_a_priority_class_without_a_name_is_invalid(api: Api) -> None:
     body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {}, "value": 1}
     assert (await api("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)).status == 422
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"scopes": ["Nonsense"]},
+        {"scopes": ["BestEffort", "NotBestEffort"]},
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "Nonsense", "operator": "Exists"}]}},
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Bogus"}]}},
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In"}]}},
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "BestEffort", "operator": "DoesNotExist"}]}},
+        {
+            "scopeSelector": {
+                "matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists", "values": ["a"]}],
+            }
+        },
+    ],
+    ids=["scope", "opposites", "selected scope", "operator", "no values", "operator of a plain scope", "values"],
+)
+def test_a_quota_that_would_enforce_nothing_is_invalid(spec: dict[str, Any]) -> None:
+    assert CHECKS["", "ResourceQuota"]({"spec": {"hard": {"pods": "1"}, **spec}})
+
+
+def test_the_scopes_of_kubernetes_are_valid() -> None:
+    named = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    spec = {"hard": {"pods": "1"}, "scopes": ["Terminating"], "scopeSelector": {"matchExpressions": [named]}}
+    assert CHECKS["", "ResourceQuota"]({"spec": spec}) == []

@@ -14,7 +14,10 @@ _LISTS = (("containers", "container"), ("initContainers", "init container"))
 
 
 def set_default_resources(pod: JsonObject, limits: Iterable[JsonObject]) -> None:
-    """Fill requests and limits that containers lack, and note in an annotation which. In place."""
+    """Fill requests and limits that containers lack, and note in an annotation which. In place.
+
+    As in Kubernetes, the annotation says what the last LimitRange set that set anything.
+    """
     for limit in limits:
         if text(limit, "type") != "Container":
             continue

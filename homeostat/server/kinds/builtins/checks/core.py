@@ -19,6 +19,8 @@ _MAX_DATA_BYTES = 1024 * 1024
 _NAMESPACE_FINALIZERS = ("kubernetes",)
 _MAX_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_OPPOSITES = (frozenset({"BestEffort", "NotBestEffort"}), frozenset({"Terminating", "NotTerminating"}))
+_SCOPES = frozenset({"PriorityClass", "CrossNamespacePodAffinity"}).union(*_OPPOSITES)
 # Keys that a Secret of the type requires.
 _SECRET_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -91,6 +93,36 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
     for name in ("spec", "status"):
         for member in ("hard", "used"):
             causes += check_quantities(struct(obj, name, member), f"{name}.{member}")
+    spec = struct(obj, "spec")
+    scopes = strings(spec, "scopes")
+    causes += [invalid("spec.scopes", scopes, "unsupported scope") for each in scopes if each not in _SCOPES]
+    causes += _check_scope_conflicts(scopes, "spec.scopes")
+    selector = struct(spec, "scopeSelector")
+    path = "spec.scopeSelector.matchExpressions"
+    for _, each in numbered(selector, "matchExpressions", "spec.scopeSelector"):
+        causes += _check_scope_expression(each, path)
+    names = [text(each, "scopeName") for _, each in numbered(selector, "matchExpressions", "")]
+    return causes + _check_scope_conflicts(names, path)
+
+
+def _check_scope_conflicts(scopes: list[str], path: str) -> list[Cause]:
+    return [invalid(path, scopes, "conflicting scopes") for pair in _OPPOSITES if pair.issubset(scopes)]
+
+
+def _check_scope_expression(expression: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    scope, operator, values = text(expression, "scopeName"), text(expression, "operator"), strings(expression, "values")
+    if scope not in _SCOPES:
+        causes.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
+    elif scope != "PriorityClass" and operator != "Exists":
+        causes.append(invalid(f"{path}.operator", operator, f"must be 'Exists' for scope {scope}"))
+    if operator in ("In", "NotIn"):
+        if not values:
+            causes.append(required(f"{path}.values", "at least one value is required for operators 'In' and 'NotIn'"))
+    elif operator not in ("Exists", "DoesNotExist"):
+        causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    elif values:
+        causes.append(invalid(f"{path}.values", values, "no value is allowed for 'Exists' and 'DoesNotExist'"))
     return causes
 
 
