@@ -13,7 +13,7 @@ import msgspec
 from tests.differential.step import Step
 
 _VOLATILE = frozenset(
-    {"uid", "resourceVersion", "creationTimestamp", "time", "deletionTimestamp", "lastTransitionTime"}
+    {"uid", "resourceVersion", "creationTimestamp", "time", "deletionTimestamp", "lastTransitionTime", "lastUpdateTime"}
 )
 _AGE = re.compile(r"\d+s|\d+m\d*s?")
 _GENERATED = re.compile(r"\bg-[a-z0-9]{5}\b")
@@ -57,6 +57,8 @@ class Conversation:
 def comparable(value: Any) -> Any:
     """The value without what no two servers have in common: identities, revisions, times."""
     match value:
+        case {"disruptedPods": dict() as evicted}:
+            return comparable({**value, "disruptedPods": sorted(evicted)})
         case dict():
             return {name: comparable(member) for name, member in value.items() if name not in _VOLATILE}
         case list():
