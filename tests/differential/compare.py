@@ -57,7 +57,7 @@ class Conversation:
 def comparable(value: Any) -> Any:
     """The value without what no two servers have in common: identities, revisions, times."""
     match value:
-        case {"disruptedPods": dict() as evicted}:
+        case {"disruptedPods": dict() as evicted} if all(isinstance(each, str) for each in evicted.values()):
             return comparable({**value, "disruptedPods": sorted(evicted)})
         case dict():
             return {name: comparable(member) for name, member in value.items() if name not in _VOLATILE}

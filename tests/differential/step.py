@@ -28,6 +28,8 @@ class Step(NamedTuple):
     body: Any = None
     type: str = ""
     accept: str = ""
+    is_late: bool = False
+    """The real server decides it by a cache that may lag; it stores nothing, so it can be asked again."""
 
 
 def cm(name: str, data: Any = None, **metadata: Any) -> dict[str, Any]:
