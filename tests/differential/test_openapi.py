@@ -85,7 +85,8 @@ def _definitions(server: Conversation, path: str, wanted: set[str]) -> dict[str,
     """Once all of them are published: the real server does so a little later."""
     deadline = time.monotonic() + 30
     while True:
-        body = server.say(Step("openapi", "GET", path)).body
+        answer = server.say(Step("openapi", "GET", path))
+        body = answer.body if answer.status == 200 else {}
         found = body.get("definitions") or body.get("components", {}).get("schemas", {})
         if wanted <= set(found):
             return dict(found)
