@@ -21,7 +21,7 @@ from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request, Response
 from homeostat.external.rest.retry import RetryPolicy
 from homeostat.external.rest.settings import RestSettings
-from homeostat.external.vault.settings import AppRole, ServiceAccount, Token, UserPass, VaultSettings
+from homeostat.external.vault.settings import AppRole, Jwt, ServiceAccount, Token, UserPass, VaultSettings
 from homeostat.objects.json import Json, JsonObject, encode
 
 log = logging.getLogger(__name__)
@@ -255,6 +255,8 @@ class Vault:
                     raise VaultError(f"cannot read {token_file}: {error.strerror}") from error
                 except UnicodeDecodeError:
                     raise VaultError(f"cannot read {token_file}: it is not text") from None
+                return await self._exchange(f"{mount}/login", {"role": role, "jwt": jwt})
+            case Jwt(role, jwt, mount):
                 return await self._exchange(f"{mount}/login", {"role": role, "jwt": jwt})
 
     async def _exchange(self, path: str, body: JsonObject) -> _Lease:

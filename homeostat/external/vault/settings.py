@@ -26,7 +26,7 @@ from typing import Final
 from homeostat.edge.proxies import Proxies, read_proxies
 from homeostat.external.secrets.credentials import TlsCredentials
 
-_ACCOUNT_TOKEN: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+ACCOUNT_TOKEN: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,16 @@ class ServiceAccount:
     mount: str = "kubernetes"
 
 
-Login = Token | AppRole | UserPass | ServiceAccount
+@dataclass(frozen=True, slots=True)
+class Jwt:
+    """The token of a ServiceAccount itself, for the login of Kubernetes."""
+
+    role: str
+    token: str = field(repr=False)
+    mount: str = "kubernetes"
+
+
+Login = Token | AppRole | UserPass | ServiceAccount | Jwt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +112,7 @@ def _login(environment: Mapping[str, str]) -> Login | None:
         return UserPass(username, environment.get("VAULT_PASSWORD", ""), mount or "userpass")
     if role := environment.get("VAULT_KUBERNETES_ROLE"):
         file = environment.get("VAULT_KUBERNETES_TOKEN")
-        return ServiceAccount(role, Path(file) if file else _ACCOUNT_TOKEN, mount or "kubernetes")
+        return ServiceAccount(role, Path(file) if file else ACCOUNT_TOKEN, mount or "kubernetes")
     return None
 
 

@@ -7,12 +7,14 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from tests.kubectl.kubectl import Kubectl
 from tests.ports import free_port
 from tools.build_vault import PROGRAM
 
@@ -89,3 +91,20 @@ def running_vault() -> Iterator[RealVault]:
     finally:
         process.kill()
         process.wait(10)
+
+
+def reviewed_token(real: RealVault, kubectl: Kubectl) -> str:
+    """A token of the ServiceAccount `app` for the role `app`; Vault asks the server of this kubectl whose it is."""
+    kubectl("create", "serviceaccount", "app")
+    subject = "--serviceaccount=default:app"
+    kubectl("create", "clusterrolebinding", "review", "--clusterrole=system:auth-delegator", subject)
+    server = kubectl("config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}").strip()
+    raw = "jsonpath={.clusters[0].cluster.certificate-authority-data}"
+    authority = b64decode(kubectl("config", "view", "--raw", "-o", raw).strip()).decode()
+    if "kubernetes/" not in real.call("GET", "sys/auth")["data"]:
+        real.call("POST", "sys/auth/kubernetes", {"type": "kubernetes"})
+    settings = {"kubernetes_host": server, "disable_local_ca_jwt": True}
+    real.call("POST", "auth/kubernetes/config", {**settings, "kubernetes_ca_cert": authority})
+    bound = {"bound_service_account_names": "app", "bound_service_account_namespaces": "default"}
+    real.call("POST", "auth/kubernetes/role/app", {**bound, "token_policies": "app"})
+    return kubectl("create", "token", "app").strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import urllib.error
-from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
 from homeostat.external.vault.settings import vault_settings
 from homeostat.testing.eventually import eventually
-from tests.external.vault.real import RealVault, needs_vault, running_vault
+from tests.external.vault.real import RealVault, needs_vault, reviewed_token, running_vault
 from tests.kubectl.kubectl import Kubectl
 from tests.served import serve_plane
 from tools.build_kubectl import find_kubectl
@@ -147,18 +146,7 @@ def is_over(real: RealVault, token: str) -> bool:
 async def test_the_token_of_a_service_account_logs_in_by_the_review_of_a_plane(real: RealVault, tmp_path: Path) -> None:
     with serve_plane(tmp_path / "data") as plane:
         kubectl = Kubectl(find_kubectl(), tmp_path, plane.kubeconfig, "default")
-        kubectl("create", "serviceaccount", "app")
-        subject = "--serviceaccount=default:app"
-        kubectl("create", "clusterrolebinding", "review", "--clusterrole=system:auth-delegator", subject)
-        server = kubectl("config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}").strip()
-        raw = "jsonpath={.clusters[0].cluster.certificate-authority-data}"
-        authority = kubectl("config", "view", "--raw", "-o", raw).strip()
-        (tmp_path / "token").write_text(kubectl("create", "token", "app"))
-        real.call("POST", "sys/auth/kubernetes", {"type": "kubernetes"})
-        settings = {"kubernetes_host": server, "disable_local_ca_jwt": True}
-        real.call("POST", "auth/kubernetes/config", {**settings, "kubernetes_ca_cert": b64decode(authority).decode()})
-        bound = {"bound_service_account_names": "app", "bound_service_account_namespaces": "default"}
-        real.call("POST", "auth/kubernetes/role/app", {**bound, "token_policies": "app"})
+        (tmp_path / "token").write_text(reviewed_token(real, kubectl))
         real.call("POST", "secret/data/kept", {"data": {"value": "x"}})
         login = {"VAULT_KUBERNETES_ROLE": "app", "VAULT_KUBERNETES_TOKEN": str(tmp_path / "token")}
         async with client(real, **login) as vault:

@@ -66,16 +66,31 @@ class VaultAppRole(Part, frozen=True, kw_only=True):
     mount: Name | None = None
 
 
+class VaultKubernetes(Part, frozen=True, kw_only=True):
+    """The token of a ServiceAccount, from a Secret: never the operator's own."""
+
+    role: Annotated[Name, doc("The role of the login method.")]
+    token_ref: SecretKey
+    mount: Name | None = None
+
+
 class VaultAuth(Part, frozen=True, kw_only=True):
     """How to log in to Vault."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
-        one_of("exactly one of token, userpass and appRole must be set", "token", "userpass", "appRole"),
+        one_of(
+            "exactly one of token, userpass, appRole and kubernetes must be set",
+            "token",
+            "userpass",
+            "appRole",
+            "kubernetes",
+        ),
     )
 
     token: VaultToken | None = None
     userpass: VaultUserpass | None = None
     app_role: VaultAppRole | None = None
+    kubernetes: VaultKubernetes | None = None
 
 
 class VaultProvider(Part, frozen=True, kw_only=True):

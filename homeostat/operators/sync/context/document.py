@@ -103,6 +103,7 @@ SCHEMA: Final[dict[str, Any]] = {
                 "token": "any",
                 "password": {"credentialsRef": _REF, "mount": _TEXT},
                 "appRole": {"roleID": "any", "secretID": "any", "mount": _TEXT},
+                "kubernetes": {"role": _TEXT, "tokenFile": _TEXT, "mount": _TEXT},
             },
             "tls": _TLS,
             "proxy": _PROXY,

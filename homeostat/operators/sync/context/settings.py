@@ -256,7 +256,7 @@ async def _vault(block: JsonObject, around: Surroundings) -> SecretStore:
 
 
 def _login(auth: JsonObject, around: Surroundings) -> Login:
-    from homeostat.external.vault.settings import AppRole, Token, UserPass
+    from homeostat.external.vault.settings import ACCOUNT_TOKEN, AppRole, ServiceAccount, Token, UserPass
 
     if "token" in auth:
         return Token(around.secret(auth["token"], "vault.auth.token"))
@@ -268,4 +268,7 @@ def _login(auth: JsonObject, around: Surroundings) -> Login:
         return AppRole(
             around.text(role.get("roleID", ""), "vault.auth.appRole.roleID"), secret, role.get("mount", "approle")
         )
-    raise ValidationError("secretStore.vault.auth needs one of token, password, appRole")
+    if account := auth.get("kubernetes"):
+        file = Path(account["tokenFile"]) if account.get("tokenFile") else ACCOUNT_TOKEN
+        return ServiceAccount(account.get("role", ""), file, account.get("mount", "kubernetes"))
+    raise ValidationError("secretStore.vault.auth needs one of token, password, appRole, kubernetes")

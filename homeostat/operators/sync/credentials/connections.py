@@ -12,7 +12,7 @@ from homeostat.external.git.access import Remote
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.secrets.credentials import BasicAuth, SshKey, TlsCredentials
 from homeostat.external.vault.client import Vault
-from homeostat.external.vault.settings import AppRole, Login, Token, UserPass, VaultSettings
+from homeostat.external.vault.settings import AppRole, Jwt, Login, Token, UserPass, VaultSettings
 from homeostat.operators.sync.api.parts import Proxy, Tls
 from homeostat.operators.sync.api.repository import Git
 from homeostat.operators.sync.api.server import Http, ServerAuth
@@ -160,6 +160,9 @@ class Connections:
         if auth.userpass is not None:
             user = auth.userpass
             return UserPass(await line(user.username_ref), await line(user.password_ref), user.mount or "userpass")
+        if auth.kubernetes is not None:
+            account = auth.kubernetes
+            return Jwt(account.role, await line(account.token_ref), account.mount or "kubernetes")
         assert auth.app_role is not None
         role = auth.app_role
         return AppRole(await line(role.role_id_ref), await line(role.secret_id_ref), role.mount or "approle")

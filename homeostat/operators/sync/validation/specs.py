@@ -218,7 +218,8 @@ def _store(spec: StoreSpec) -> Iterator[Cause]:
 def _vault(vault: VaultProvider) -> Iterator[Cause]:
     yield from _http_url("spec.vault.address", vault.address)
     auth = vault.auth
-    yield from _exactly_one("spec.vault.auth", token=auth.token, userpass=auth.userpass, appRole=auth.app_role)
+    logins = {"token": auth.token, "userpass": auth.userpass, "appRole": auth.app_role, "kubernetes": auth.kubernetes}
+    yield from _exactly_one("spec.vault.auth", **logins)
     yield from _tls("spec.vault.tls", vault.tls)
     yield from _proxy("spec.vault.proxy", vault.proxy)
 

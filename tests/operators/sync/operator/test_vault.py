@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from homeostat.objects.json import JsonObject
-from tests.external.vault.real import RealVault, needs_vault, running_vault
+from tests.external.vault.real import RealVault, needs_vault, reviewed_token, running_vault
+from tests.kubectl.kubectl import Kubectl
 from tests.operators.sync.cases import Case, Rest
 from tests.operators.sync.operator.stage import Stage, operating, ready_of
+from tests.served import serve_plane
+from tools.build_kubectl import find_kubectl
 
 pytestmark = needs_vault
 SECRET = "value-of-the-secret"
@@ -23,6 +26,13 @@ KEY = "customers/acme:/apiToken"
 def real() -> Iterator[RealVault]:
     with running_vault() as vault:
         yield vault
+
+
+@pytest.fixture
+def account(real: RealVault, tmp_path: Path) -> Iterator[str]:
+    """The token of a ServiceAccount of a plane, which tells Vault whose it is."""
+    with serve_plane(tmp_path / "reviewer") as plane:
+        yield reviewed_token(real, Kubectl(find_kubectl(), tmp_path, plane.kubeconfig, "default"))
 
 
 def ref(key: str) -> JsonObject:
@@ -71,11 +81,33 @@ async def test_a_policy_syncs_with_secrets_of_a_vault_by_every_login(stage: Stag
         assert hidden not in shown
 
 
+@pytest.mark.kubectl
+async def test_a_policy_syncs_by_the_token_of_a_service_account(stage: Stage, real: RealVault, account: str) -> None:
+    await stage.secret("vault", token=account)
+    stage.origin.commit({"customers/acme/resource.json": '{"id": "acme", "apiToken": "{{secret .}}"}'})
+    real.call("POST", f"secret/data/homeostat/{KEY}", {"data": {"value": SECRET}})
+
+    def spec(role: str) -> JsonObject:
+        login = {"kubernetes": {"role": role, "tokenRef": ref("token")}}
+        return {"vault": {"address": real.url, "pathPrefix": "homeostat", "auth": login}}
+
+    async with operating(stage):
+        await stage.declare(syncInterval="1s")
+        await stage.apply("SecretStore", "store", spec("app"))
+        await stage.stored("/customers/acme", {"id": "acme", "apiToken": SECRET})
+        await stage.apply("SecretStore", "store", spec("other"))
+        await stage.until(lambda status: ready_of(status)[0] == "False", "SecretStore", "store")
+        shown = str([await stage.get("SecretStore", "store"), await stage.events()]) + stage.metrics()
+    assert account not in shown
+
+
 def run(case: dict[str, Any], root: Path, rest: Rest) -> list[str]:
     return Case(case, root, rest).run()
 
 
-async def test_commands_keep_secrets_in_a_vault(real: RealVault, rest: Rest, tmp_path: Path) -> None:
+@pytest.mark.kubectl
+async def test_commands_keep_secrets_in_a_vault(real: RealVault, rest: Rest, tmp_path: Path, account: str) -> None:
+    (tmp_path / "account").write_text(account)
     role, secret_id = real.role()
     real.user("jo", "its-password")
     common: JsonObject = {"address": real.url, "pathPrefix": "team/cli"}
@@ -84,6 +116,7 @@ async def test_commands_keep_secrets_in_a_vault(real: RealVault, rest: Rest, tmp
         "token": {**common, "auth": {"token": real.token()}},
         "user": {**common, "auth": {"password": {"credentialsRef": {"name": "jo"}}}},
         "role": {**common, "auth": by_role},
+        "account": {**common, "auth": {"kubernetes": {"role": "app", "tokenFile": str(tmp_path / "account")}}},
         "old": {**common, "mount": "old", "kvVersion": 1, "auth": {"token": real.root}},
     }
     wrong: dict[str, JsonObject] = {
@@ -123,7 +156,7 @@ async def test_commands_keep_secrets_in_a_vault(real: RealVault, rest: Rest, tmp
             "catalog": {"credentials": [{"name": "jo", "username": "jo", "password": "its-password"}]},
             "files": {"s/a/resource.json": '{"id": "a", "pw": "{{secret .}}"}'},
             "server": {"collections": {"/s": {}}},
-            "never": ["wrong-credential", "its-password", secret_id],
+            "never": ["wrong-credential", "its-password", secret_id, account],
             "steps": steps,
             "expect": {"objects": {"/s/a": {"id": "a", "pw": SECRET}} if name in logins else {}},
         }
