@@ -65,6 +65,13 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
             "certificate",
             "s",
         ),
+        Panel(
+            "Part of the certificate's life that is left",
+            "min((webhook_certificate_expiry_timestamp_seconds - time())"
+            " / (webhook_certificate_expiry_timestamp_seconds - webhook_certificate_start_timestamp_seconds))",
+            "certificate",
+            "percentunit",
+        ),
         Panel("Certificate renewals", _rate("webhook_certificate_renewals_total"), "renewals", "ops"),
         Panel("Failed certificate renewals", _rate("webhook_certificate_renewal_failures_total"), "failures", "ops"),
     ),
