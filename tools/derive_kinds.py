@@ -4,7 +4,8 @@
 
 FACTS holds `openapi/` (OpenAPI v3 documents), `proto-fields.json` (message -> number -> name, type, repeated) and
 `golden/` (which the tests of the decoder read). GO_MODULES holds the unpacked Go modules `k8s.io/api@V`,
-`k8s.io/apimachinery@V`, `k8s.io/apiextensions-apiserver@V` and `k8s.io/kube-aggregator@V` of the same release.
+`k8s.io/apimachinery@V`, `k8s.io/apiextensions-apiserver@V` and `k8s.io/kube-aggregator@V` of the same release, which
+is that of FACTS; other releases of some of them may be beside them.
 
 The table is one text file a package, in a form of its own and without descriptions; `objects/wire/type_table.py`
 describes it. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group,
@@ -21,6 +22,7 @@ from typing import Any
 
 from tools.go_structs import GoField, GoStruct, structs_in
 
+MODULES = ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
 TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "wire" / "data"
 
 API_GROUPS = {
@@ -89,19 +91,30 @@ class Facts:
         self.schemas: dict[str, dict[str, Any]] = {}
         for path in sorted((facts / "openapi").glob("*.json")):
             self.schemas.update(json.loads(path.read_text())["components"]["schemas"])
-        self._go_modules = go_modules
+        self._go_modules, self._release = go_modules, release_in(go_modules)
 
     def go_package(self, package: str) -> dict[str, GoStruct]:
         match package:
             case "meta.v1":
-                pattern = "apimachinery@*/pkg/apis/meta/v1"
+                module, path = "apimachinery", "pkg/apis/meta/v1"
             case "apiextensions.v1":
-                pattern = "apiextensions-apiserver@*/pkg/apis/apiextensions/v1"
+                module, path = "apiextensions-apiserver", "pkg/apis/apiextensions/v1"
             case "apiregistration.v1":
-                pattern = "kube-aggregator@*/pkg/apis/apiregistration/v1"
+                module, path = "kube-aggregator", "pkg/apis/apiregistration/v1"
             case _:
-                pattern = f"api@*/{package.replace('.', '/')}"
-        return structs_in(next(self._go_modules.glob(pattern)))
+                module, path = "api", package.replace(".", "/")
+        return structs_in(self._go_modules / f"{module}@{self._release}" / path)
+
+
+def release_in(go_modules: Path) -> str:
+    """The one release of which all modules are there."""
+    found = [{each.name.partition("@")[2] for each in go_modules.glob(f"{module}@*")} for module in MODULES]
+    releases = set.intersection(*found)
+    if len(releases) != 1:
+        raise SystemExit(
+            f"{go_modules}: expected one release of {', '.join(MODULES)}, found {', '.join(sorted(releases)) or 'none'}"
+        )
+    return releases.pop()
 
 
 def package_lines(facts: Facts, package: str) -> Iterator[str]:
@@ -131,7 +144,8 @@ def type_lines(facts: Facts, message: str, struct: GoStruct) -> Iterator[str]:
     yield " ".join(words)
     by_number = {each.number: each for each in struct.fields if each.number}
     for number, wire in sorted(facts.messages[message].items(), key=lambda item: int(item[0])):
-        member = by_number[int(number)]
+        if (member := by_number.get(int(number))) is None:
+            raise SystemExit(f"{message}: no Go field has the number {number}; are the modules of the same release?")
         words = [member.json_name or "-", number, type_word(wire, prefix), flags(member, schema)]
         words += facts_of_schema(member, schema) if schema else facts_of_markers(member)
         yield " " + " ".join(words)
@@ -163,7 +177,8 @@ def flags(member: GoField, schema: dict[str, Any] | None) -> str:
     if schema is not None:
         is_required = member.json_name in schema.get("required", ())
     else:
-        is_required = bool(member.json_name) and not member.omits_empty and "optional" not in member.markers
+        is_implied = bool(member.json_name) and not member.omits_empty and "optional" not in member.markers
+        is_required = is_implied or "required" in member.markers
     return presence + ("r" if is_required else "")
 
 
@@ -210,8 +225,8 @@ def main(arguments: list[str]) -> None:
         raise SystemExit("usage: python -m tools.derive_kinds FACTS GO_MODULES")
     facts = Facts(Path(arguments[0]), Path(arguments[1]))
     TARGET.mkdir(exist_ok=True)
-    for package in sorted(PROTO_PACKAGES):
-        lines = list(package_lines(facts, package))
+    derived = {package: list(package_lines(facts, package)) for package in sorted(PROTO_PACKAGES)}
+    for package, lines in derived.items():
         (TARGET / f"{package}.types").write_text("\n".join(lines) + "\n")
         print(f"{package}: {sum(not line.startswith(' ') for line in lines) - 1} types")
 
