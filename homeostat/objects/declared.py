@@ -9,7 +9,7 @@ status patch from it and has to keep the fields of others, which no struct of ou
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -59,7 +59,16 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return msgspec.json.decode(self.status or b"{}", type=shape)
 
 
-def owner_reference(kind: Kind, owner: Metadata) -> JsonObject:
+class Identified(Protocol):
+    """Metadata, however much of it is decoded."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+
+
+def owner_reference(kind: Kind, owner: Identified) -> JsonObject:
     """The owner reference for objects that an operator creates for `owner`; they are garbage collected with it."""
     return {
         "apiVersion": kind.api_version,

@@ -13,18 +13,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from homeostat.objects.time.cron import DESCRIPTORS, EVERY, FIELDS
 from homeostat.objects.time.duration import DurationError, parse_duration
 
-_ALIASES = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-_EVERY = "@every "
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -49,9 +40,9 @@ Schedule = Interval | Cron
 def parse_schedule(text: str, *, zone: str = "UTC") -> Schedule:
     """`5m`, `@every 5m`, `@daily`, or a cron expression; `ScheduleError` for anything else."""
     plain = text.strip()
-    if plain.startswith(_EVERY) or (plain and len(plain.split()) == 1 and not plain.startswith("@")):
-        return _interval(plain.removeprefix(_EVERY).strip(), text)
-    cron = Cron(_ALIASES.get(plain, plain), zone)
+    if plain.startswith(EVERY) or (plain and len(plain.split()) == 1 and not plain.startswith("@")):
+        return _interval(plain.removeprefix(EVERY).strip(), text)
+    cron = Cron(DESCRIPTORS.get(plain, plain), zone)
     _times(cron, _EPOCH, text)
     return cron
 
@@ -90,7 +81,7 @@ def _times(cron: Cron, start: datetime, text: str) -> CronSim:
         zone = ZoneInfo(cron.zone)
     except (KeyError, ValueError, OSError) as error:
         raise ScheduleError(f"there is no time zone {cron.zone!r}; name one as Europe/Berlin") from error
-    if len(cron.expression.split()) != 5:
+    if len(cron.expression.split()) != FIELDS:
         raise ScheduleError(_expected(text))
     try:
         return CronSim(cron.expression, start.astimezone(zone))

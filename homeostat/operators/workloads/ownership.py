@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
@@ -60,21 +61,10 @@ def selects(selector: Json, labels: Mapping[str, str]) -> bool:
         return False
 
 
-def reference(kind: Kind, owner: Meta) -> JsonObject:
-    return {
-        "apiVersion": kind.api_version,
-        "kind": kind.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
 def adoption(kind: Kind, owner: Meta, adopted: Meta) -> JsonObject:
     """The patch that makes the owner the controller; refused if the object has changed meanwhile."""
     others = [_plain(each.api_version, each.kind, each.name, each.uid) for each in adopted.owner_references]
-    references = [*others, reference(kind, owner)]
+    references = [*others, owner_reference(kind, owner)]
     return {
         "metadata": {"uid": adopted.uid, "resourceVersion": adopted.resource_version, "ownerReferences": references}
     }

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -18,7 +19,7 @@ from homeostat.objects.selectors import selector_of
 from homeostat.operators.workloads.api import CONTROLLER_REVISION, Revision, Workload
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
 from homeostat.operators.workloads.naming import hash_of, hashed
-from homeostat.operators.workloads.ownership import adoption, claim, reference
+from homeostat.operators.workloads.ownership import adoption, claim
 from homeostat.runtime.cache.cache import Cache
 
 LABEL = "controller.kubernetes.io/hash"
@@ -82,7 +83,7 @@ class Revisions:
                 "name": hashed(meta.name, digest),
                 "namespace": meta.namespace,
                 "labels": {**labels, LABEL: digest},
-                "ownerReferences": [reference(kind, meta)],
+                "ownerReferences": [owner_reference(kind, meta)],
             },
             "data": data,
             "revision": number,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.operators.workloads.api import Meta
-from homeostat.operators.workloads.ownership import reference
 
 
 def pod_from(
@@ -27,5 +27,5 @@ def pod_from(
         metadata["annotations"] = found
     if found_finalizers := [*(given.get("finalizers") or ()), *finalizers]:
         metadata["finalizers"] = found_finalizers
-    metadata["ownerReferences"] = [reference(kind, owner)]
+    metadata["ownerReferences"] = [owner_reference(kind, owner)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}

@@ -10,29 +10,19 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.cron import DESCRIPTORS, EVERY, FIELDS
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import CRON_JOB, JOB, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.jobs.decide import finished_condition
-from homeostat.operators.workloads.ownership import reference
 from homeostat.operators.workloads.status import is_same_status
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 MOST_MISSED: Final = 100
-_EVERY: Final = "@every "
-_FIELDS: Final = 5
 _LONGEST_DEADLINE_S: Final = 10**9
-_ALIASES: Final = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
 
 
 class CronError(ValueError):
@@ -86,7 +76,7 @@ def times(cron: Workload, now: datetime) -> tuple[datetime | None, datetime | No
     earliest = (
         since if deadline_s is None else max(since, now - timedelta(seconds=min(deadline_s, _LONGEST_DEADLINE_S)))
     )
-    if schedule.startswith(_EVERY):
+    if schedule.startswith(EVERY):
         due, following = _periodic(schedule, since, now)
         return due if due is not None and due >= earliest else None, following
     due = None
@@ -103,7 +93,7 @@ def times(cron: Workload, now: datetime) -> tuple[datetime | None, datetime | No
 def _periodic(schedule: str, since: datetime, now: datetime) -> tuple[datetime | None, datetime]:
     """Whole seconds, and at least one."""
     try:
-        step = timedelta(seconds=max(parse_duration(schedule.removeprefix(_EVERY)) // 10**9, 1))
+        step = timedelta(seconds=max(parse_duration(schedule.removeprefix(EVERY)) // 10**9, 1))
         passed = max((now - since) // step, 0)
         return since + passed * step if passed else None, since + (passed + 1) * step
     except (DurationError, OverflowError) as error:
@@ -129,7 +119,7 @@ def _moments(schedule: str, zone: str, start: datetime) -> Iterator[datetime]:
         if text.startswith(prefix):
             name, _, text = text.removeprefix(prefix).partition(" ")
             zone = name
-    text = _ALIASES.get(text, text).replace("?", "*")
+    text = DESCRIPTORS.get(text, text).replace("?", "*")
     try:
         begin = start.astimezone(ZoneInfo(zone))
         return iter(()) if _never_falls_due(text, begin) else CronSim(text, begin)
@@ -140,7 +130,7 @@ def _moments(schedule: str, zone: str, start: datetime) -> Iterator[datetime]:
 def _never_falls_due(text: str, start: datetime) -> bool:
     """Whether the days, as the 31st of February, are in none of the months: CronSim calls that invalid."""
     fields = text.split()
-    if len(fields) != _FIELDS or _is_valid(fields, start):
+    if len(fields) != FIELDS or _is_valid(fields, start):
         return False
     minute, hour, day, month, weekday = fields
     return _is_valid([minute, hour, day, "*", weekday], start) and _is_valid([minute, hour, "*", month, weekday], start)
@@ -167,7 +157,7 @@ def job_for(cron: Workload, due: datetime) -> JsonObject:
             "namespace": cron.metadata.namespace,
             "labels": given.get("labels") or {},
             "annotations": {**(given.get("annotations") or {}), SCHEDULED: format_time(due.astimezone(UTC))},
-            "ownerReferences": [reference(CRON_JOB, cron.metadata)],
+            "ownerReferences": [owner_reference(CRON_JOB, cron.metadata)],
         },
         "spec": template.get("spec") or {},
     }

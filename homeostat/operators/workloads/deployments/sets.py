@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.naming import hash_of, hashed
-from homeostat.operators.workloads.ownership import reference
 from homeostat.operators.workloads.sizes import integer_of
 
 HASH: Final = "pod-template-hash"
@@ -91,7 +91,7 @@ def build_set(deployment: Workload, old: Sequence[Workload], replicas: int, max_
                 REVISION: str(next_revision(old)),
                 **size_annotations(replicas_of(deployment), max_replicas),
             },
-            "ownerReferences": [reference(DEPLOYMENT, meta)],
+            "ownerReferences": [owner_reference(DEPLOYMENT, meta)],
         },
         "spec": {
             "replicas": replicas,

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.workloads.api import ENDPOINT_SLICE, SERVICE, Pod, Workload
-from homeostat.operators.workloads.ownership import reference
 
 MANAGER: Final = "endpointslice-controller.k8s.io"
 MOST_ENDPOINTS: Final = 100
@@ -145,7 +145,7 @@ def _slice(service: Workload, ports: Json, endpoints: Json) -> JsonObject:
             "generateName": f"{service.metadata.name}-",
             "namespace": service.metadata.namespace,
             "labels": labels,
-            "ownerReferences": [reference(SERVICE, service.metadata)],
+            "ownerReferences": [owner_reference(SERVICE, service.metadata)],
         },
         "addressType": "IPv4",
         "ports": ports,

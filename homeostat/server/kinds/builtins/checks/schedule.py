@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from homeostat.objects.time.cron import DESCRIPTORS, EVERY
 from homeostat.objects.time.duration import DurationError, parse_duration
 
 _MONTHS = {
@@ -22,7 +23,6 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
-_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _number = re.compile("[0-9]{1,9}").fullmatch
 
 
@@ -44,12 +44,12 @@ def check_schedule(schedule: str) -> None:
 
 
 def _check_descriptor(schedule: str) -> None:
-    if schedule in _DESCRIPTORS:
+    if schedule in DESCRIPTORS:
         return
-    if not schedule.startswith("@every "):
+    if not schedule.startswith(EVERY):
         raise ScheduleError(f"unrecognized descriptor: {schedule}")
     try:
-        parse_duration(schedule.removeprefix("@every "))
+        parse_duration(schedule.removeprefix(EVERY))
     except DurationError as error:
         raise ScheduleError(f"failed to parse duration {schedule}: {error}") from error
 
