@@ -201,9 +201,9 @@ def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
 
 
 def is_finished(obj: JsonObject) -> bool:
-    """Whether a terminating object has no finalizer left."""
+    """Whether a terminating object has no finalizer left, and no grace period."""
     metadata = obj["metadata"]
-    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"):
         return False
     return obj["kind"] != "Namespace" or not (obj.get("spec") or {}).get("finalizers")
 

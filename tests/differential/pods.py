@@ -158,6 +158,69 @@ _BINDINGS = [
     Step("bind gated", "POST", f"{PODS}/gated/binding", _bind("gated")),
 ]
 
+_LEASE = {"holderIdentity": "n9", "leaseDurationSeconds": 40, "renewTime": "2100-01-01T00:00:00.000000Z"}
+
+
+def _on_node(name: str, **spec: Any) -> Step:
+    return Step(f"pod {name}", "POST", PODS, record(name, nodeName="n9", **spec))
+
+
+_GRACES = [
+    Step(
+        "lease of a kubelet",
+        "POST",
+        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+        api("Lease", "coordination.k8s.io/v1", "n9", spec=_LEASE),
+    ),
+    _on_node("graceful"),
+    Step("delete graceful dry", "DELETE", f"{PODS}/graceful?dryRun=All"),
+    Step("delete graceful", "DELETE", f"{PODS}/graceful"),
+    Step("graceful waits", "GET", f"{PODS}/graceful"),
+    Step("delete graceful again", "DELETE", f"{PODS}/graceful"),
+    Step("delete graceful later", "DELETE", f"{PODS}/graceful", {"gracePeriodSeconds": 60}),
+    Step("delete graceful sooner", "DELETE", f"{PODS}/graceful?gracePeriodSeconds=5"),
+    Step("evict graceful", "POST", f"{PODS}/graceful/eviction", _eviction("graceful")),
+    Step("change graceful", "PATCH", f"{PODS}/graceful", {"metadata": {"labels": {"a": "b"}}}, MERGE),
+    Step("graceful still waits", "GET", f"{PODS}/graceful"),
+    Step("delete graceful of another uid", "DELETE", f"{PODS}/graceful", {"preconditions": {"uid": "other"}}),
+    Step("delete graceful by its kubelet", "DELETE", f"{PODS}/graceful", {"gracePeriodSeconds": 0}),
+    Step("graceful gone", "GET", f"{PODS}/graceful"),
+    _on_node("forced"),
+    Step("delete forced", "DELETE", f"{PODS}/forced", {"gracePeriodSeconds": 0}),
+    Step("forced gone", "GET", f"{PODS}/forced"),
+    _on_node("hasty", terminationGracePeriodSeconds=0),
+    Step("delete hasty", "DELETE", f"{PODS}/hasty"),
+    Step("hasty gone", "GET", f"{PODS}/hasty"),
+    _on_node("slow", terminationGracePeriodSeconds=90),
+    Step("delete slow negative", "DELETE", f"{PODS}/slow", {"gracePeriodSeconds": -7}),
+    Step("evict slow", "POST", f"{PODS}/slow/eviction", _eviction("slow", gracePeriodSeconds=0)),
+    Step("slow gone", "GET", f"{PODS}/slow"),
+    _on_node("over"),
+    Step("over ends", "PATCH", f"{PODS}/over/status", {"status": {"phase": "Succeeded"}}, MERGE),
+    Step("delete over", "DELETE", f"{PODS}/over"),
+    Step("over gone", "GET", f"{PODS}/over"),
+    _on_node("evicted"),
+    Step("evict evicted", "POST", f"{PODS}/evicted/eviction", _eviction("evicted", gracePeriodSeconds=20)),
+    Step("evicted waits", "GET", f"{PODS}/evicted"),
+    _on_node("final"),
+    Step("final held", "PATCH", f"{PODS}/final", {"metadata": {"finalizers": ["example.com/a"]}}, MERGE),
+    Step("delete final", "DELETE", f"{PODS}/final", {"propagationPolicy": "Foreground"}),
+    Step("delete final by its kubelet", "DELETE", f"{PODS}/final", {"gracePeriodSeconds": 0}),
+    Step("delete final again", "DELETE", f"{PODS}/final", {"propagationPolicy": "Background"}),
+    Step("final let go", "PATCH", f"{PODS}/final", {"metadata": {"finalizers": None}}, MERGE),
+    Step("final gone", "GET", f"{PODS}/final"),
+    _on_node("early-final"),
+    Step("early-final held", "PATCH", f"{PODS}/early-final", {"metadata": {"finalizers": ["example.com/a"]}}, MERGE),
+    Step("delete early-final", "DELETE", f"{PODS}/early-final"),
+    Step("early-final let go", "PATCH", f"{PODS}/early-final", {"metadata": {"finalizers": None}}, MERGE),
+    Step("early-final waits", "GET", f"{PODS}/early-final"),
+    Step("delete many", "DELETE", f"{PODS}?labelSelector=app=early-final&gracePeriodSeconds=0"),
+    Step("early-final gone", "GET", f"{PODS}/early-final"),
+    Step("pod unbound", "POST", PODS, record("unbound")),
+    Step("delete unbound", "DELETE", f"{PODS}/unbound"),
+    Step("unbound gone", "GET", f"{PODS}/unbound"),
+]
+
 _EPHEMERAL = f"{PODS}/debug/ephemeralcontainers"
 
 
@@ -337,4 +400,4 @@ _SCALES = [
 MANAGED = ("scaled deployment get", "scale shared get", "scale put get")
 """Steps whose managedFields are compared too."""
 
-PODS_STEPS = [*_EVICTIONS, *_DELETIONS, *_BINDINGS, *_EPHEMERALS, *_RESIZES, *_SCALES]
+PODS_STEPS = [*_EVICTIONS, *_DELETIONS, *_BINDINGS, *_GRACES, *_EPHEMERALS, *_RESIZES, *_SCALES]

@@ -17,6 +17,7 @@ GROUP: Final = "simulation.homeostat.dev"
 OUTCOME: Final = f"{GROUP}/outcome"
 READY_AFTER: Final = f"{GROUP}/ready-after"
 BACK_OFF: Final = f"{GROUP}/back-off"
+STOP_AFTER: Final = f"{GROUP}/stop-after"
 RULES_LABEL: Final = f"{GROUP}/rules"
 """A ConfigMap with this label holds rules for Pods."""
 

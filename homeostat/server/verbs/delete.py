@@ -1,7 +1,8 @@
 """DELETE of one object, and of a collection.
 
 An object without finalizers is deleted at once. Otherwise it gets a `deletionTimestamp` and is deleted with its last
-finalizer. `propagationPolicy` becomes a finalizer that the garbage collector acts on.
+finalizer. `propagationPolicy` becomes a finalizer that the garbage collector acts on. A Pod on a Node has a grace
+period.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.options import PROPAGATION_POLICIES
+from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import many, one, status_success
 from homeostat.server.view.encode import LIST_TAIL, draft_of, joined, list_head, list_metadata, object_bytes, object_of
 from homeostat.server.view.selection import selection_of
@@ -35,6 +37,7 @@ from homeostat.store.base import Put, Record, RevisionMismatchError
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+PODS = "pods"
 _RACE_TRIES = 20
 _ORPHANING = frozenset({"replicationcontrollers", "jobs.batch"})
 """Kinds whose dependents are orphaned unless the request says otherwise, as in Kubernetes."""
@@ -57,7 +60,9 @@ _RETURNED = frozenset(
         "resourceslices.resource.k8s.io",
     }
 )
-"""Kinds whose deletion answers with the object as it was before, as in Kubernetes; for others it is a Status."""
+"""Kinds whose deletion answers with the object as it was before, as in Kubernetes. For Pods it is their last state, for
+others a Status.
+"""
 _JOB_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -85,6 +90,8 @@ async def delete(call: Call) -> Answer:
     options = read_options(call)
     if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
         raise call.forbidden("this namespace may not be deleted")
+    if call.kind.group_resource == PODS:
+        return one(call, (await delete_object(call, options)).body)
     before: list[JsonObject] = []
     written = await delete_object(call, options, note=lambda obj: before.append(dict(obj["metadata"])))
     if not written.is_gone:
@@ -143,7 +150,8 @@ def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
         call.warnings.append(_JOB_WARNING)
     if orphan is False:
         policy = "Background"
-    return msgspec.structs.replace(options, propagation_policy=policy)
+    grace_s = options.grace_period_seconds if options.grace_period_seconds is not None else call.options.grace_period_s
+    return msgspec.structs.replace(options, propagation_policy=policy, grace_period_seconds=grace_s)
 
 
 async def delete_object(
@@ -163,9 +171,14 @@ async def delete_object(
             if not admission.is_idle(call, "DELETE"):
                 await admission.mutate(call, None, obj, "DELETE")
             await admission.validate(call, None, obj, "DELETE")
+        is_waiting = call.kind.group_resource == PODS and is_pending(call, obj, options.grace_period_seconds)
+        if is_waiting and note is None:
+            return Written(object_bytes(call.kind, record), obj)
         if note is not None:
             note(obj)
-        mark_deleted(call, obj, options.propagation_policy or _default_policy(call, obj))
+        if not is_waiting:
+            policy = options.propagation_policy or _default_policy(call, obj)
+            mark_deleted(call, obj, policy, options.grace_period_seconds)
         try:
             return await _store(call, record, obj)
         except RevisionMismatchError:
@@ -203,7 +216,7 @@ def check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) -> 
             raise strategy.unmet_precondition(call.kind, call.name, label, asked, found)
 
 
-def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:
+def mark_deleted(call: Call, obj: JsonObject, policy: str, grace_s: int | None) -> None:
     """Set the deletionTimestamp and the finalizer of the propagation policy. In place."""
     metadata = obj["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if not (policy and name in {FOREGROUND, ORPHAN})]
@@ -215,17 +228,21 @@ def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
-    if "deletionTimestamp" in metadata:
+    is_first = "deletionTimestamp" not in metadata
+    if call.kind.group_resource == PODS:
+        set_grace(call, obj, grace_s)
+    elif is_first:
+        metadata["deletionTimestamp"] = call.timestamp()
+        metadata["deletionGracePeriodSeconds"] = 0
+    if not is_first:
         return
-    metadata["deletionTimestamp"] = call.timestamp()
-    metadata["deletionGracePeriodSeconds"] = 0
     if "generation" in metadata:
         metadata["generation"] += 1
     call.kind.behaviour.prepare_deletion(obj, call.timestamp())
 
 
 async def delete_collection(call: Call) -> Answer:
-    """DELETE of all selected objects; the response is a list of them."""
+    """DELETE of all selected objects; the response is a list of them as they were before."""
     options = read_options(call)
     await await_version(call)
     selection = selection_of(call)
@@ -234,7 +251,9 @@ async def delete_collection(call: Call) -> Answer:
     for start in range(0, len(records), _AT_ONCE):
         some = records[start : start + _AT_ONCE]
         written = await asyncio.gather(*(_delete_listed(call, record, options) for record in some))
-        deleted += [each.body for each in written if each is not None]
+        deleted += [
+            object_bytes(call.kind, record) for record, each in zip(some, written, strict=True) if each is not None
+        ]
     head = list_head(call.kind.list_kind, call.kind.api_version, list_metadata(call.store.revision))
     return await many(call, joined(head, deleted, LIST_TAIL))
 

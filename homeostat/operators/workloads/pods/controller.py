@@ -46,6 +46,8 @@ class Pods:
         self._rules: dict[Key, list[Rule]] = {}
         self._began: dict[str, tuple[Fate, float]] = {}
         """By uid: the fate of a Pod, and since when."""
+        self._stopping: dict[str, float] = {}
+        """By uid: since when the containers of a Pod are being stopped."""
         self._unschedulable: set[Key] = set()
         self._reconciler = Reconciler(setup, "pods", self._reconcile, workers=_WORKERS)
         nodes.add_handler(self._note_node)
@@ -71,6 +73,7 @@ class Pods:
         self._unschedulable.discard(key)
         if pod is not None:
             self._began.pop(pod.metadata.uid, None)
+            self._stopping.pop(pod.metadata.uid, None)
             self._addresses.free(pod.status.pod_ip)
         if self._scheduler.release(key):
             self._wake_unschedulable()
@@ -117,12 +120,12 @@ class Pods:
             return
         node = pod.spec.node_name
         try:
-            if not pod.metadata.is_terminating and node and self._scheduler.node(node) is None:
+            if pod.metadata.is_terminating:
+                await self._stop(pod)
+            elif node and self._scheduler.node(node) is None:
                 await self._leave(pod)
             elif pod.is_finished:
                 return
-            elif pod.metadata.is_terminating:
-                await self._end(pod)
             elif not pod.spec.node_name:
                 await self._schedule(pod)
             else:
@@ -130,11 +133,33 @@ class Pods:
         except NotFoundError:
             return  # It was deleted; the watch will say so.
 
-    async def _end(self, pod: Pod) -> None:
+    async def _stop(self, pod: Pod) -> None:
         """Ends a Pod whose deletion waits for its containers to stop."""
-        if pod.metadata.deletion_grace_period_seconds:
-            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
-            await self._client.delete(POD.path(*pod.key), options)
+        grace_s = pod.metadata.deletion_grace_period_seconds or 0
+        left_s = self._stopping_s(pod, grace_s)
+        if left_s > 0:
+            self._reconciler.add(pod.key, after_s=left_s)
+            return
+        if pod.metadata.finalizers and pod.status.pod_ip and not pod.is_finished:
+            # Whoever holds the Pod back sees that its containers have stopped; nobody would see it otherwise.
+            await self._write(pod, Picture("succeeded", "Completed", restarts=pod.most_restarts))
+        if grace_s:
+            await self._delete(pod)
+
+    def _stopping_s(self, pod: Pod, grace_s: int) -> float:
+        now, uid = self._loop.time(), pod.metadata.uid
+        if uid not in self._stopping:
+            self._stopping[uid] = now
+            for container in pod.spec.containers if pod.status.pod_ip and not pod.is_finished else ():
+                message = f"Stopping container {container.name}"
+                self._events.record(POD, pod.metadata, "Killing", message, by=KUBELET)
+        if pod.is_finished or not pod.status.pod_ip or self._scheduler.node(pod.spec.node_name) is None:
+            return 0.0
+        return self._stopping[uid] + min(self._fate(pod).stop_after_s, float(grace_s)) - now
+
+    async def _delete(self, pod: Pod) -> None:
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
+        await self._client.delete(POD.path(*pod.key), options)
 
     async def _leave(self, pod: Pod) -> None:
         """Deletes a Pod whose Node does not exist. One that was never shown there waits a little, because its Node may
@@ -148,8 +173,7 @@ class Pods:
         try:
             await self._client.get(NODE.path("", pod.spec.node_name))
         except NotFoundError:
-            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
-            await self._client.delete(POD.path(*pod.key), options)
+            await self._delete(pod)
         else:
             # The watch is behind; its event queues the Pod, too.
             self._reconciler.add(pod.key, after_s=_NODE_WITHIN_S)

@@ -25,14 +25,15 @@ from homeostat.objects import yaml
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, Pod, Rules
+from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, STOP_AFTER, Pod, Rules
 
 Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
 OUTCOMES: Final = get_args(Outcome)
 SHARED_NAMESPACE: Final = "kube-system"
 MOST_BYTES: Final = 65_536
 MOST_RULES: Final = 1000
-_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off"})
+_DURATIONS: Final = ("ready-after", "back-off", "stop-after")
+_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off", "stop-after"})
 
 
 class RuleError(ValueError):
@@ -44,6 +45,8 @@ class Fate(msgspec.Struct, frozen=True):
     after_s: float = 0.01
     back_off_s: float = 10.0
     """The first back-off of a container that fails; it doubles up to 30 times that, as kubelet's 10 s to 300 s."""
+    stop_after_s: float = 0.0
+    """How long the containers take to stop when the Pod is deleted, within its grace period."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -52,6 +55,7 @@ class Rule(msgspec.Struct, frozen=True):
     outcome: Outcome | None
     after_s: float | None
     back_off_s: float | None
+    stop_after_s: float | None
 
     def selects(self, pod: Pod) -> bool:
         if not self.selector.matches(pod.metadata.labels):
@@ -80,7 +84,7 @@ def _rule(text: str) -> Rule:
     except yaml.YamlError as error:
         raise RuleError(f"it is not YAML: {error}") from error
     if not isinstance(found, dict):
-        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off")
+        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off, stop-after")
     if unknown := sorted(map(str, found.keys() - _FIELDS)):
         raise RuleError(f"unknown field {unknown[0]!r}; expected {', '.join(sorted(_FIELDS))}")
     try:
@@ -91,8 +95,7 @@ def _rule(text: str) -> Rule:
         selector,
         str(found.get("image") or ""),
         None if found.get("outcome") is None else _outcome(str(found["outcome"])),
-        None if found.get("ready-after") is None else _seconds("ready-after", str(found["ready-after"])),
-        None if found.get("back-off") is None else _seconds("back-off", str(found["back-off"])),
+        *(None if found.get(each) is None else _seconds(each, str(found[each])) for each in _DURATIONS),
     )
 
 
@@ -109,6 +112,7 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
                 rule.outcome or fate.outcome,
                 fate.after_s if rule.after_s is None else rule.after_s,
                 fate.back_off_s if rule.back_off_s is None else rule.back_off_s,
+                fate.stop_after_s if rule.stop_after_s is None else rule.stop_after_s,
             )
             break
     if annotations and not _SAID.isdisjoint(annotations):
@@ -116,7 +120,7 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
     return fate
 
 
-_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF})
+_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER})
 
 
 def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
@@ -124,6 +128,7 @@ def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
         _outcome(annotations[OUTCOME]) if OUTCOME in annotations else fate.outcome,
         _seconds(READY_AFTER, annotations[READY_AFTER]) if READY_AFTER in annotations else fate.after_s,
         _seconds(BACK_OFF, annotations[BACK_OFF]) if BACK_OFF in annotations else fate.back_off_s,
+        _seconds(STOP_AFTER, annotations[STOP_AFTER]) if STOP_AFTER in annotations else fate.stop_after_s,
     )
 
 

@@ -1,0 +1,107 @@
+"""Simulated workloads through the API, by an operator that has exactly its own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators import workloads
+from tests.cli.permissions import granted_by
+from tests.operators.workloads.stage import Scene, Stage, open_stage
+
+SIMULATION = "simulation.homeostat.dev"
+CONTAINER = "{name: app, image: 'app:1', ports: [{name: web, containerPort: 8080}]}"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with open_stage(tmp_path_factory.mktemp("stage")) as found:
+        yield found
+
+
+def is_ready(pod: JsonObject) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def names(found: list[JsonObject]) -> list[str]:
+    return sorted(each["metadata"]["name"] for each in found)
+
+
+def test_a_pod_stops_within_its_grace_period(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        for name, after in (("quick", "0s"), ("slow", "1h")):
+            await on.apply(
+                f"""
+                apiVersion: v1
+                kind: Pod
+                metadata: {{name: {name}, annotations: {{{SIMULATION}/stop-after: {after}}}}}
+                spec: {{terminationGracePeriodSeconds: 7200, containers: [{CONTAINER}]}}
+                """
+            )
+            await on.until("Pod", name, is_ready)
+            marked = await on.client.delete(on.path("Pod", name))
+            assert marked["metadata"]["deletionGracePeriodSeconds"] == 7200
+        await on.until("Pod", "quick", lambda pod: not pod)
+        slow = await on.find("Pod", "slow")
+        assert (slow["status"]["phase"], is_ready(slow)) == ("Running", True)
+        await on.until_events("slow", "Started", "Killing")
+        await on.client.delete(on.path("Pod", "slow"), {"gracePeriodSeconds": 0})
+        assert not await on.find("Pod", "slow")
+
+    stage.play(scene)
+
+
+def test_a_held_pod_shows_that_its_containers_have_stopped(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            f"""
+            apiVersion: v1
+            kind: Pod
+            metadata: {{name: held, finalizers: [example.com/hold]}}
+            spec: {{containers: [{CONTAINER}]}}
+            """
+        )
+        await on.until("Pod", "held", is_ready)
+        await on.client.delete(on.path("Pod", "held"))
+        held = await on.until("Pod", "held", lambda pod: pod["metadata"]["deletionGracePeriodSeconds"] == 0)
+        assert held["status"]["phase"] == "Succeeded"
+        await on.client.merge(on.path("Pod", "held"), {"metadata": {"finalizers": None}})
+        assert not await on.find("Pod", "held")
+
+    stage.play(scene)
+
+
+def test_a_stateful_set_waits_until_a_pod_is_gone(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            f"""
+            apiVersion: apps/v1
+            kind: StatefulSet
+            metadata: {{name: db}}
+            spec:
+              replicas: 2
+              selector: {{matchLabels: {{app: db}}}}
+              template:
+                metadata: {{labels: {{app: db}}, annotations: {{{SIMULATION}/stop-after: 1h}}}}
+                spec: {{terminationGracePeriodSeconds: 7200, containers: [{CONTAINER}]}}
+            """
+        )
+        await on.until_all("Pod", lambda pods: len(pods) == 2 and all(map(is_ready, pods)))
+        await on.client.merge(on.path("StatefulSet", "db", "scale"), {"spec": {"replicas": 0}})
+        await on.until("Pod", "db-1", lambda pod: "deletionTimestamp" in pod["metadata"])
+        assert "deletionTimestamp" not in (await on.find("Pod", "db-0"))["metadata"]
+        await on.client.delete(on.path("Pod", "db-1"), {"gracePeriodSeconds": 0})
+        await on.until("Pod", "db-0", lambda pod: "deletionTimestamp" in pod["metadata"])
+        await on.client.delete(on.path("Pod", "db-0"), {"gracePeriodSeconds": 0})
+        await on.until("StatefulSet", "db", lambda found: not found["status"]["replicas"])
+
+    stage.play(scene)
+
+
+def test_the_operator_needs_its_rules_and_no_others(stage: Stage) -> None:
+    """After the scenes above."""
+    assert stage.refused == []
+    assert {each for each in stage.used if each not in granted_by(workloads.RULES)} == set()
