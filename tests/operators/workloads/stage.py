@@ -56,14 +56,14 @@ class Scene:
         except NotFoundError:
             return {}
 
-    async def list(self, kind: str, **query: str) -> list[JsonObject]:
+    async def all(self, kind: str, **query: str) -> list[JsonObject]:
         return (await self.client.list(self.path(kind), **query))[0]
 
     async def until(self, kind: str, name: str, holds: Callable[[JsonObject], object]) -> JsonObject:
         return await eventually(lambda: self.find(kind, name), holds, within_s=_WITHIN_S)
 
     async def until_all(self, kind: str, holds: Callable[[list[JsonObject]], object], **query: str) -> list[JsonObject]:
-        return await eventually(lambda: self.list(kind, **query), holds, within_s=_WITHIN_S)
+        return await eventually(lambda: self.all(kind, **query), holds, within_s=_WITHIN_S)
 
     async def until_events(self, name: str, *reasons: str) -> None:
         def has_all(found: list[JsonObject]) -> bool:
