@@ -51,15 +51,19 @@ def serve(
     python: str = sys.executable,
     folder: Path | None = None,
     under: Sequence[str] = (),
+    turns: Path | None = None,
 ) -> Iterator[Served]:
     """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers. `python` and `folder`
     are those of another checkout, if it is to run; `under` is a command that runs the program, as valgrind does.
+    Long turns of its event loop are written to `turns`.
     """
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
-    program = "import sys; from homeostat.cli.main import main; sys.exit(main())"
+    program = ["-c", "import sys; from homeostat.cli.main import main; sys.exit(main())"]
+    if turns is not None:
+        program = ["-m", "benchmarks.soak.turns", str(turns)]
     began = time.perf_counter()
     process = subprocess.Popen(
-        [*under, python, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
+        [*under, python, *program, "up", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=compiled_environment(),

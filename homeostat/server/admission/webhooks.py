@@ -33,8 +33,12 @@ from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
 from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
 from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
 from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.offload import is_large
 
 log = logging.getLogger(__name__)
+
+_REPORT_EVERY_S = 10.0
+_MOST_REPORTED = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +53,14 @@ class Webhook:
     allows_dry_run: bool
     is_reinvoked: bool
     accepts_v1: bool
+
+
+@dataclass(slots=True)
+class Reported:
+    """When a failure of a webhook was logged, and how many were not logged since."""
+
+    at: float
+    omitted: int = 0
 
 
 Matched = tuple[Webhook, Narrowed]
@@ -79,6 +91,7 @@ class Webhooks:
 
     def __init__(self, client: WebhookClient) -> None:
         self._client = client
+        self._reported: dict[str, Reported] = {}
 
     async def mutate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> Attempt:
         """The attempt after mutating webhooks; the same value if none changed it."""
@@ -135,15 +148,28 @@ class Webhooks:
             failure = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.fails:
                 raise InternalError(f"Internal error occurred: {failure}") from error
-            log.warning(
-                "webhook failed; ignoring it (failurePolicy Ignore)", extra={"webhook": webhook.name, "why": str(error)}
-            )
+            self._report(webhook, error)
             return None
         for warning in verdict.warnings:
             attempt.warn(warning)
         if verdict.refusal is not None:
             raise verdict.refusal
         return verdict
+
+    def _report(self, webhook: Webhook, error: Exception) -> None:
+        """Log ignored failures: of one webhook once in a while, with the number of those in between."""
+        now = asyncio.get_running_loop().time()
+        last = self._reported.get(webhook.name)
+        if last is not None and now < last.at + _REPORT_EVERY_S:
+            last.omitted += 1
+            return
+        if len(self._reported) >= _MOST_REPORTED:
+            self._reported.clear()
+        self._reported[webhook.name] = Reported(now)
+        log.warning(
+            "webhook failed; ignoring it (failurePolicy Ignore)",
+            extra={"webhook": webhook.name, "why": str(error), "omitted": last.omitted if last else 0},
+        )
 
     async def _call(self, attempt: Attempt, webhook: Webhook, kind: Kind, *, may_patch: bool) -> Verdict:
         if not webhook.accepts_v1:
@@ -154,8 +180,13 @@ class Webhooks:
         try:
             address = address_of(webhook.endpoint, call.store)
             uid = call.backend.new_uid()
-            body = review_of(attempt, kind, uid)
-            answer = await self._client.post(address, webhook.endpoint.authorities, body, timeout_s=webhook.timeout_s)
+            answer = await self._client.post(
+                address,
+                webhook.endpoint.authorities,
+                partial(review_of, attempt, kind, uid),
+                timeout_s=webhook.timeout_s,
+                large_for=call.user.name if is_large(call) else "",
+            )
         except CallError as error:
             raise CallError(f"failed to call webhook: {error}") from error
         try:

@@ -49,7 +49,7 @@ def offloaded(verb: Verb) -> Verb:
 
     @wraps(verb)
     async def run(call: Call) -> Answer:
-        if _is_large(call):
+        if is_large(call):
             return await _offload(verb, call)
         try:
             return await verb(call)
@@ -59,7 +59,8 @@ def offloaded(verb: Verb) -> Verb:
     return run
 
 
-def _is_large(call: Call) -> bool:
+def is_large(call: Call) -> bool:
+    """Whether its body or stored object is expensive to process."""
     if call.kind.behaviour.is_slow or (len(call.body) > _SMALL_BYTES and _is_expensive(call.body, call.content_type)):
         return True
     if "json-patch" in call.content_type and _COPY in call.body:

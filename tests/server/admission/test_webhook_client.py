@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from homeostat.edge.reply import Reply
 from homeostat.server.admission import webhook_client
-from homeostat.server.admission.webhook_client import MOST_CALLS, Address, CallError, WebhookClient
+from homeostat.server.admission.webhook_client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
@@ -153,17 +153,57 @@ async def test_a_webhook_that_supports_only_old_reviews_is_reported(api: Api, ho
     assert "does not accept AdmissionReview v1" in refused.json["message"]
 
 
-async def test_few_calls_begin_in_one_turn_of_the_event_loop() -> None:
-    client, begun, counts = WebhookClient(), 0, list[int]()
+async def test_a_failed_call_leaves_nothing_for_the_garbage_collector(client: WebhookClient, hooks: Hooks) -> None:
+    hooks.on("/v", allow)
+    hooks.delay_s = 5
+    address = Address("https://127.0.0.1:1/v", None)
 
-    async def begin() -> None:
-        nonlocal begun
-        await client._wait_for_turn()
-        begun += 1
+    async def fail() -> None:
+        with pytest.raises(CallError, match=r"127\.0\.0\.1:1: \[Errno 111\]"):
+            await client.post(address, hooks.identity.bundle, BODY, timeout_s=5)
 
-    calls = asyncio.gather(*(begin() for _ in range(100)))
-    while not calls.done():
-        counts.append(begun)
-        await asyncio.sleep(0)
-    assert begun == 100
-    assert max(after - before for before, after in pairwise(counts)) <= 2 * MOST_CALLS
+    await fail()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(20):
+            await fail()
+        assert gc.collect() < 20
+    finally:
+        gc.enable()
+
+
+async def test_the_text_of_a_failure_shows_no_object_in_memory(client: WebhookClient, hooks: Hooks) -> None:
+    with pytest.raises(CallError) as raised:
+        await client.post(Address("https://127.0.0.1:1/v", None), hooks.identity.bundle, BODY, timeout_s=5)
+    assert " at 0x" not in str(raised.value)
+
+
+async def test_a_large_body_is_made_when_there_is_room_for_it(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook_client, "MOST_BYTES", 3)
+    client, made, address = WebhookClient(), 0, Address(f"https://localhost:{hooks.port}/v", None)
+    hooks.on("/v", allow)
+    hooks.delay_s = 0.4
+
+    def body() -> bytes:
+        nonlocal made
+        made += 1
+        return BODY
+
+    async def call() -> bytes:
+        return await client.post(address, hooks.identity.bundle, body, timeout_s=10, large_for="alice")
+
+    calls = asyncio.gather(*(call() for _ in range(6)))
+    await hooks.arrived.wait()
+    assert made <= 2
+    assert len(await calls) == made == 6
+    await client.close()
+
+
+async def test_ignored_failures_of_a_webhook_are_logged_once_in_a_while(
+    api: Api, hooks: Hooks, caplog: pytest.LogCaptureFixture
+) -> None:
+    await configure(api, VALIDATING, hooks.webhook("/v", lambda _: Reply(500, b""), failurePolicy="Ignore"))
+    for number in range(5):
+        assert (await api("POST", CONFIGMAPS, configmap(f"c{number}"), type=JSON)).status == 201
+    assert len([each for each in caplog.records if "failurePolicy Ignore" in each.message]) == 1

@@ -1,0 +1,111 @@
+"""The CPU time of the longest turns of a plane's event loop. A busy machine does not change it, unlike a wait.
+
+`python -m benchmarks.soak.turns FILE up ...` runs the program `homeostat` and writes a `Turn` for each turn of its loop
+that computed for longer than a bound, as JSON lines, with the place in the code where a sampler found it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+NOTED_S = 0.010
+_EVERY_S = 0.001
+_SAMPLE_EVERY_S = 0.004
+_FRAMES = 12
+
+
+class Turn(msgspec.Struct):
+    at: float
+    """When it ended, by `monotonic`."""
+    loop_ms: float
+    """CPU time of the thread of the event loop."""
+    others_ms: float
+    """CPU time of the other threads meanwhile. If they did not give up the interpreter lock, the loop waited."""
+    collection_ms: float
+    """CPU time of the garbage collector in the thread of the event loop."""
+    where: list[str]
+
+
+class Recorder:
+    """Notes long turns of a loop from the moment at which it is created."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, path: Path) -> None:
+        self._loop = loop
+        self._file = path.open("ab")
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._ident = threading.get_ident()
+        self._where: list[str] = []
+        self._collected_s = self._collecting_since = 0.0
+        self._thread_s, self._process_s = time.thread_time(), time.process_time()
+        self._encode = msgspec.json.Encoder().encode
+        loop.call_soon(self._tick)
+        gc.callbacks.append(self._note_collection)
+        threading.Thread(target=self._sample, name="turns", daemon=True).start()
+
+    def _tick(self) -> None:
+        thread_s, process_s = time.thread_time(), time.process_time()
+        mine = thread_s - self._thread_s
+        others = process_s - self._process_s - mine
+        if max(mine, others) >= NOTED_S:
+            turn = Turn(time.monotonic(), mine * 1000, others * 1000, self._collected_s * 1000, self._where)
+            self._file.write(self._encode(turn) + b"\n")
+            self._file.flush()
+        self._where, self._collected_s = [], 0.0
+        self._thread_s, self._process_s = time.thread_time(), time.process_time()
+        self._loop.call_later(_EVERY_S, self._tick)
+
+    def _note_collection(self, phase: str, _facts: dict[str, int]) -> None:
+        if threading.get_ident() != self._ident:
+            return
+        if phase == "start":
+            self._collecting_since = time.thread_time()
+        else:
+            self._collected_s += time.thread_time() - self._collecting_since
+
+    def _sample(self) -> None:
+        while True:
+            time.sleep(_SAMPLE_EVERY_S)
+            if time.clock_gettime(self._clock) - self._thread_s >= NOTED_S / 2:
+                self._where = _frames(sys._current_frames().get(self._ident))
+
+
+def _frames(frame: FrameType | None) -> list[str]:
+    found = traceback.extract_stack(frame, _FRAMES) if frame else []
+    return [f"{'/'.join(Path(each.filename).parts[-2:])}:{each.lineno} {each.name}" for each in reversed(found)]
+
+
+def read_turns(path: Path) -> list[Turn]:
+    return [msgspec.json.decode(line, type=Turn) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+def _measured(factory: Callable[[], asyncio.AbstractEventLoop], path: Path) -> Callable[[], asyncio.AbstractEventLoop]:
+    def create() -> asyncio.AbstractEventLoop:
+        loop = factory()
+        Recorder(loop, path)
+        return loop
+
+    return create
+
+
+def main() -> None:
+    from homeostat.cli.main import main as homeostat
+    from homeostat.edge import loop
+
+    path = Path(sys.argv.pop(1))
+    usual = loop.loop_factory
+    loop.loop_factory = lambda: _measured(usual(), path)
+    sys.exit(homeostat())
+
+
+if __name__ == "__main__":
+    main()

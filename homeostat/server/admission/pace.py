@@ -1,0 +1,141 @@
+"""Spreads the work of many calls over turns of the event loop.
+
+A write may call hundreds of webhooks. To open a connection, to receive a handshake and to give up a call take up to a
+millisecond each, so calls that all begin or all time out in one turn would hold up everybody else. `Pace` lets a few
+begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+_SWEEP_EVERY_S = 0.02
+_MOST_MADE = 2
+"""Large bodies that are being made at once."""
+
+
+class Pace:
+    __slots__ = ("_is_scheduled", "_left", "_most", "_waiting")
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_scheduled = False
+
+    async def turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._run, loop)
+        if self._left and not self._waiting:
+            self._left -= 1
+            return
+        place: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(place)
+        await place
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        is_used, self._left = self._left < self._most, self._most
+        while self._waiting and self._left:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                self._left -= 1
+        self._is_scheduled = is_used or self._left < self._most
+        if self._is_scheduled:
+            loop.call_soon(self._run, loop)
+
+
+class Deadlines:
+    """Timeouts that end at most `most` calls in a turn. They are late by some hundredths of a second."""
+
+    __slots__ = ("_is_scheduled", "_most", "_running")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._running: dict[float, dict[asyncio.Timeout, float]] = {}
+        """For each length of a timeout, those that run and when they end, earliest first."""
+        self._is_scheduled = False
+
+    @asynccontextmanager
+    async def within(self, timeout_s: float) -> AsyncIterator[None]:
+        """As `asyncio.timeout`."""
+        loop = asyncio.get_running_loop()
+        running = self._running.setdefault(timeout_s, {})
+        async with asyncio.timeout(None) as timeout:
+            running[timeout] = loop.time() + timeout_s
+            if not self._is_scheduled:
+                self._is_scheduled = True
+                loop.call_later(min(_SWEEP_EVERY_S, timeout_s), self._sweep, loop)
+            try:
+                yield
+            finally:
+                running.pop(timeout, None)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        now, left = loop.time(), self._most
+        for timeout_s, running in list(self._running.items()):
+            while running and left and running[first := next(iter(running))] <= now:
+                del running[first]
+                first.reschedule(now)
+                left -= 1
+            if not running:
+                del self._running[timeout_s]
+        self._is_scheduled = bool(self._running)
+        if not left:
+            self._is_scheduled = True
+            loop.call_soon(self._sweep, loop)
+        elif self._is_scheduled:
+            loop.call_later(_SWEEP_EVERY_S, self._sweep, loop)
+
+
+class Room:
+    """Admits large bodies one after the other, while those under way have less than `most` bytes together."""
+
+    __slots__ = ("_making", "_most", "_waiting", "total")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._making = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.total = 0
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Callable[[int], None]]:
+        """Waits for room. The size is unknown until the body is made, so that few are made at once; pass it then."""
+        while self._making >= _MOST_MADE or self.total >= self._most:
+            await self._wait()
+        self._making += 1
+        taken: list[int] = []
+
+        def take(size: int) -> None:
+            self._making -= 1
+            self.total += size
+            taken.append(size)
+            self._wake()
+
+        try:
+            yield take
+        finally:
+            self._making -= not taken
+            self.total -= sum(taken)
+            self._wake()
+
+    async def _wait(self) -> None:
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            self._wake()  # Its turn may have come at the same moment.
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting and self._making < _MOST_MADE and self.total < self._most:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                return

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from homeostat.server.admission.pace import Deadlines, Pace, Room
+from tests.holds import measured_turns
+
+MOST = 4
+
+
+async def begun_in_turns(pace: Pace, number: int) -> list[int]:
+    begun, counts = 0, list[int]()
+
+    async def begin() -> None:
+        nonlocal begun
+        await pace.turn()
+        begun += 1
+
+    calls = asyncio.gather(*(begin() for _ in range(number)))
+    while not calls.done():
+        counts.append(begun)
+        await asyncio.sleep(0)
+    return [*counts, begun]
+
+
+async def test_few_calls_begin_in_one_turn_of_the_event_loop() -> None:
+    counts = await begun_in_turns(Pace(MOST), 100)
+    assert counts[-1] == 100
+    assert max(after - before for before, after in pairwise(counts)) <= 2 * MOST
+
+
+async def test_calls_that_wait_cost_no_turn_anything() -> None:
+    pace = Pace(MOST)
+    waiting = [asyncio.create_task(pace.turn()) for _ in range(8000)]
+    await asyncio.sleep(0)
+    async with measured_turns() as turns:
+        for _ in range(100):
+            await asyncio.sleep(0)
+    # Woken in every turn, they would take 40 ms in each.
+    assert turns.longest_s < 0.02
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert (await begun_in_turns(pace, 3))[-1] == 3
+
+
+async def test_few_calls_time_out_in_one_turn_of_the_event_loop() -> None:
+    deadlines, ended, counts = Deadlines(MOST), 0, list[int]()
+
+    async def wait() -> None:
+        nonlocal ended
+        with pytest.raises(TimeoutError):
+            async with deadlines.within(0.01):
+                await asyncio.sleep(60)
+        ended += 1
+
+    calls = asyncio.gather(*(wait() for _ in range(100)))
+    while not calls.done():
+        counts.append(ended)
+        await asyncio.sleep(0)
+    assert ended == 100
+    assert max(after - before for before, after in pairwise([*counts, ended])) <= 2 * MOST
+
+
+async def test_a_deadline_ends_no_call_that_is_done_and_hides_no_cancellation() -> None:
+    deadlines = Deadlines(MOST)
+    async with deadlines.within(0.01):
+        pass
+    await asyncio.sleep(0.05)
+
+    async def wait() -> None:
+        async with deadlines.within(30):
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on() -> None:
+    room, entered, may_leave = Room(10), list[int](), asyncio.Event()
+
+    async def send(number: int) -> None:
+        async with room.place() as take:
+            take(6)
+            entered.append(number)
+            await may_leave.wait()
+
+    tasks = [asyncio.create_task(send(number)) for number in range(6)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert entered == [0, 1]
+    assert room.total == 12
+    tasks[0].cancel()
+    tasks[2].cancel()
+    may_leave.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert sorted(entered) == [0, 1, 3, 4, 5]
+    assert room.total == 0
