@@ -40,6 +40,11 @@ def parse_path(path: str) -> ObjectPath | None:
     known = _collections.get(above)
     if known is not None and name and name[0] != "." and "%" not in name:
         return ObjectPath(known[0], known[1], known[2], known[3], name)
+    collection, _, owner = above.rpartition("/")
+    known = _collections.get(collection)
+    # Below a Namespace there are its subresources, and the collections in it.
+    if known is not None and known[2] != "namespaces" and name and owner and "%" not in path and "/." not in path:
+        return ObjectPath(known[0], known[1], known[2], known[3], owner, name)
     parsed = _parse(path)
     if parsed is not None and not parsed.subresource and name and "%" not in path and "/." not in path:
         _remember(above if parsed.name else path, parsed)
@@ -47,7 +52,7 @@ def parse_path(path: str) -> ObjectPath | None:
 
 
 def _remember(collection: str, parsed: ObjectPath) -> None:
-    if len(collection) <= _LONGEST_COLLECTION:
+    if len(collection) <= _LONGEST_COLLECTION and parsed.plural not in _NAMESPACE_SUBRESOURCES:
         if len(_collections) >= _MOST_COLLECTIONS:
             _collections.clear()
         _collections[collection] = parsed._replace(name="")

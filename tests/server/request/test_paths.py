@@ -21,6 +21,9 @@ CASES: dict[str, ObjectPath | None] = {
     "/api/v1/namespaces/a": ObjectPath("", "v1", "namespaces", "", "a"),
     "/api/v1/namespaces/a/status": ObjectPath("", "v1", "namespaces", "", "a", "status"),
     "/api/v1/namespaces/a/finalize": ObjectPath("", "v1", "namespaces", "", "a", "finalize"),
+    "/api/v1/namespaces/a/status/b": ObjectPath("", "v1", "status", "a", "b"),
+    "/api/v1/namespaces/pods/status": ObjectPath("", "v1", "namespaces", "", "pods", "status"),
+    "/api/v1/namespaces/a/pods/p//": POD,
     "/api/v1/namespaces/a/pods//": ObjectPath("", "v1", "pods", "a"),
     "/api/v1/namespaces//pods": None,
     "/api/v1/namespaces/a//p": None,
@@ -52,6 +55,9 @@ def test_an_invalid_name_is_refused_in_a_known_collection(segment: str) -> None:
     parse_path("/api/v1/namespaces/a/pods/p")
     with pytest.raises(BadRequestError, match="path segment"):
         parse_path(f"/api/v1/namespaces/a/pods/{segment}")
+    for path in (f"{segment}/status", f"p/{segment}"):
+        with pytest.raises(BadRequestError, match="path segment"):
+            parse_path(f"/api/v1/namespaces/a/pods/{path}")
 
 
 def test_the_number_and_length_of_known_collections_are_bounded() -> None:
