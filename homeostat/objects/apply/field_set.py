@@ -67,10 +67,7 @@ def without(left: FieldSet, right: FieldSet) -> FieldSet:
 def _subtract(left: FieldSet, right: FieldSet, rest_of: Callable[[FieldSet, FieldSet], FieldSet | None]) -> FieldSet:
     """`left` with each node that `right` has too replaced by `rest_of` both, or removed if that is None."""
     result: FieldSet | None = None
-    fewer, more = (left, right) if len(left) < len(right) else (right, left)
-    for key in fewer:
-        if key not in more:
-            continue
+    for key in left.keys() & right.keys():
         ours = left[key]
         rest = rest_of(ours, right[key])
         if rest is ours:

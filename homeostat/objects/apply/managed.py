@@ -140,9 +140,9 @@ def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
 
     For the very end of a write, when defaults and admission may have undone what looked like a change.
     """
-    ours, theirs = old.get("metadata") or {}, new.get("metadata") or {}
-    if len(old) != len(new) or any(old.get(name, LEAF) != item for name, item in new.items() if name != "metadata"):
+    if {**old, "metadata": None} != {**new, "metadata": None}:
         return new
+    ours, theirs = old.get("metadata") or {}, new.get("metadata") or {}
     same = {**ours, "managedFields": None} == {**theirs, "managedFields": None}
     return old if same and _timeless(ours) == _timeless(theirs) else new
 

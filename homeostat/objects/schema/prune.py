@@ -14,6 +14,7 @@ from homeostat.objects.schema.schema import UNSET, Schema
 
 _META = frozenset(("apiVersion", "kind", "metadata"))
 _NOTHING = Schema()
+_SCALARS = frozenset((str, int, float, bool))
 
 # The object that holds the field, its key there, and its path from where the walk stands; no path for a null.
 _Found = tuple[JsonObject, str, str | None]
@@ -48,13 +49,13 @@ def _in_object(value: JsonObject, schema: Schema) -> list[_Found] | None:
     below: list[_Found] | None
     properties, additional = schema.properties, schema.additional
     for key, child in value.items():
+        kind = child.__class__
+        if kind in _SCALARS and key in properties:
+            continue
         node = properties.get(key, additional)
         if node is None:
             if not schema.preserve_unknown:
                 found = _add(found, (value, key, key))
-            continue
-        kind = child.__class__
-        if kind is str:
             continue
         if kind is dict:
             below = _in_resource(child, node) if node.embedded else _in_object(child, node)

@@ -11,7 +11,7 @@ from homeostat.objects.json import Json
 
 _LIMIT = 1 << 63
 _ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
-_number = re.compile(rb"[-+:,\[\s][0-9]+[.eE]").search
+_number = re.compile(rb"[:,\[\s][-+]?[0-9]+[.eE]").search
 
 
 def may_hold_floats(text: bytes) -> bool:

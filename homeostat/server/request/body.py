@@ -29,6 +29,8 @@ _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
 _MAX_PATH = 256
 """Characters of a path from which on it is not extended: the objects around it are left out."""
+WRITTEN_WITH_STATUS = frozenset({"apiVersion", "kind", "metadata", "status"})
+"""Fields of an object that a write of its status needs. Others are checked, if they changed, and not written."""
 _LARGE_YAML_BYTES = 8 * 1024
 _LARGE_JSON_BYTES = 256 * 1024
 MOST_SMALL_BYTES = 128 * 1024
@@ -90,14 +92,25 @@ def require_small_body(call: Call) -> None:
         )
 
 
-def read_object(call: Call) -> JsonObject:
-    """The object in the body, conformed to the call's kind."""
+def read_object(call: Call, stored: JsonObject | None = None) -> JsonObject:
+    """The object in the body, conformed to the call's kind. Where it equals the `stored` one it needs no check."""
     if not call.body:
         raise BadRequestError("the request has no body; expected an object")
-    if body_type(call.content_type) != "json":
-        return conform(call, parse_body(call))
-    obj = decode(call.body, in_pieces=is_offloaded())
-    return conform(call, obj, problems=_duplicates(call, obj))
+    problems: Sequence[str] = ()
+    if body_type(call.content_type) == "json":
+        obj = decode(call.body, in_pieces=is_offloaded())
+        problems = _duplicates(call, obj)
+    else:
+        obj = parse_body(call)
+    if stored is None:
+        return conform(call, obj, problems=problems)
+    if call.subresource == "status" and call.kind.custom and isinstance(obj, dict):
+        obj = {
+            name: item
+            for name, item in obj.items()
+            if name in WRITTEN_WITH_STATUS or name not in stored or stored[name] != item
+        }
+    return conform(call, obj, clean=stored["metadata"], problems=problems)
 
 
 def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems: Sequence[str] = ()) -> JsonObject:

@@ -93,13 +93,14 @@ async def delete(call: Call) -> Answer:
     if call.kind.group_resource == PODS:
         return one(call, (await delete_object(call, options)).body)
     before: list[JsonObject] = []
-    written = await delete_object(call, options, note=lambda obj: before.append(dict(obj["metadata"])))
+    is_returned = call.kind.group_resource in _RETURNED
+    note = (lambda obj: before.append(dict(obj["metadata"]))) if is_returned else None
+    written = await delete_object(call, options, note=note)
     if not written.is_gone:
         return one(call, written.body)
-    metadata = written.obj["metadata"]
-    if call.kind.group_resource in _RETURNED:
+    if is_returned:
         return one(call, encode({**written.obj, "metadata": before[-1]}))
-    details = {"name": call.name, "kind": call.kind.plural, "uid": metadata["uid"]}
+    details = {"name": call.name, "kind": call.kind.plural, "uid": written.obj["metadata"]["uid"]}
     if call.kind.group:
         details["group"] = call.kind.group
     return one(_as_object(call), status_success(details))
@@ -130,7 +131,7 @@ def read_options(call: Call) -> DeleteOptions:
 
 def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
     """Valid options with what the query adds to them. A dry run becomes one of the call."""
-    policy = options.propagation_policy or call.options.propagation_policy
+    policy = options.propagation_policy or call.options.propagation_policy or None
     orphan = options.orphan_dependents if options.orphan_dependents is not None else call.options.orphan_dependents
     causes: list[Cause] = []
     if orphan is not None and policy:
@@ -151,6 +152,8 @@ def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
     if orphan is False:
         policy = "Background"
     grace_s = options.grace_period_seconds if options.grace_period_seconds is not None else call.options.grace_period_s
+    if (policy, grace_s) == (options.propagation_policy, options.grace_period_seconds):
+        return options
     return msgspec.structs.replace(options, propagation_policy=policy, grace_period_seconds=grace_s)
 
 

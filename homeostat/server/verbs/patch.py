@@ -20,7 +20,14 @@ from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.server import strategy
-from homeostat.server.request.body import StrictDecodingError, check_kind, conform, duplicate_keys, report
+from homeostat.server.request.body import (
+    WRITTEN_WITH_STATUS,
+    StrictDecodingError,
+    check_kind,
+    conform,
+    duplicate_keys,
+    report,
+)
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import is_offloaded, offloaded
 from homeostat.server.view.answer import one
@@ -30,7 +37,6 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-_ALWAYS = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 @offloaded
@@ -82,8 +88,9 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
     if not isinstance(patched, dict):
         raise BadRequestError("the result of the patch is not an object")
     if call.subresource == "status":
-        # Only the status is written, so fields that the patch did not change need no check.
-        patched = {name: item for name, item in patched.items() if item is not old.get(name) or name in _ALWAYS}
+        patched = {
+            name: item for name, item in patched.items() if item is not old.get(name) or name in WRITTEN_WITH_STATUS
+        }
     metadata = patched.get("metadata")
     if isinstance(metadata, dict):
         for name in ("name", "namespace", "uid", "creationTimestamp"):

@@ -22,8 +22,8 @@ async def update(call: Call) -> Answer:
             created = await create(call, read_object(call))
             return one(call, created.body, status=201)
 
-    def replace(_: JsonObject) -> JsonObject:
-        return read_object(call)
+    def replace(stored: JsonObject) -> JsonObject:
+        return read_object(call, stored)
 
     written = await change(call, replace)
     return one(call, written.body)

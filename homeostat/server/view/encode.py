@@ -20,7 +20,6 @@ from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.offload import is_offloaded
 from homeostat.store.base import Draft, Record
 
-_FIRST = frozenset({"apiVersion", "kind", "metadata"})
 _MARK = b'"metadata":{"resourceVersion":"'
 _METADATA = b'"metadata":'
 GZIP_FROM_BYTES = 128 * 1024
@@ -33,8 +32,9 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
         obj = kind.to_storage(obj)
     if kind.default_stored is not None:
         kind.default_stored(obj)
-    metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-    rest = {name: value for name, value in obj.items() if name not in _FIRST}
+    metadata, rest = obj["metadata"].copy(), obj.copy()
+    metadata.pop("resourceVersion", None)
+    del rest["apiVersion"], rest["kind"], rest["metadata"]
     meta = encode(metadata)
     if not rest:
         return Draft(kind.stored_head, b'",%s}' % meta[1:])
