@@ -95,6 +95,7 @@ _RULES = {
     ("", "Namespace"): LABEL,
     ("", "Service"): LABEL_1035,
     ("", "Event"): PATH_SEGMENT,
+    ("apps", "StatefulSet"): LABEL,
     ("batch", "CronJob"): NameRule(is_subdomain, _cron_job_name, 52),
     ("storage.k8s.io", "CSIDriver"): NameRule(is_subdomain, _csi_driver_name, 63),
     ("networking.k8s.io", "IPAddress"): NameRule(is_subdomain, _ip_address_name, 0),

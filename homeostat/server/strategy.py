@@ -35,6 +35,8 @@ def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
     metadata["creationTimestamp"] = now
     if kind.custom or kind.has_generation:
         metadata["generation"] = 1
+    if _is_daemon_set(kind):
+        _count_template(obj, None)
     if kind.has_status and (kind.custom or kind.kind not in _KEEPS_STATUS):
         obj.pop("status", None)
 
@@ -61,13 +63,49 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
         _take(new, old, "spec")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
-    is_counted = "generation" in former or kind.kind in _COUNTED_LATE
+    if _is_daemon_set(kind):
+        _count_template(new, old)
+    is_counted = ("generation" in former or kind.kind in _COUNTED_LATE) and not (
+        kind.kind in _COUNTED_ONCE and not kind.custom
+    )
     if is_counted and subresource != "binding" and spec_differs(kind, new, old):
         metadata["generation"] = former.get("generation", 0) + 1
 
 
 _COUNTED_LATE = frozenset({"CSIDriver"})
 """Kinds whose generation is absent until the first change."""
+_COUNTED_ONCE = frozenset({"PriorityClass"})
+"""Kinds whose generation is always 1."""
+_COUNTED_METADATA = {("apps", "Deployment"): "annotations", ("discovery.k8s.io", "EndpointSlice"): "labels"}
+"""Metadata whose changes count as a new generation too."""
+_STATUS_ONLY = frozenset(
+    {
+        "servicecidrs.networking.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+    }
+)
+"""Built-in kinds whose status writes change no metadata, as for custom kinds."""
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _is_daemon_set(kind: Kind) -> bool:
+    return kind.kind == "DaemonSet" and kind.group == "apps"
+
+
+def _count_template(new: JsonObject, old: JsonObject | None) -> None:
+    """Kubernetes keeps the generation of a DaemonSet's template in an annotation."""
+    former = ((old or {}).get("metadata") or {}).get("annotations") or {}
+    text = former.get(_TEMPLATE_GENERATION, "0" if old is None else "1")
+    generation = int(text) if text.isdecimal() and len(text) < 18 else 1
+    is_changed = old is None or (new.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+    annotations = new["metadata"].get("annotations") or {}
+    new["metadata"]["annotations"] = {**annotations, _TEMPLATE_GENERATION: str(generation + is_changed)}
+
+
 _KEPT_BY_STATUS = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerReferences",)}
 """Metadata that a status write cannot change, of built-in kinds."""
 
@@ -75,7 +113,7 @@ _KEPT_BY_STATUS = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerRefe
 def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonObject:
     """The old object with the new status and managed fields, and the new metadata if the kind is built in."""
     merged = dict(old)
-    if kind.custom:
+    if kind.custom or kind.group_resource in _STATUS_ONLY:
         merged["metadata"] = metadata = dict(old["metadata"])
         if "managedFields" in new["metadata"]:
             metadata["managedFields"] = new["metadata"]["managedFields"]
@@ -83,6 +121,8 @@ def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonO
         merged["metadata"] = metadata = dict(new["metadata"])
         for name in (*_SERVER_OWNED, *_KEPT_BY_STATUS.get((kind.group, kind.kind), ())):
             _take(metadata, old["metadata"], name)
+        if _is_daemon_set(kind):
+            _count_template(merged, old)
     _take(merged, new, "status")
     if kind.group_resource == REQUESTS and merged.get("status"):
         merged["status"] = _with_decision(merged["status"], old.get("status") or {})
@@ -129,6 +169,10 @@ def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
     """Whether anything but metadata changed; nor does status count, if it is a subresource or the kind is built in."""
     ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NOT_SPEC - {"status"}
     names = {*new, *old} - ignored
+    if (counted := _COUNTED_METADATA.get((kind.group, kind.kind))) and not kind.custom:
+        before, after = (each["metadata"].get(counted) or {} for each in (old, new))
+        if before != after:
+            return True
     return any(new.get(name) != old.get(name) for name in names)
 
 

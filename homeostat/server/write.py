@@ -98,6 +98,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
         record_requester(obj, call.user)
     kind.behaviour.prepare(obj, None, call.timestamp(), writer=id(call))
     refuse_invalid(call, obj, _create_causes(call, obj))
+    call.warnings.extend(kind.behaviour.warnings(obj, None))
     await call.backend.admission.validate(call, obj, None, "CREATE")
     # Webhooks take time, and the namespace may have been deleted meanwhile.
     require_namespace(call, obj["metadata"]["name"])
@@ -172,6 +173,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     new = await _mutate(call, new, old, "UPDATE")
     kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
     refuse_invalid(call, new, _update_causes(call, new, old))
+    if not call.subresource:
+        call.warnings.extend(kind.behaviour.warnings(new, old))
     if call.subresource != BINDING:
         await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):

@@ -13,7 +13,16 @@ import msgspec
 from tests.differential.step import Step
 
 _VOLATILE = frozenset(
-    {"uid", "resourceVersion", "creationTimestamp", "time", "deletionTimestamp", "lastTransitionTime", "lastUpdateTime"}
+    {
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "time",
+        "deletionTimestamp",
+        "lastTransitionTime",
+        "lastUpdateTime",
+        "lastPhaseTransitionTime",
+    }
 )
 _AGE = re.compile(r"\d+s|\d+m\d*s?")
 _GENERATED = re.compile(r"\bg-[a-z0-9]{5}\b")
@@ -32,12 +41,35 @@ class Conversation:
         self._connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=30)
         self._token = token
 
+    def revision(self, collection: str) -> str:
+        """The newest revision that a list of the collection shows."""
+        self._connection.request("GET", f"{collection}?limit=1", headers=self._headers())
+        return str(msgspec.json.decode(self._connection.getresponse().read())["metadata"]["resourceVersion"])
+
+    def events(self, collection: str, since: str, deletions: int) -> list[Any]:
+        """The events of a watch from a revision on, until so many objects were deleted."""
+        host, port = self._connection.host, self._connection.port
+        stream = http.client.HTTPSConnection(host, port, context=ssl._create_unverified_context(), timeout=10)
+        try:
+            query = f"watch=true&resourceVersion={since}&timeoutSeconds=20"
+            stream.request("GET", f"{collection}{'&' if '?' in collection else '?'}{query}", headers=self._headers())
+            response = stream.getresponse()
+            found: list[Any] = []
+            while sum(each["type"] == "DELETED" for each in found) < deletions:
+                found.append(comparable(msgspec.json.decode(response.readline())))
+            return found
+        finally:
+            stream.close()
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token}", "User-Agent": "differ/1", "Accept": "application/json"}
+
     def close(self) -> None:
         self._connection.close()
 
     def say(self, step: Step) -> Answer:
-        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "differ/1"}
-        headers["Accept"] = step.accept or "application/json"
+        headers = self._headers()
+        headers["Accept"] = step.accept or headers["Accept"]
         body = step.body if isinstance(step.body, bytes) else None
         if body is None and step.body is not None:
             body = msgspec.json.encode(step.body)

@@ -14,7 +14,8 @@ from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
 from homeostat.server.kinds.builtins.checks.pod import check_new_pod
 from homeostat.server.kinds.builtins.conditions import WRITTEN
-from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
+from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
+from homeostat.server.kinds.builtins.warnings import warnings_of
 
 _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): (
@@ -99,6 +100,8 @@ class BuiltinBehaviour:
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         if old is None:
             apply_initial(self._group, self._kind, obj)
+        else:
+            complete_update(self._group, self._kind, obj, old)
         if self._write_conditions is not None:
             self._write_conditions(obj, old, now)
 
@@ -114,6 +117,9 @@ class BuiltinBehaviour:
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         return check_new_pod(new) if old is None and self._kind == "Pod" else []
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        return warnings_of(self._group, self._kind, obj, old)
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         found = {name: text_at(obj, name) for name in self.selectable_fields}

@@ -121,6 +121,9 @@ class CustomBehaviour:
             raise TooLongError
         return False
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        return []
+
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` if the rules cost more than may run on the event loop."""
         budget = Budget() if is_offloaded() else Budget(_QUICK_COST)

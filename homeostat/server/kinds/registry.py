@@ -53,6 +53,9 @@ class Behaviour(Protocol):
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """Evaluate CEL rules; called only if `check` found nothing."""
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        """What to warn the writer of a valid object about."""
+
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         """The values of this kind's field selectors other than metadata.name and metadata.namespace."""
 
@@ -210,7 +213,7 @@ v1 ServiceAccount serviceaccounts sa N
 v1 Service services svc NSAP
 v1 Endpoints endpoints ep NP
 v1 Pod pods po NSGA
-v1 PodTemplate podtemplates - N
+v1 PodTemplate podtemplates - NG
 v1 PersistentVolume persistentvolumes pv S
 v1 PersistentVolumeClaim persistentvolumeclaims pvc NS
 v1 Node nodes no S
@@ -229,7 +232,7 @@ networking.k8s.io/v1 IngressClass ingressclasses - G
 networking.k8s.io/v1 NetworkPolicy networkpolicies netpol NG
 networking.k8s.io/v1 IPAddress ipaddresses ip -
 networking.k8s.io/v1 ServiceCIDR servicecidrs - S
-policy/v1 PodDisruptionBudget poddisruptionbudgets pdb NSG
+policy/v1 PodDisruptionBudget poddisruptionbudgets pdb NSGR
 autoscaling/v2 HorizontalPodAutoscaler horizontalpodautoscalers hpa NSA
 autoscaling/v1 HorizontalPodAutoscaler horizontalpodautoscalers hpa NSA
 storage.k8s.io/v1 StorageClass storageclasses sc -

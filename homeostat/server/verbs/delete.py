@@ -90,16 +90,11 @@ async def delete(call: Call) -> Answer:
     options = read_options(call)
     if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
         raise call.forbidden("this namespace may not be deleted")
-    if call.kind.group_resource == PODS:
-        return one(call, (await delete_object(call, options)).body)
-    before: list[JsonObject] = []
-    is_returned = call.kind.group_resource in _RETURNED
-    note = (lambda obj: before.append(dict(obj["metadata"]))) if is_returned else None
-    written = await delete_object(call, options, note=note)
-    if not written.is_gone:
+    written = await delete_object(call, options)
+    if call.kind.group_resource == PODS or not written.is_gone:
         return one(call, written.body)
-    if is_returned:
-        return one(call, encode({**written.obj, "metadata": before[-1]}))
+    if call.kind.group_resource in _RETURNED:
+        return one(call, encode(written.obj))
     details = {"name": call.name, "kind": call.kind.plural, "uid": written.obj["metadata"]["uid"]}
     if call.kind.group:
         details["group"] = call.kind.group
@@ -179,10 +174,15 @@ async def delete_object(
             return Written(object_bytes(call.kind, record), obj)
         if note is not None:
             note(obj)
+        before = dict(obj["metadata"])
         if not is_waiting:
             policy = options.propagation_policy or _default_policy(call, obj)
             mark_deleted(call, obj, policy, options.grace_period_seconds)
         try:
+            if is_finished(obj):
+                # Pods alone have a grace period, and show it when they are deleted at once.
+                last = obj if call.kind.group_resource == PODS else {**obj, "metadata": before}
+                return await remove(call, record, last, obj)
             return await _store(call, record, obj)
         except RevisionMismatchError:
             continue
@@ -198,8 +198,6 @@ def _default_policy(call: Call, obj: JsonObject) -> str:
 
 
 async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
-    if is_finished(obj):
-        return await remove(call, record, obj, obj)
     if call.options.dry_run:
         return Written(encode(obj), obj)
     stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision), obj, obj)

@@ -72,7 +72,10 @@ def edit_of(call: Call, media: str) -> Edit:
 def _patch_body(call: Call) -> Json:
     value = decode(call.body, in_pieces=is_offloaded())
     if call.options.field_validation != "Ignore":
-        report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
+        try:
+            report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
+        except StrictDecodingError as error:
+            raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
     return value
 
 
@@ -100,8 +103,6 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     try:
         return conform(call, patched, clean=old["metadata"])
-    except StrictDecodingError:
-        raise
     except BadRequestError as error:
         raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
 

@@ -39,7 +39,20 @@ def set_available(obj: JsonObject, old: JsonObject | None, now: str) -> None:
     status["conditions"] = [{"type": "Available", "lastTransitionTime": since or now, **found}, *others]
 
 
+def date_phase(obj: JsonObject, old: JsonObject | None, now: str) -> None:
+    """Set the time of a volume's last change of phase, unless the writer set it."""
+    if (status := ensure_struct(obj, "status")) is None:
+        return
+    former = struct(old, "status")
+    if old is None or status.get("phase") != former.get("phase"):
+        if old is None or status.get("lastPhaseTransitionTime") == former.get("lastPhaseTransitionTime"):
+            status["lastPhaseTransitionTime"] = now
+    elif "lastPhaseTransitionTime" in former:
+        status.setdefault("lastPhaseTransitionTime", former["lastPhaseTransitionTime"])
+
+
 WRITTEN = {
+    ("", "PersistentVolume"): date_phase,
     ("certificates.k8s.io", "CertificateSigningRequest"): date_conditions,
     ("apiregistration.k8s.io", "APIService"): set_available,
 }

@@ -41,7 +41,31 @@ def _check_service(obj: JsonObject) -> list[Cause]:
     causes += check_choice(spec, "externalTrafficPolicy", "spec", ("Cluster", "Local"))
     causes += check_choice(spec, "internalTrafficPolicy", "spec", ("Cluster", "Local"))
     causes += check_choice(spec, "ipFamilyPolicy", "spec", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    causes += _check_balancer(struct(obj, "status", "loadBalancer"), kind)
     return causes + check_choice(spec, "type", "spec", _TYPES)
+
+
+def _check_balancer(status: JsonObject, kind: str) -> list[Cause]:
+    at = "status.loadBalancer.ingress"
+    if items(status, "ingress") and kind != "LoadBalancer":
+        return [forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'")]
+    causes: list[Cause] = []
+    for place, each in numbered(status, "ingress", "status.loadBalancer"):
+        if address := text(each, "ip"):
+            causes += check_address(address, f"{place}.ip")
+        if host := text(each, "hostname"):
+            causes += check_text(host, f"{place}.hostname", dns1123_subdomain)
+            if _is_address(host):
+                causes.append(invalid(f"{place}.hostname", host, "must be a DNS name, not an IP address"))
+    return causes
+
+
+def _is_address(value: str) -> bool:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_type(spec: JsonObject, kind: str, address: str) -> list[Cause]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.defaults import access, cluster, core, network, pod, storage, workload
-from homeostat.server.kinds.builtins.defaults.initial import INITIAL
+from homeostat.server.kinds.builtins.defaults.initial import INITIAL, UPDATED
 
 _DEFAULTS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
     key: function
@@ -30,3 +30,10 @@ def apply_initial(group: str, kind: str, obj: JsonObject) -> None:
     complete = INITIAL.get((group, kind))
     if complete is not None:
         complete(obj)
+
+
+def complete_update(group: str, kind: str, obj: JsonObject, old: JsonObject) -> None:
+    """Set or drop what depends on the object before the write."""
+    complete = UPDATED.get((group, kind))
+    if complete is not None:
+        complete(obj, old)

@@ -1,4 +1,4 @@
-"""Sets fields of a new object that depend on its name or uid, and its first status."""
+"""Sets fields of an object that depend on its name, its uid or its state before the write, and its first status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.defaults.core import default_namespace
-from homeostat.server.kinds.builtins.defaults.network import default_balancer_status
+from homeostat.server.kinds.builtins.defaults.network import complete_service, default_balancer_status
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.defaults.storage import default_phase
 from homeostat.server.kinds.builtins.members import ensure_struct, items, struct
@@ -69,6 +69,25 @@ def _start_attachment(obj: JsonObject) -> None:
         status.setdefault("attached", False)
 
 
+def _keep_class(obj: JsonObject, old: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None and not status.get("qosClass"):
+        status["qosClass"] = struct(old, "status").get("qosClass") or qos_class(obj)
+
+
+def _keep_counts(*names: str) -> Callable[[JsonObject, JsonObject], None]:
+    count = _count_nothing(*names)
+    return lambda obj, _: count(obj)
+
+
+UPDATED: dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]] = {
+    ("", "Pod"): _keep_class,
+    ("", "Service"): complete_service,
+    ("networking.k8s.io", "Ingress"): lambda obj, _: default_balancer_status(obj),
+    ("apps", "StatefulSet"): _keep_counts("replicas", "availableReplicas"),
+    ("apps", "ReplicaSet"): _keep_counts("replicas"),
+    ("", "ReplicationController"): _keep_counts("replicas"),
+    ("autoscaling", "HorizontalPodAutoscaler"): _keep_counts("desiredReplicas"),
+}
 INITIAL = {
     ("", "Namespace"): default_namespace,
     ("", "Pod"): _start_pod,

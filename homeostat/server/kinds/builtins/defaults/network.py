@@ -60,6 +60,37 @@ def _default_addresses(spec: JsonObject) -> None:
         spec["ipFamilies"] = ["IPv6" if ":" in (address or "".join(addresses[:1])) else "IPv4"]
 
 
+def complete_service(obj: JsonObject, old: JsonObject) -> None:
+    _drop_of_former_type(obj, old)
+    default_balancer_status(obj)
+
+
+def _drop_of_former_type(obj: JsonObject, old: JsonObject) -> None:
+    """Drop the fields that only a Service's former type has, unless the write changes them."""
+    spec, former = struct(obj, "spec"), struct(old, "spec")
+    kind, before = text(spec, "type"), text(former, "type")
+    if kind == before:
+        return
+    if kind == "ExternalName":
+        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            _drop(spec, former, name)
+    if kind not in _EXTERNAL_TYPES:
+        ports = structs(former, "ports")
+        for port, known in zip(structs(spec, "ports"), ports, strict=False):
+            _drop(port, known, "nodePort")
+        _drop(spec, former, "externalTrafficPolicy")
+    if kind != "LoadBalancer":
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"):
+            _drop(spec, former, name)
+        if isinstance(balancer := struct(obj, "status").get("loadBalancer"), dict):
+            obj["status"] = {**obj["status"], "loadBalancer": {k: v for k, v in balancer.items() if k != "ingress"}}
+
+
+def _drop(target: JsonObject, former: JsonObject, name: str) -> None:
+    if name in target and target[name] == former.get(name):
+        del target[name]
+
+
 def default_balancer_status(obj: JsonObject) -> None:
     if (status := ensure_struct(obj, "status")) is not None:
         ensure_struct(status, "loadBalancer")
@@ -72,6 +103,8 @@ def _default_endpoints(obj: JsonObject) -> None:
 
 
 def _default_endpoint_slice(obj: JsonObject) -> None:
+    for endpoint in structs(obj, "endpoints"):
+        ensure_struct(endpoint, "conditions")
     for port in structs(obj, "ports"):
         if port.get("name") is None:
             port["name"] = ""

@@ -1,0 +1,147 @@
+"""Warnings about valid objects of built-in kinds: fields without effect, and those that surprise. Pure.
+
+The words are those of kube-apiserver, which sends them as `Warning` headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from homeostat.objects.errors import quoted
+from homeostat.objects.identifiers import dns1123_label
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.members import items, numbered, struct, structs, text
+
+_MOST = 32
+_CONTAINERS = ("initContainers", "containers")
+_DEPRECATED_LABELS = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+_SINCE = {"beta.kubernetes.io/arch": "v1.14", "beta.kubernetes.io/os": "v1.14"}
+
+
+def _name_warnings(obj: JsonObject, use: str) -> Iterator[str]:
+    if problems := dns1123_label(text(struct(obj, "metadata"), "name")):
+        yield (
+            f"metadata.name: this is used in {use}, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{' '.join(problems)}]"
+        )
+
+
+def _pod_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if old is None:
+        yield from _name_warnings(obj, "the Pod's hostname")
+    if old is None or struct(old, "spec") != struct(obj, "spec"):
+        yield from _template_warnings(struct(obj, "spec"), "spec")
+
+
+def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
+    for name in struct(spec, "nodeSelector"):
+        if better := _DEPRECATED_LABELS.get(name):
+            since = _SINCE.get(name, "v1.17")
+            yield f"{at}.nodeSelector[{name}]: deprecated since {since}; use {quoted(better)} instead"
+    for index, secret in enumerate(structs(spec, "imagePullSecrets")):
+        if not text(secret, "name"):
+            yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
+    for kind in _CONTAINERS:
+        for place, container in numbered(spec, kind, at):
+            yield from _variable_warnings(container, place)
+            yield from _port_warnings(container, place)
+            yield from _amount_warnings(container, place)
+
+
+def _variable_warnings(container: JsonObject, at: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for place, variable in numbered(container, "env", at):
+        name = text(variable, "name")
+        if name in seen:
+            yield f"{place}: hides previous definition of {quoted(name)}, which may be dropped when using apply"
+        seen.add(name)
+
+
+def _port_warnings(container: JsonObject, at: str) -> Iterator[str]:
+    seen: dict[tuple[str, str, str], str] = {}
+    for place, port in numbered(container, "ports", at):
+        taken = (str(port.get("containerPort")), text(port, "protocol"), f"{port.get('hostPort')}/{port.get('hostIP')}")
+        if first := seen.get(taken):
+            yield f"{place}: duplicate port definition with {first}"
+        seen.setdefault(taken, place)
+
+
+def _amount_warnings(container: JsonObject, at: str) -> Iterator[str]:
+    resources = struct(container, "resources")
+    for member in ("limits", "requests"):
+        for name in ("memory", "ephemeral-storage"):
+            amount = text(struct(resources, member), name)
+            if amount.endswith("m"):
+                yield (
+                    f"{at}.resources.{member}[{name}]: fractional byte value {quoted(amount)} is invalid, "
+                    "must be an integer"
+                )
+
+
+def _workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if old is None:
+        yield from _name_warnings(obj, "Pod names and hostnames")
+    spec, former = struct(obj, "spec", "template", "spec"), struct(old or {}, "spec", "template", "spec")
+    if spec != former:
+        yield from _template_warnings(spec, "spec.template.spec")
+
+
+def _cron_job_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if old is None:
+        yield from _name_warnings(obj, "Pod names and hostnames")
+    path = ("spec", "jobTemplate", "spec", "template", "spec")
+    if (spec := struct(obj, *path)) != struct(old or {}, *path):
+        yield from _template_warnings(spec, ".".join(path))
+
+
+def _plain_workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    spec, former = struct(obj, "spec", "template", "spec"), struct(old or {}, "spec", "template", "spec")
+    if spec != former:
+        yield from _template_warnings(spec, "spec.template.spec")
+
+
+def _service_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    spec = struct(obj, "spec")
+    if old is not None and struct(old, "spec") == spec:
+        return
+    if spec.get("clusterIP") == "None":
+        if text(spec, "loadBalancerIP"):
+            yield "spec.loadBalancerIP is ignored for headless services"
+        if items(spec, "externalIPs"):
+            yield "spec.externalIPs is ignored for headless services"
+        if spec.get("sessionAffinity") not in (None, "None"):
+            yield "spec.SessionAffinity is ignored for headless services"
+
+
+def _volume_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
+    if struct(obj, "spec").get("persistentVolumeReclaimPolicy") == "Recycle":
+        yield (
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended "
+            "approach is to use dynamic provisioning."
+        )
+
+
+_WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Iterator[str]]] = {
+    ("", "Pod"): _pod_warnings,
+    ("", "ReplicationController"): _workload_warnings,
+    ("apps", "Deployment"): _workload_warnings,
+    ("apps", "ReplicaSet"): _workload_warnings,
+    ("apps", "StatefulSet"): _plain_workload_warnings,
+    ("apps", "DaemonSet"): _plain_workload_warnings,
+    ("batch", "Job"): _workload_warnings,
+    ("batch", "CronJob"): _cron_job_warnings,
+    ("", "Service"): _service_warnings,
+    ("", "PersistentVolume"): _volume_warnings,
+}
+
+
+def warnings_of(group: str, kind: str, obj: JsonObject, old: JsonObject | None) -> list[str]:
+    """What to warn the writer of the object about; `old` is the object before an update."""
+    found = _WARNINGS.get((group, kind))
+    return [] if found is None else [each for each, _ in zip(found(obj, old), range(_MOST), strict=False)]
