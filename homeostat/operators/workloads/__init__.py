@@ -12,6 +12,7 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.kind import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.operators.workloads.access import RULES
 from homeostat.operators.workloads.api import (
+    AUTOSCALER,
     CLAIM,
     CONTROLLER_REVISION,
     CRON_JOB,
@@ -27,6 +28,7 @@ from homeostat.operators.workloads.api import (
     Rules,
     Workload,
 )
+from homeostat.operators.workloads.autoscalers.controller import Autoscalers
 from homeostat.operators.workloads.creation import Creation
 from homeostat.operators.workloads.cronjobs.controller import CronJobs
 from homeostat.operators.workloads.daemonsets.controller import DaemonSets
@@ -36,7 +38,7 @@ from homeostat.operators.workloads.family import FAMILY, POD_INDEXES
 from homeostat.operators.workloads.jobs.controller import Jobs
 from homeostat.operators.workloads.nodes.controller import Nodes
 from homeostat.operators.workloads.pods.controller import Pods
-from homeostat.operators.workloads.pods.rules import Fate
+from homeostat.operators.workloads.pods.rules import Fate, Rulebook
 from homeostat.operators.workloads.replicas.controller import Replicas
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
@@ -62,7 +64,8 @@ def register(setup: Setup) -> None:
     nodes = setup.watch(NODE, Workload)
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
     Nodes(setup, nodes, settings)
-    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, usual=Fate(after_s=settings.ready_after_s))
+    rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
+    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook)
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
     for kind, component in _REPLICATED:
@@ -93,6 +96,7 @@ def register(setup: Setup) -> None:
         scheduler=scheduler,
         creation=creation_of(DAEMON_SET, "daemonset-controller"),
     )
+    Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, pods)
     Volumes(setup, setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES), setup.watch(VOLUME, Workload), events)

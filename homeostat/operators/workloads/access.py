@@ -9,6 +9,7 @@ from homeostat.objects.roles import FOLLOW, rule
 
 _CORE_STATUSES: Final = ("pods", "nodes", "replicationcontrollers", "persistentvolumes", "persistentvolumeclaims")
 _APPS_STATUSES: Final = ("deployments", "replicasets", "statefulsets", "daemonsets")
+_SCALED: Final = ("deployments", "replicasets", "statefulsets")
 _ALL: Final = (*FOLLOW, "create", "delete", "patch")
 _OWNERS: Final = ("get", *FOLLOW)
 """An owner is read before it adopts something."""
@@ -25,6 +26,10 @@ RULES: Final[list[JsonObject]] = [
     rule("apps", ["deployments"], [*_OWNERS, "patch"]),
     rule("apps", ["replicasets", "controllerrevisions"], ["get", *_ALL]),
     rule("apps", [f"{each}/status" for each in _APPS_STATUSES], ["patch"]),
+    rule("", ["replicationcontrollers/scale"], ["patch"]),
+    rule("apps", [f"{each}/scale" for each in _SCALED], ["patch"]),
+    rule("autoscaling", ["horizontalpodautoscalers"], FOLLOW),
+    rule("autoscaling", ["horizontalpodautoscalers/status"], ["patch"]),
     rule("batch", ["cronjobs"], FOLLOW),
     rule("batch", ["jobs"], [*_OWNERS, "create", "delete"]),
     rule("batch", ["jobs/status", "cronjobs/status"], ["patch"]),

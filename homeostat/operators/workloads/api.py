@@ -18,6 +18,10 @@ OUTCOME: Final = f"{GROUP}/outcome"
 READY_AFTER: Final = f"{GROUP}/ready-after"
 BACK_OFF: Final = f"{GROUP}/back-off"
 STOP_AFTER: Final = f"{GROUP}/stop-after"
+USE: Final = f"{GROUP}/use"
+"""What a Pod uses, for autoscalers."""
+LOAD: Final = f"{GROUP}/load"
+"""What all Pods of a workload use together."""
 RULES_LABEL: Final = f"{GROUP}/rules"
 """A ConfigMap with this label holds rules for Pods."""
 
@@ -29,6 +33,7 @@ VOLUME: Final = Kind("", "v1", "persistentvolumes", "PersistentVolume", is_names
 CONTROLLER_REVISION: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
 JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
 CRON_JOB: Final = Kind("batch", "v1", "cronjobs", "CronJob", is_namespaced=True)
+AUTOSCALER: Final = Kind("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", is_namespaced=True)
 ENDPOINT_SLICE: Final = Kind("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", is_namespaced=True)
 
 

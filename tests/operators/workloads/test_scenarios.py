@@ -101,6 +101,73 @@ def test_a_stateful_set_waits_until_a_pod_is_gone(stage: Stage) -> None:
     stage.play(scene)
 
 
+def conditions(found: JsonObject) -> dict[str, str]:
+    return {each["type"]: each["reason"] for each in (found.get("status") or {}).get("conditions") or ()}
+
+
+def test_an_autoscaler_follows_the_load_of_its_target(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            """
+            apiVersion: autoscaling/v2
+            kind: HorizontalPodAutoscaler
+            metadata: {name: web}
+            spec:
+              scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+              minReplicas: 2
+              maxReplicas: 6
+              behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
+              metrics:
+              - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
+              - {type: Pods, pods: {metric: {name: requests}, target: {type: AverageValue, averageValue: 10}}}
+            """
+        )
+        missing = await on.until("HorizontalPodAutoscaler", "web", conditions)
+        assert conditions(missing) == {"AbleToScale": "FailedGetScale"}
+        resources = "resources: {requests: {cpu: 200m}}"
+        await on.apply(
+            f"""
+            apiVersion: apps/v1
+            kind: Deployment
+            metadata: {{name: web, annotations: {{{SIMULATION}/load: 'cpu=450m,requests=5'}}}}
+            spec:
+              replicas: 1
+              selector: {{matchLabels: {{app: web}}}}
+              template:
+                metadata: {{labels: {{app: web}}}}
+                spec: {{containers: [{{name: app, image: 'app:1', {resources}}}]}}
+            """
+        )
+        # 450m of 5 * 200m is 45 %, close enough to 50 %.
+        await on.until("Deployment", "web", lambda found: found.get("status", {}).get("readyReplicas") == 5)
+        found = await on.until(
+            "HorizontalPodAutoscaler",
+            "web",
+            lambda each: (
+                conditions(each).get("AbleToScale") == "ReadyForNewScale"
+                and each["status"]["currentReplicas"] == 5
+                and each["status"]["currentMetrics"][0]["resource"]["current"]["averageUtilization"] == 45
+            ),
+        )
+        assert conditions(found)["ScalingActive"] == "ValidMetricFound"
+        assert found["status"]["currentMetrics"] == [
+            {"type": "Resource", "resource": {"name": "cpu", "current": CURRENT}},
+            {"type": "Pods", "pods": {"metric": {"name": "requests"}, "current": {"averageValue": "1"}}},
+        ]
+        await on.until_events("web", "SuccessfulRescale", "FailedGetScale")
+        annotations = {f"{SIMULATION}/load": "cpu=1m,requests=1"}
+        await on.client.merge(on.path("Deployment", "web"), {"metadata": {"annotations": annotations}})
+        await on.until("Deployment", "web", lambda each: each["spec"]["replicas"] == 2)
+        await on.until(
+            "HorizontalPodAutoscaler", "web", lambda each: conditions(each)["ScalingLimited"] == "TooFewReplicas"
+        )
+
+    stage.play(scene)
+
+
+CURRENT = {"averageUtilization": 45, "averageValue": "90m"}
+
+
 def test_the_operator_needs_its_rules_and_no_others(stage: Stage) -> None:
     """After the scenes above."""
     assert stage.refused == []

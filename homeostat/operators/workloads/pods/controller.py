@@ -15,7 +15,7 @@ from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
 from homeostat.operators.workloads.family import BY_NODE
 from homeostat.operators.workloads.pods.addresses import Addresses
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
-from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rule, RuleError, fate_of, parse_rules
+from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rulebook, RuleError
 from homeostat.operators.workloads.pods.status import Picture, is_shared, other_conditions, shows, status_of
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
@@ -38,12 +38,12 @@ class Pods:
         *,
         scheduler: Scheduler,
         events: Events,
-        usual: Fate,
+        rulebook: Rulebook,
     ) -> None:
         self._client, self._pods, self._scheduler, self._events = setup.client, pods, scheduler, events
-        self._usual, self._loop = usual, asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         self._addresses = Addresses()
-        self._rules: dict[Key, list[Rule]] = {}
+        self._rulebook = rulebook
         self._began: dict[str, tuple[Fate, float]] = {}
         """By uid: the fate of a Pod, and since when."""
         self._stopping: dict[str, float] = {}
@@ -93,10 +93,8 @@ class Pods:
             self._reconciler.add(key, after_s=_RETRY_UNSCHEDULABLE_S)
 
     def _note_rules(self, change: Change[Rules]) -> None:
-        key = (change.namespace, change.name)
-        self._rules.pop(key, None)
+        faults = self._rulebook.note((change.namespace, change.name), change.new)
         if change.new is not None:
-            self._rules[key], faults = parse_rules(change.new)
             for fault in faults:
                 self._events.record(
                     CONFIG_MAP, change.new.metadata, "InvalidRule", fault, by="workloads", type_="Warning"
@@ -105,14 +103,6 @@ class Pods:
         pods = self._pods.cache if is_shared else self._pods.cache.in_namespace(change.namespace)
         for pod in pods:
             self._reconciler.add(pod.key)
-
-    def _rules_for(self, namespace: str) -> list[Rule]:
-        if not self._rules:
-            return []
-        own = [rule for key in sorted(self._rules) if key[0] == namespace for rule in self._rules[key]]
-        if namespace == SHARED_NAMESPACE:
-            return own
-        return own + [rule for key in sorted(self._rules) if key[0] == SHARED_NAMESPACE for rule in self._rules[key]]
 
     async def _reconcile(self, key: Key) -> None:
         pod = self._pods.cache.get(*key)
@@ -236,10 +226,10 @@ class Pods:
 
     def _fate(self, pod: Pod) -> Fate:
         try:
-            return fate_of(pod, self._rules_for(pod.metadata.namespace), self._usual)
+            return self._rulebook.fate(pod)
         except RuleError as error:
             self._events.record(POD, pod.metadata, "InvalidRule", str(error), by="workloads", type_="Warning")
-            return self._usual
+            return self._rulebook.usual
 
     async def _write(self, pod: Pod, picture: Picture) -> None:
         node = self._scheduler.node(pod.spec.node_name)

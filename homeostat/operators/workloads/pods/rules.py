@@ -23,17 +23,17 @@ import msgspec
 
 from homeostat.objects import yaml
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, STOP_AFTER, Pod, Rules
+from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, STOP_AFTER, USE, Pod, Rules
 
 Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
 OUTCOMES: Final = get_args(Outcome)
 SHARED_NAMESPACE: Final = "kube-system"
 MOST_BYTES: Final = 65_536
 MOST_RULES: Final = 1000
-_DURATIONS: Final = ("ready-after", "back-off", "stop-after")
-_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off", "stop-after"})
+_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off", "stop-after", "use"})
 
 
 class RuleError(ValueError):
@@ -47,6 +47,8 @@ class Fate(msgspec.Struct, frozen=True):
     """The first back-off of a container that fails; it doubles up to 30 times that, as kubelet's 10 s to 300 s."""
     stop_after_s: float = 0.0
     """How long the containers take to stop when the Pod is deleted, within its grace period."""
+    use: str = ""
+    """What the Pod uses, for autoscalers."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -56,6 +58,7 @@ class Rule(msgspec.Struct, frozen=True):
     after_s: float | None
     back_off_s: float | None
     stop_after_s: float | None
+    use: str | None
 
     def selects(self, pod: Pod) -> bool:
         if not self.selector.matches(pod.metadata.labels):
@@ -84,7 +87,7 @@ def _rule(text: str) -> Rule:
     except yaml.YamlError as error:
         raise RuleError(f"it is not YAML: {error}") from error
     if not isinstance(found, dict):
-        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off, stop-after")
+        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off, stop-after, use")
     if unknown := sorted(map(str, found.keys() - _FIELDS)):
         raise RuleError(f"unknown field {unknown[0]!r}; expected {', '.join(sorted(_FIELDS))}")
     try:
@@ -95,8 +98,15 @@ def _rule(text: str) -> Rule:
         selector,
         str(found.get("image") or ""),
         None if found.get("outcome") is None else _outcome(str(found["outcome"])),
-        *(None if found.get(each) is None else _seconds(each, str(found[each])) for each in _DURATIONS),
+        _given(found, "ready-after"),
+        _given(found, "back-off"),
+        _given(found, "stop-after"),
+        None if found.get("use") is None else str(found["use"]),
     )
+
+
+def _given(found: JsonObject, name: str) -> float | None:
+    return None if found.get(name) is None else _seconds(name, str(found[name]))
 
 
 def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
@@ -113,6 +123,7 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
                 fate.after_s if rule.after_s is None else rule.after_s,
                 fate.back_off_s if rule.back_off_s is None else rule.back_off_s,
                 fate.stop_after_s if rule.stop_after_s is None else rule.stop_after_s,
+                fate.use if rule.use is None else rule.use,
             )
             break
     if annotations and not _SAID.isdisjoint(annotations):
@@ -120,7 +131,35 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
     return fate
 
 
-_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER})
+class Rulebook:
+    """The rules of all ConfigMaps."""
+
+    def __init__(self, usual: Fate) -> None:
+        self.usual = usual
+        self._rules: dict[tuple[str, str], list[Rule]] = {}
+
+    def note(self, key: tuple[str, str], source: Rules | None) -> list[str]:
+        """Takes in a ConfigMap, or forgets it; returns what is wrong with it."""
+        self._rules.pop(key, None)
+        if source is None:
+            return []
+        self._rules[key], faults = parse_rules(source)
+        return faults
+
+    def fate(self, pod: Pod) -> Fate:
+        """`RuleError` for invalid annotations."""
+        return fate_of(pod, self._rules_for(pod.metadata.namespace), self.usual)
+
+    def _rules_for(self, namespace: str) -> list[Rule]:
+        if not self._rules:
+            return []
+        own = [rule for key in sorted(self._rules) if key[0] == namespace for rule in self._rules[key]]
+        if namespace == SHARED_NAMESPACE:
+            return own
+        return own + [rule for key in sorted(self._rules) if key[0] == SHARED_NAMESPACE for rule in self._rules[key]]
+
+
+_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER, USE})
 
 
 def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
@@ -129,6 +168,7 @@ def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
         _seconds(READY_AFTER, annotations[READY_AFTER]) if READY_AFTER in annotations else fate.after_s,
         _seconds(BACK_OFF, annotations[BACK_OFF]) if BACK_OFF in annotations else fate.back_off_s,
         _seconds(STOP_AFTER, annotations[STOP_AFTER]) if STOP_AFTER in annotations else fate.stop_after_s,
+        annotations.get(USE, fate.use),
     )
 
 
