@@ -34,6 +34,7 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
         (["--rest-cert", "a", "--rest-key", "b", "--faces-renew-secret", "a"], "--faces-renew-secret takes NAMESPACE/"),
         (["--no-faces", "--rest", "8000", "--rest-open"], "--no-faces serves no face"),
         (["--other-port", "8000", "--faces-open"], 'no operator that is to run has a face "other"; there are: '),
+        (["--health-port", "8000"], 'no operator that is to run has a face "health"'),
         (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--faces-open is plain HTTP"),
         (["--rest", "8000", "--rest-open", "--allow-programs"], "each of them could run programs as you"),
         (["--rest", "8000", "--rest-open", "--operators", "policy"], 'no operator that is to run has a face "rest"'),

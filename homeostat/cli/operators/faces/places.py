@@ -102,6 +102,8 @@ def run_faces(
     if not (options.ports or is_open or cert or key):
         return None
     places = {name: _address(name, text) for name, text in options.ports.items()}
+    faces = [face for each in operators for face in each.faces]
+    choice = _choice(options, dict(places), faces, host=_LOOPBACK)
     first = f"--{next(iter(options.ports), SHARED)}-port"
     if is_open and (cert or key):
         raise click.UsageError("--faces-open is plain HTTP; leave it out, or --faces-cert and --faces-key")
@@ -115,8 +117,6 @@ def run_faces(
             f"{first} needs --faces-cert and --faces-key for TLS; or --faces-open, for this machine alone and in "
             "plain HTTP"
         )
-    faces = [face for each in operators for face in each.faces]
-    choice = _choice(options, places, faces, host=_LOOPBACK)
     if choice is None:
         return None
     only_own = bool(choice.own) and choice.shared is None
