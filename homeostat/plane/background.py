@@ -59,7 +59,7 @@ def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
         directory.chmod(0o700)
     names = sorted(plane.settings.operators - {"housekeeping"})
     plane.supervisors.extend(_supervisor(plane, name, tracer) for name in names)
-    plane.app.metrics.include(Figures(plane.supervisors))
+    plane.app.metrics.include(Figures(plane.supervisors, plane.elections))
     return plane.supervisors
 
 
@@ -82,6 +82,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
 
 async def _run_elected(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
     election = Election(plane.client, LEASES, lease, unique_identity())
+    plane.elections[lease] = lambda: election.is_leading
     while True:
         try:
             await election.run(work)

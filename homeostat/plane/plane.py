@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Plane:
         self.watches = watches
         self.admission = admission
         self.supervisors = supervisors
+        self.elections: dict[str, Callable[[], bool]] = {}
+        """Whether this replica leads the plane's own work, by lease."""
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
         self.faces: tuple[ServedFace, ...] = ()

@@ -15,6 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
@@ -179,15 +180,20 @@ class Supervisor:
 
 
 class Figures:
-    """The combined metrics of the running managers."""
+    """The combined metrics of the running managers. `elections` says of further leases whether this process leads."""
 
-    def __init__(self, supervisors: Sequence[Supervisor]) -> None:
-        self._supervisors = supervisors
+    def __init__(
+        self, supervisors: Sequence[Supervisor], elections: Mapping[str, Callable[[], bool]] = MappingProxyType({})
+    ) -> None:
+        self._supervisors, self._elections = supervisors, elections
 
     def collect(self) -> Iterator[Metric]:
         running = [each.manager.metrics for each in self._supervisors if each.manager is not None]
-        if not running:
+        if not running and not self._elections:
             return iter(())
         from homeostat.runtime.telemetry.metrics import Metrics
 
-        return Metrics.joined(running).collect()
+        metrics = Metrics.joined(running)
+        for lease, is_leading in self._elections.items():
+            metrics.watch_election(lease, is_leading)
+        return metrics.collect()

@@ -84,6 +84,7 @@ async def test_a_killed_replica_loses_nothing_acknowledged_and_its_chores_are_ta
         pod = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
         await first.create(PODS, pod)
     leader = await asyncio.to_thread(wait_for_leader, group, "policy")
+    await asyncio.to_thread(wait_for_leader, group, "housekeeping")
     survivors = [each for each in group if each is not leader]
     async with open_clients([each.endpoint for each in group]) as clients:
         loads = [Load(clients, writer) for writer in range(9)]
