@@ -31,7 +31,7 @@ from homeostat.operators.sync.policies.observe import Observer
 from homeostat.operators.sync.policies.operator import PolicyOperator
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.settings import NAMES, read_settings
-from homeostat.operators.sync.validation.environment import readable
+from homeostat.operators.sync.validation.environment import LISTED, Variables
 from homeostat.operators.sync.watches import BY_REF, BY_SECRET, Watches, key_of
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.control.controller import Controller
@@ -72,8 +72,14 @@ OPTIONS = (
         variable=ADMISSION,
         help="Serve the admission webhook of sync, for the API server of a cluster.",
     ),
+    OperatorOption(
+        name="sync-variables",
+        variable=LISTED,
+        help="Environment variables that specs of sync can read as ${NAME}: names, or PREFIX*, separated by commas.",
+        metavar="NAMES",
+    ),
 )
-SETTINGS = NAMES
+SETTINGS = (*NAMES, LISTED)
 _LONGEST_SYNC_S: Final = 90_000.0
 """More than the largest `timeoutSeconds`, which ends a sync before."""
 
@@ -81,11 +87,12 @@ _LONGEST_SYNC_S: Final = 90_000.0
 def check_environment(environment: Mapping[str, str]) -> None:
     """Raises `ValueError` for settings that `register` would refuse."""
     read_settings(environment, Path("/"))
+    Variables(environment)
 
 
 def register(setup: Setup) -> None:
     settings = read_settings(setup.environment, setup.directory)
-    environment, series, servers = readable(setup.environment), Series(), Servers()
+    environment, series, servers = Variables(setup.environment), Series(), Servers()
     setup.metrics.register(series)
     means = Means(
         client=setup.client,

@@ -49,7 +49,7 @@ from homeostat.operators.sync.credentials.secrets import SecretValueError, Secre
 from homeostat.operators.sync.dependencies.observe import read_spec
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.glob import matches
-from homeostat.operators.sync.validation.environment import readable
+from homeostat.operators.sync.validation.environment import Variables
 from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
@@ -288,7 +288,7 @@ def _said(word: str) -> Reply:
 async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     """Opens the face that the operator declares."""
     seconds = asyncio.get_running_loop().time
-    receiver = Receiver(surroundings.client, readable(surroundings.environment), seconds=seconds)
+    receiver = Receiver(surroundings.client, Variables(surroundings.environment), seconds=seconds)
     answering = Answering(surroundings.figures.once(HookFigures))
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
     for path, page in ((HOOKS, receiver.receive), (LEGACY, receiver.receive_legacy)):

@@ -24,7 +24,7 @@ from homeostat.objects.roles import READ, rule
 from homeostat.operators.sync.admission.check import Admission
 from homeostat.operators.sync.admission.configuration import ENABLED, GUARDED, path_of
 from homeostat.operators.sync.api.parts import GROUP
-from homeostat.operators.sync.validation.environment import readable
+from homeostat.operators.sync.validation.environment import Variables
 from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
@@ -76,7 +76,7 @@ class Reviews:
 @asynccontextmanager
 async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     """Opens the face that the operator declares."""
-    admission = Admission(surroundings.client, readable(surroundings.environment))
+    admission = Admission(surroundings.client, Variables(surroundings.environment))
     answering = Answering(surroundings.figures.once(AdmissionFigures))
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
     is_served = is_enabled(surroundings.environment)

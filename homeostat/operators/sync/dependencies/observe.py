@@ -28,7 +28,7 @@ from homeostat.operators.sync.engine.errors import SyncError, TransportError
 from homeostat.operators.sync.metrics import Series
 from homeostat.operators.sync.server.client import ManagedServer as ManagedClient
 from homeostat.operators.sync.server.settings import Throttle
-from homeostat.operators.sync.validation.environment import expand
+from homeostat.operators.sync.validation.environment import Variables, expand
 from homeostat.operators.sync.validation.specs import Spec, causes_of, seconds
 from homeostat.runtime.cache.cache import Cache
 
@@ -41,14 +41,14 @@ class Means:
     """What observers share."""
 
     client: Client
-    environment: Mapping[str, str]
+    environment: Variables
     repositories: Repositories
     artifacts: Artifacts
     series: Series
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def connections(self, namespace: str, scrubber: Scrubber) -> Connections:
-        return Connections(SecretValues(self.client, namespace, scrubber), self.environment)
+        return Connections(SecretValues(self.client, namespace, scrubber), self.environment.proxies)
 
 
 def read_spec(spec: S, environment: Mapping[str, str]) -> tuple[S, tuple[Cause, ...]]:

@@ -156,7 +156,7 @@ class WorkingTree:
 
     async def _run(self, *words: str, environment: Mapping[str, str] = _ENVIRONMENT) -> Finished:
         program = Program(
-            arguments=("git", "-c", "core.hooksPath=/dev/null", *words),
+            arguments=("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *words),
             directory=self._base,
             environment=environment,
             timeout_s=_TIMEOUT_S,

@@ -1,14 +1,15 @@
 """Specs with variables of the operator's environment in place of `${NAME}`. Pure: the environment is passed in.
 
-Only a string that is `${NAME}` as a whole is replaced, and only at run time: the stored object keeps it. A variable
-that is not set is empty. Variables of Homeostat itself are not readable, nor any whose name or value looks like a
-credential: whoever may declare a server could have them sent there. Credentials are given as Secrets.
+Only a string that is `${NAME}` as a whole is replaced, and only at run time: the stored object keeps it. Specs can read
+the variables that whoever starts the operator lists, and no others: whoever may declare a server could have any other
+one sent there. A listed variable that is not set is empty; a variable that is not listed makes the spec invalid,
+whether it is set or not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -16,40 +17,53 @@ import msgspec
 from homeostat.operators.sync.context.document import expanded
 
 S = TypeVar("S", bound=msgspec.Struct)
+LISTED: Final = "SYNC_VARIABLES"
+"""The variable with the list: names, or beginnings of names with `*` behind them, separated by commas."""
 _OWN: Final = ("HOMEOSTAT_", "KUBERNETES_")
-_names_credential = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|ASKPASS|CREDENTIAL|PRIVATE|COOKIE|SESSION|DATABASE_URL|DSN|CONNECTION_?STRING"
-    r"|JWT|BEARER|WEBHOOK|SALT|HMAC|(?:API|ACCESS|ACCOUNT|APP|MASTER|SIGNING|SSH)KEY|(?:PASS|PW)(?:_|$)"
-    r"|(?:_|^)(?:KEYS?|PWD|PAT|SAS|AUTH|AUTHORIZATION)(?:_|$)",
-    re.IGNORECASE,
-).search
-_holds_credential = re.compile(
-    # A password in a URL may hold a slash.
-    r"://[^@\s]*@|-----BEGIN |://hooks\.slack\.com/"
-    r"|^(?i:bearer|basic|token) +\S+$"
-    r"|(?:^|[\s;?&])(?i:password|pwd|(?:shared)?(?:access|account)_?key|api_?key|(?:\w+_)?token|secret|sig)="
-    # JSON in base64, such as a JWT, and the prefixes that issuers give to their tokens.
-    r"|\beyJ[\w-]{8}|\bgh[oprsu]_\w{8}|\bgithub_pat_|\bgl(?:agent|cbt|dt|pat|ptt|rt|soat)-|\bxox[a-z]-|\bxapp-\d"
-    r"|\bA[KS]IA[A-Z0-9]{12}|\bhv[bsr]\.\w|\bAIza[\w-]{20}|\bya29\.|\b[rs]k_live_|\bnpm_\w{20}|\bpypi-\w{20}"
-).search
+_is_name = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?").fullmatch
 
 
-def readable(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those that specs may use, and those of proxies, which the operator uses itself."""
-    return {
-        key: value
-        for key, value in environment.items()
-        if _is_proxy(key)
-        or not (key.startswith(_OWN) or _names_credential(key) is not None or _holds_credential(value) is not None)
-    }
+class Variables(Mapping[str, str]):
+    """The variables that specs can read. `proxies` are those of proxies, which only the operator itself uses."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Raises `ValueError` for an invalid list."""
+        self._listed = _listed(environment.get(LISTED, ""))
+        self._values = {key: value for key, value in environment.items() if self._is_listed(key)}
+        self.proxies = {key: value for key, value in environment.items() if key.lower().endswith("_proxy")}
+
+    def _is_listed(self, name: str) -> bool:
+        return not name.startswith(_OWN) and any(
+            name.startswith(each[:-1]) if each.endswith("*") else name == each for each in self._listed
+        )
+
+    def __getitem__(self, name: str) -> str:
+        if not self._is_listed(name):
+            raise msgspec.ValidationError(
+                f"${{{name}}}: specs cannot read this variable; list it in --sync-variables of the operator, "
+                "or use a literal value or a Secret"
+            )
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
-def _is_proxy(name: str) -> bool:
-    return name.lower().endswith("_proxy")
+def _listed(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, (each.strip() for each in text.split(","))))
+    for each in names:
+        if not _is_name(each):
+            raise ValueError(f'{LISTED} lists "{each}"; expected names of variables, or PREFIX*, separated by commas')
+        if each.startswith(_OWN):
+            raise ValueError(f'{LISTED} lists "{each}"; variables of Homeostat itself are not for specs')
+    return names
 
 
 def expand(spec: S, environment: Mapping[str, str]) -> S:
-    """`msgspec.ValidationError` if a field is invalid with the value of its variable."""
+    """`msgspec.ValidationError` if a field is invalid with the value of its variable, or the variable not listed."""
     plain = msgspec.to_builtins(spec)
-    found = expanded(plain, {key: value for key, value in environment.items() if not _is_proxy(key)})
+    found = expanded(plain, environment)
     return spec if found == plain else msgspec.convert(found, type(spec))

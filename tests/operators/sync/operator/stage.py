@@ -151,7 +151,11 @@ def ready_of(status: JsonObject) -> tuple[str, str, str]:
 @asynccontextmanager
 async def operating(stage: Stage, client: Client | None = None) -> AsyncIterator[Manager]:
     """The operator runs; within one stage it may run several times, one after the other."""
-    manager = Manager(client or stage.client, directory=stage.root / "cache", environment={"REGION": "/customers"})
+    manager = Manager(
+        client or stage.client,
+        directory=stage.root / "cache",
+        environment={"REGION": "/customers", "SYNC_VARIABLES": "REGION"},
+    )
     manager.add("sync", sync.register)
     async with manager.running():
         stage.manager = manager

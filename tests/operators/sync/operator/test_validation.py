@@ -16,8 +16,10 @@ from homeostat.operators.sync.api.repository import RepositorySpec
 from homeostat.operators.sync.api.server import ServerSpec
 from homeostat.operators.sync.api.store import StoreSpec
 from homeostat.operators.sync.api.webhook import WebhookSpec
+from homeostat.operators.sync.dependencies.observe import read_spec
+from homeostat.operators.sync.operator import check_environment
 from homeostat.operators.sync.validation.cron import CronError, is_cron_due, next_time
-from homeostat.operators.sync.validation.environment import expand, readable
+from homeostat.operators.sync.validation.environment import Variables, expand
 from homeostat.operators.sync.validation.overlap import source_path
 from homeostat.operators.sync.validation.specs import causes_of, warnings_of
 
@@ -166,39 +168,39 @@ def test_a_variable_of_the_environment_stands_in_for_a_whole_string() -> None:
     assert found.http.default_headers == {"X": "a ${URL}", "Y": ""}
 
 
-HARMLESS = {
+ENVIRONMENT = {
+    "SYNC_VARIABLES": "REGION, API_*,HTTPS_PROXY,UNSET",
     "REGION": "eu-central-1",
-    "KEYCLOAK_URL": "https://id.example/realms/a-b",
-    "MONKEY": "m",
-    "AUTHOR": "a",
-    "PATH": "/usr/local/bin:/bin",
-    "MAIL": "ops@example.org",
-    "GREETING": "bearers of news, password: ask",
-    "JOURNEY": "turkeyJam_2024",
-    "SERVICE": "global-configuration-service",
+    "API_URL": "https://a",
+    "GITHUB_TOKEN": "hidden-1",
+    "PLAIN": "hidden-2",
+    "HOMEOSTAT_X": "hidden-3",
+    "HTTP_PROXY": "http://u:pw@proxy",
 }
-SECRET_NAMES = [
-    *("HOMEOSTAT_X", "ACTIONS_WEBHOOK_SECRET", "JWT_SECRET_KEY", "INITIAL_ADMIN_PASSWORD", "GITHUB_TOKEN"),
-    *("LDAP_BIND_PASSWORD", "VAULT_SECRET_ID", "AWS_SECRET_ACCESS_KEY", "MYSQL_PWD", "API_KEY", "db_pass"),
-    *("DB_PW", "LDAP_BINDPW", "ID_JWT", "GITLAB_CI_JWT", "GITLAB_CI_JWT_V2", "SLACK_WEBHOOK", "BEARER"),
-    *("ENCRYPTION_SALT", "DBPASS", "ACCESSKEY", "AZURE_STORAGE_CONNECTION_STRING", "STORAGE_SAS", "PAYLOAD_HMAC"),
-]
-SECRET_VALUES = [
-    *("redis://u:pw@cache", "redis://:pa/ss@h", "https://h0pefully-hidden@git.example", "-----BEGIN PRIVATE KEY-----"),
-    *("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.", "ghp_" + 36 * "a", "github_pat_" + 22 * "a", "glpat-" + 20 * "a"),
-    *("xoxb-1-2-abc", "AKIA" + 16 * "A", "hvs." + 24 * "a", "Bearer abc", "basic dTpw", "host=db password=pw"),
-    *("Server=db;Pwd=pw", "AccountName=a;AccountKey=b", "https://a.example/?sig=b", "https://a.example/?x=1&api_key=b"),
-    "https://hooks.slack.com/services/T0/B0/x",
-]
 
 
-def test_no_credential_of_the_operator_stands_in_for_a_string() -> None:
-    values = {f"VALUE_{number}": each for number, each in enumerate(SECRET_VALUES)}
-    assert readable({**HARMLESS, **dict.fromkeys(SECRET_NAMES, "x"), **values}) == HARMLESS
-    proxied = readable({"HTTPS_PROXY": "http://u:pw@proxy"})
-    spec = msgspec.convert(server(baseURL="https://a", defaultHeaders={"X": "${HTTPS_PROXY}"}), ServerSpec)
-    assert expand(spec, proxied).http.default_headers == {"X": ""}
-    assert read_proxies(proxied).https == "http://u:pw@proxy"
+def test_a_spec_reads_the_variables_that_are_listed() -> None:
+    spec = msgspec.convert(server(baseURL="${API_URL}", defaultHeaders={"X": "${REGION}", "Y": "${UNSET}"}), ServerSpec)
+    found = expand(spec, Variables(ENVIRONMENT))
+    assert (found.http.base_url, found.http.default_headers) == ("https://a", {"X": "eu-central-1", "Y": ""})
+    assert read_proxies(Variables(ENVIRONMENT).proxies).http == "http://u:pw@proxy"
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "PLAIN", "HTTP_PROXY", "HOMEOSTAT_X", "NOT_SET", "region"])
+def test_a_spec_reads_no_variable_that_is_not_listed(name: str) -> None:
+    spec = msgspec.convert(server(baseURL="https://a", defaultHeaders={"X": f"${{{name}}}"}), ServerSpec)
+    for environment in (ENVIRONMENT, {}):
+        found, causes = read_spec(spec, Variables(environment))
+        assert found is spec
+        (cause,) = causes
+        assert f"${{{name}}}: specs cannot read this variable; list it in --sync-variables" in cause.message
+        assert "hidden" not in cause.message
+
+
+@pytest.mark.parametrize("listed", ["*", "A B", "a-b", "**", "HOMEOSTAT_DATA", "KUBERNETES_*", "A*B"])
+def test_an_invalid_list_of_variables_is_refused_at_the_start(listed: str) -> None:
+    with pytest.raises(ValueError, match="SYNC_VARIABLES lists"):
+        check_environment({"SYNC_VARIABLES": listed})
 
 
 def test_a_missing_leading_slash_is_added() -> None:
