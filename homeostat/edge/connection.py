@@ -14,6 +14,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from enum import Enum
 from types import CoroutineType
 from typing import cast
 
@@ -46,6 +47,15 @@ _CLOSING = -2
 _FULL = -3
 
 
+class Idleness(Enum):
+    BUSY = 0
+    """A request is being received or answered, or the response is being read."""
+    BETWEEN = 1
+    """Waits for the next request."""
+    SILENT = 2
+    """Has not sent the headers of its first request."""
+
+
 class Connection(asyncio.Protocol):
     __slots__ = (
         "_is_busy", "_is_closing", "_is_finite", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_pushing",
@@ -57,7 +67,7 @@ class Connection(asyncio.Protocol):
     _parser: RequestParser
     _request: Request
 
-    def __init__(self, service: Service, track: Callable[[Connection, bool], None]) -> None:
+    def __init__(self, service: Service, track: Callable[[Connection, bool], bool]) -> None:
         self._service = service
         self._track = track
         self.counters = service.counters
@@ -83,10 +93,10 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(WRITE_HIGH_WATER)
         self._parser = RequestParser(self._service.limits, Peer.of(transport), self._service.ids)
-        self._track(self, True)
+        has_place = self._track(self, True)
         self.counters.accepted += 1
         self.counters.connections += 1
-        if self._service.is_stopping or self.counters.connections > self._service.limits.max_connections:
+        if self._service.is_stopping or not has_place:
             self._parser.refuse(503, "too many connections; try again later")
             self._serve()
 
@@ -387,6 +397,14 @@ class Connection(asyncio.Protocol):
     def cut_off(self) -> None:
         self.counters.cut_off += 1
         self._transport.abort()
+
+    def idleness(self) -> Idleness:
+        parser = self._parser
+        if self._is_busy or self._is_full or self._is_closing or self._is_queued or parser.in_body or parser.arrived:
+            return Idleness.BUSY
+        if not parser.count:
+            return Idleness.SILENT
+        return Idleness.BUSY if parser.is_midway else Idleness.BETWEEN
 
     def unread_grew(self) -> None:
         if self._is_full:

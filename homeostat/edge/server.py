@@ -1,7 +1,9 @@
 """An HTTP server: listens, closes connections whose time is up, and stops gracefully.
 
-One timer checks the timeouts of all connections. `stop` promises: it accepts no new connections, closes idle ones, lets
-running requests finish and ends streams properly within the grace period, and leaves no connection and no task behind.
+One timer checks the timeouts of all connections. If there are too many connections, an idle one gives way to a new one:
+first one that never sent a whole request, so that clients that only connect keep nobody out. `stop` promises: it
+accepts no new connections, closes idle ones, lets running requests finish and ends streams properly within the grace
+period, and leaves no connection and no task behind.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import asyncio
 import contextlib
 import socket
 import ssl as tls
+from itertools import islice
 
-from homeostat.edge.connection import Connection
+from homeostat.edge.connection import Connection, Idleness
+from homeostat.edge.files import file_limit
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
@@ -21,6 +25,9 @@ from homeostat.edge.tls.listener import TlsListener
 __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]
 
 BACKLOG = 1024
+_EXAMINED = 64
+"""Connections that are examined for one that gives way."""
+_LEAST_CONNECTIONS = 16
 # How long to wait for aborted connections and cancelled tasks; only a task that resists cancellation takes time.
 _ABORT_WAIT_S = 5.0
 _CONFIRM_WITHIN_S = 0.1
@@ -47,7 +54,9 @@ async def serve(
 class Server:
     def __init__(self, handler: Handler, limits: Limits, refuse: Refuse, ids: RequestIds | None = None) -> None:
         self._service = Service(handler, limits, refuse, ids)
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, None] = {}
+        """Oldest first, apart from those that `_give_way` has passed over."""
+        self._most = limits.max_connections
         self._emptied = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
         self._listener: asyncio.Server | TlsListener | None = None
@@ -64,6 +73,7 @@ class Server:
 
     async def listen(self, host: str, port: int, ssl: tls.SSLContext | None) -> None:
         limits = self._service.limits
+        self._most = min(limits.max_connections, max(_LEAST_CONNECTIONS, file_limit() * 3 // 4))
         listening = _listening_socket(host, port)
         if ssl is None:
             self._listener = await self._service.loop.create_server(self._connection, sock=listening, backlog=BACKLOG)
@@ -72,7 +82,7 @@ class Server:
                 self._connection,
                 listening,
                 ssl,
-                most_waiting=limits.max_connections,
+                most_waiting=self._most,
                 handshake_timeout_s=limits.header_timeout_s,
                 shutdown_timeout_s=limits.stall_timeout_s,
             )
@@ -90,8 +100,9 @@ class Server:
         idle = [connection for connection in list(self._open) if connection.shutdown()]
         await self._wait_until_empty(min(_CONFIRM_WITHIN_S, grace_s))
         # A client that keeps a connection for later does not read, and so never confirms the end of TLS.
-        for connection in self._open.intersection(idle):
-            connection.abort()
+        for connection in idle:
+            if connection in self._open:
+                connection.abort()
         await self._wait_until_empty(grace_s)
         for connection in list(self._open):
             connection.abort()
@@ -109,14 +120,36 @@ class Server:
                 await self._listener.wait_closed()
         self._listener = None
 
-    def _track(self, connection: Connection, is_open: bool) -> None:
+    def _track(self, connection: Connection, is_open: bool) -> bool:
+        """Returns whether there is a place for a new connection."""
         if is_open:
-            self._open.add(connection)
+            has_place = len(self._open) < self._most or self._give_way()
+            self._open[connection] = None
             self._emptied.clear()
-            return
-        self._open.discard(connection)
+            return has_place
+        self._open.pop(connection, None)
         if not self._open:
             self._emptied.set()
+        return True
+
+    def _give_way(self) -> bool:
+        """Close an idle connection; False if none of those that are next is idle."""
+        idle: Connection | None = None
+        for connection in list(islice(self._open, _EXAMINED)):
+            state = connection.idleness()
+            if state is Idleness.SILENT:
+                idle = connection
+                break
+            if state is Idleness.BETWEEN and idle is None:
+                idle = connection
+            # Examine others the next time.
+            del self._open[connection]
+            self._open[connection] = None
+        if idle is None:
+            return False
+        self._open.pop(idle)
+        idle.cut_off()
+        return True
 
     async def _wait_until_empty(self, timeout_s: float) -> None:
         if self._open:

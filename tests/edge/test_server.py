@@ -343,15 +343,64 @@ async def test_the_end_of_the_input_ends_the_connection_after_what_was_answered(
         assert await client.rest() == b""
 
 
-async def test_a_connection_too_many_is_refused_with_503() -> None:
-    async with running(echo, limits=Limits(max_connections=2)) as server:
-        async with connected(server) as one, connected(server) as two, connected(server) as three:
-            assert (await one.get()).status == 200
-            assert (await two.get()).status == 200
-            assert (await three.answer()).status == 503
+async def test_a_connection_too_many_is_refused_with_503_if_all_are_busy() -> None:
+    is_over = asyncio.Event()
+
+    async def handler(_: Request) -> Reply:
+        await is_over.wait()
+        return Reply(200, b"")
+
+    async with running(handler, limits=Limits(max_connections=2)) as server:
+        async with connected(server) as one, connected(server) as two:
+            for each in (one, two):
+                each.send(request())
+            await eventually(lambda: server.requests == 2)
+            async with connected(server) as three:
+                assert (await three.answer()).status == 503
+            is_over.set()
+            assert [(await each.answer()).status for each in (one, two)] == [200, 200]
         await eventually(lambda: server.connections == 0)
-        async with connected(server) as client:
-            assert (await client.get()).status == 200
+
+
+async def test_clients_that_only_connect_keep_nobody_out() -> None:
+    limits = Limits(max_connections=100)
+    async with running(echo, limits=limits) as server, connected(server) as honest:
+        assert (await honest.get()).status == 200
+        async with AsyncExitStack() as stack:
+            silent = [await stack.enter_async_context(connected(server)) for _ in range(150)]
+            silent[-1].send(b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+            async with connected(server) as another:
+                assert (await another.get()).status == 200
+            assert (await honest.get()).status == 200
+            assert server.connections <= 100
+            assert await silent[0].rest() == b""
+
+
+async def test_an_idle_connection_gives_way_to_a_new_one_and_a_busy_one_does_not() -> None:
+    is_over = asyncio.Event()
+
+    async def handler(asked: Request) -> Reply:
+        if asked.path == "/wait":
+            await is_over.wait()
+        return Reply(200, b"")
+
+    async with (
+        running(handler, limits=Limits(max_connections=3)) as server,
+        connected(server) as busy,
+        connected(server) as idle,
+        connected(server) as upload,
+    ):
+        busy.send(request("GET", "/wait"))
+        assert (await idle.get()).status == 200
+        upload.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
+        await eventually(lambda: server.counters.bytes_in >= 2 * len(request("GET", "/wait")))
+        async with connected(server) as new:
+            assert (await new.get()).status == 200
+            assert await idle.rest() == b""
+            upload.send(b"b")
+            assert (await upload.answer()).status == 200
+            is_over.set()
+            assert (await busy.answer()).status == 200
 
 
 async def test_the_peer_is_known_by_its_address() -> None:

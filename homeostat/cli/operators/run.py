@@ -26,6 +26,7 @@ from homeostat.cli.operators.faces.places import RunFaces, check_faces, run_face
 from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_cluster, refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
+from homeostat.edge.files import raise_file_limit
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -140,6 +141,7 @@ def command(
     set_up_logging(1 + verbose)
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
+    raise_file_limit()
     try:
         with reporting_errors():
             run(_run(choice))

@@ -26,6 +26,7 @@ from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
+from homeostat.edge.files import raise_file_limit
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -143,6 +144,7 @@ def command(
         _check_open(database, allows_programs=allows_programs)
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
+    raise_file_limit()
     from homeostat.plane import OPERATORS, Settings
 
     named = _operators(operators, OPERATORS) | _workloads(workloads, nodes=nodes, node_size=node_size)

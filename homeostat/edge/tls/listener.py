@@ -75,6 +75,8 @@ class TlsListener:
                 return
             except OSError:
                 # No file descriptors are left: the loop would call again at once, and for ever.
+                if self._waiting:
+                    self._drop(next(iter(self._waiting)))
                 self._loop.remove_reader(self._listening)
                 self._loop.call_later(_ACCEPT_AGAIN_S, self._accept_again)
                 return
