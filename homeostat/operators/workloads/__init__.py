@@ -17,6 +17,7 @@ from homeostat.operators.workloads.api import (
     CONTROLLER_REVISION,
     CRON_JOB,
     ENDPOINT_SLICE,
+    ENDPOINTS,
     JOB,
     NODE,
     REPLICATION_CONTROLLER,
@@ -43,6 +44,7 @@ from homeostat.operators.workloads.replicas.controller import Replicas
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from homeostat.operators.workloads.services.controller import SLICE_INDEXES, Services, StoredSlice
+from homeostat.operators.workloads.services.endpoints import StoredEndpoints
 from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.controller import Volumes
@@ -98,7 +100,7 @@ def register(setup: Setup) -> None:
     )
     Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
-    Services(setup, setup.watch(SERVICE, Workload), slices, pods)
+    Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
     Volumes(setup, setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES), setup.watch(VOLUME, Workload), events)
 
 

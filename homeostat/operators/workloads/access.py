@@ -33,6 +33,7 @@ RULES: Final[list[JsonObject]] = [
     rule("batch", ["cronjobs"], FOLLOW),
     rule("batch", ["jobs"], [*_OWNERS, "create", "delete"]),
     rule("batch", ["jobs/status", "cronjobs/status"], ["patch"]),
+    rule("", ["endpoints"], _ALL),
     rule("discovery.k8s.io", ["endpointslices"], _ALL),
     rule("coordination.k8s.io", ["leases"], ["create", "patch"]),
 ]

@@ -1,14 +1,15 @@
-"""Keeps the EndpointSlices of Services equal to the Pods that they select."""
+"""Keeps the EndpointSlices and Endpoints of Services equal to the Pods that they select."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json
-from homeostat.operators.workloads.api import ENDPOINT_SLICE, Meta, Pod, Workload
+from homeostat.operators.workloads.api import ENDPOINT_SLICE, ENDPOINTS, Meta, Pod, Workload
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.services.decide import (
     MANAGED_BY,
@@ -18,6 +19,7 @@ from homeostat.operators.workloads.services.decide import (
     decide,
     has_slices,
 )
+from homeostat.operators.workloads.services.endpoints import StoredEndpoints, changes, endpoints_of
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.index import KeysOf
 from homeostat.runtime.cache.informer import Informer
@@ -43,13 +45,20 @@ SLICE_INDEXES: Mapping[str, KeysOf[StoredSlice]] = {"service": _service_keys}
 
 class Services:
     def __init__(
-        self, setup: Setup, services: Informer[Workload], slices: Informer[StoredSlice], pods: Informer[Pod]
+        self,
+        setup: Setup,
+        services: Informer[Workload],
+        slices: Informer[StoredSlice],
+        endpoints: Informer[StoredEndpoints],
+        pods: Informer[Pod],
     ) -> None:
         self._client = setup.client
         self._services, self._slices, self._pods = services.cache, slices.cache, pods.cache
+        self._endpoints = endpoints.cache
         self._reconciler = Reconciler(setup, "services", self._reconcile)
         services.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
         slices.add_handler(self._note_slice)
+        endpoints.add_handler(lambda change: self._reconciler.add((change.namespace, change.name), after_s=_GATHER_S))
         pods.add_handler(self._note_pod)
 
     def _note_slice(self, change: Change[StoredSlice]) -> None:
@@ -68,8 +77,10 @@ class Services:
     async def _reconcile(self, key: Key) -> None:
         service = self._services.get(*key)
         if service is None or not has_slices(service):
+            await self._forget(key, is_deleted=service is None)
             return
         pods = [each for each in self._pods.in_namespace(key[0]) if _selects(service, each)]
+        await self._write_endpoints(service, pods)
         found = self._slices.indexed("service", key)
         decision = decide(service, pods, [Slice(each.metadata.name, each.ports, each.endpoints) for each in found])
         for new in decision.create:
@@ -81,6 +92,22 @@ class Services:
                 await self._client.delete(ENDPOINT_SLICE.path(key[0], name))
             except NotFoundError:
                 continue
+
+    async def _write_endpoints(self, service: Workload, pods: list[Pod]) -> None:
+        wanted, found = endpoints_of(service, pods), self._endpoints.get(*service.key)
+        if service.metadata.is_terminating:
+            return
+        if found is None:
+            await self._client.create(ENDPOINTS.path(service.metadata.namespace), wanted)
+        elif patch := changes(found, wanted):
+            await self._client.merge(ENDPOINTS.path(*service.key), patch)
+
+    async def _forget(self, key: Key, *, is_deleted: bool) -> None:
+        """Endpoints have no owner: whoever wrote them deletes them with the Service."""
+        found = self._endpoints.get(*key)
+        if is_deleted and found is not None and found.is_ours:
+            with suppress(NotFoundError):
+                await self._client.delete(ENDPOINTS.path(*key), {"preconditions": {"uid": found.metadata.uid}})
 
 
 def _facts(pod: Pod) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ MANAGER: Final = "endpointslice-controller.k8s.io"
 MOST_ENDPOINTS: Final = 100
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
-_HEADLESS: Final = "service.kubernetes.io/headless"
+HEADLESS: Final = "service.kubernetes.io/headless"
 _UNREADY: Final = "publishNotReadyAddresses"
 
 
@@ -75,7 +75,7 @@ def _wanted(service: Workload, pods: Iterable[Pod]) -> list[tuple[list[JsonObjec
     for pod in sorted(pods, key=lambda each: each.metadata.name):
         if not pod.status.pod_ip or pod.is_finished:
             continue
-        ports = _ports(service, pod)
+        ports = ports_of(service, pod)
         group = groups.setdefault(repr(ports), (ports, []))
         group[1].append(_endpoint(service, pod, publishes_unready=publishes_unready))
     return [
@@ -85,7 +85,7 @@ def _wanted(service: Workload, pods: Iterable[Pod]) -> list[tuple[list[JsonObjec
     ]
 
 
-def _ports(service: Workload, pod: Pod) -> list[JsonObject]:
+def ports_of(service: Workload, pod: Pod) -> list[JsonObject]:
     found = []
     for port in service.spec.get("ports") or ():
         number = target_port(port, pod)
@@ -129,15 +129,20 @@ def _endpoint(service: Workload, pod: Pod, *, publishes_unready: bool) -> JsonOb
             "uid": pod.metadata.uid,
         },
     }
-    if pod.spec.hostname and pod.spec.subdomain == service.metadata.name:
-        endpoint["hostname"] = pod.spec.hostname
+    if hostname := endpoint_hostname(service, pod):
+        endpoint["hostname"] = hostname
     return endpoint
+
+
+def endpoint_hostname(service: Workload, pod: Pod) -> str:
+    """The name of a Pod in the domain of a Service; empty if it has none."""
+    return pod.spec.hostname if pod.spec.subdomain == service.metadata.name else ""
 
 
 def _slice(service: Workload, ports: Json, endpoints: Json) -> JsonObject:
     labels = {**service.metadata.labels, SERVICE_NAME: service.metadata.name, MANAGED_BY: MANAGER}
     if service.spec.get("clusterIP") == "None":
-        labels[_HEADLESS] = ""
+        labels[HEADLESS] = ""
     return {
         "apiVersion": ENDPOINT_SLICE.api_version,
         "kind": "EndpointSlice",
