@@ -13,6 +13,7 @@ from homeostat.objects.kind import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, POD, REPL
 from homeostat.operators.workloads.access import RULES
 from homeostat.operators.workloads.api import (
     AUTOSCALER,
+    BUDGET,
     CLAIM,
     CONTROLLER_REVISION,
     CRON_JOB,
@@ -30,6 +31,7 @@ from homeostat.operators.workloads.api import (
     Workload,
 )
 from homeostat.operators.workloads.autoscalers.controller import Autoscalers
+from homeostat.operators.workloads.budgets.controller import Budgets
 from homeostat.operators.workloads.creation import Creation
 from homeostat.operators.workloads.cronjobs.controller import CronJobs
 from homeostat.operators.workloads.daemonsets.controller import DaemonSets
@@ -99,6 +101,7 @@ def register(setup: Setup) -> None:
         creation=creation_of(DAEMON_SET, "daemonset-controller"),
     )
     Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
+    Budgets(setup, setup.watch(BUDGET, Workload), pods)
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
     Volumes(setup, setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES), setup.watch(VOLUME, Workload), events)

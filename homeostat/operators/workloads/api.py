@@ -34,6 +34,7 @@ CONTROLLER_REVISION: Final = Kind("apps", "v1", "controllerrevisions", "Controll
 JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
 CRON_JOB: Final = Kind("batch", "v1", "cronjobs", "CronJob", is_namespaced=True)
 AUTOSCALER: Final = Kind("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", is_namespaced=True)
+BUDGET: Final = Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", is_namespaced=True)
 ENDPOINTS: Final = Kind("", "v1", "endpoints", "Endpoints", is_namespaced=True)
 ENDPOINT_SLICE: Final = Kind("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", is_namespaced=True)
 

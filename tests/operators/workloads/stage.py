@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from homeostat.cli.operators.deploy.access import access_documents
@@ -46,7 +47,7 @@ class Scene:
         return "/".join(filter(None, (root, name, part)))
 
     async def apply(self, text: str) -> None:
-        for each in yaml.load_all(text.encode()):
+        for each in yaml.load_all(dedent(text).encode()):
             kind, metadata = each["kind"], each["metadata"]
             await self.client.apply(self.path(kind, metadata["name"]), each, manager="test", force=True)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from homeostat.objects.errors import TooManyRequestsError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import workloads
 from tests.cli.permissions import granted_by
@@ -228,7 +229,59 @@ def test_a_service_has_endpoints_and_slices_of_its_pods(stage: Stage) -> None:
     stage.play(scene)
 
 
+def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            f"""
+            apiVersion: policy/v1
+            kind: PodDisruptionBudget
+            metadata: {{name: web}}
+            spec: {{maxUnavailable: 34%, selector: {{matchLabels: {{app: web}}}}}}
+            ---
+            apiVersion: apps/v1
+            kind: ReplicaSet
+            metadata: {{name: web}}
+            spec:
+              replicas: 2
+              selector: {{matchLabels: {{app: web}}}}
+              template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{CONTAINER}]}}}}
+            """
+        )
+
+        async def until_allowed(count: int) -> JsonObject:
+            found = await on.until(
+                "PodDisruptionBudget",
+                "web",
+                lambda each: each["status"].get("disruptionsAllowed") == count and each["status"]["expectedPods"] == 2,
+            )
+            status: JsonObject = found["status"]
+            return status
+
+        status = await until_allowed(1)
+        assert [status[each] for each in ("currentHealthy", "desiredHealthy", "observedGeneration")] == [2, 1, 1]
+        assert status["conditions"][0]["reason"] == "SufficientPods"
+        first, second = names(await on.all("Pod"))
+        # The new Pods start late, so that the budget is used up for a while.
+        rule = {"metadata": {"name": "slow", "labels": {f"{SIMULATION}/rules": "true"}}}
+        data = {"slow": "selector: app=web\nready-after: 1h"}
+        await on.client.create(on.path("ConfigMap"), {**rule, "data": data})
+
+        async def evict(name: str) -> None:
+            eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+            await on.client.create(on.path("Pod", name, "eviction"), eviction)
+
+        await evict(first)
+        with pytest.raises(TooManyRequestsError):
+            await evict(second)
+        status = await until_allowed(0)
+        assert status["conditions"][0]["reason"] == "InsufficientPods"
+        await on.client.delete(on.path("ConfigMap", "slow"))
+        assert not (await until_allowed(1)).get("disruptedPods")
+        await evict(second)
+
+    stage.play(scene)
+
+
 def test_the_operator_needs_its_rules_and_no_others(stage: Stage) -> None:
     """After the scenes above. Requests to a namespace that is being deleted are refused whatever the rules say."""
     assert stage.used - granted_by(workloads.RULES) == set()
-    print(sorted(granted_by(workloads.RULES) - stage.used))
