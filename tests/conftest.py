@@ -19,9 +19,9 @@ import pytest
 from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
-from tests.compiled import compile_share, leave_package_as_it_is
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.order import longest_first
+from tests.unopened import UnopenedFile, collector_paused, leave_package_as_it_is, module_of, show_progress_by_file
 from tools.build_cluster import is_built
 from tools.provision import MissingProgramError
 
@@ -55,15 +55,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """The collector pauses while thousands of tests are collected, and never visits them again while they run."""
-    gc.disable()
-    try:
-        compile_share(session.config)
+    gc.set_threshold(20_000, 20, 20)
+    show_progress_by_file(session.config)
+    with collector_paused():
         return (yield)
-    finally:
-        gc.freeze()
-        gc.set_threshold(20_000, 20, 20)
-        gc.enable()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return module_of(module_path, parent)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if not isinstance(item, UnopenedFile):
+        return None
+    item.run_tests(nextitem)
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)

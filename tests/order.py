@@ -1,12 +1,11 @@
 """The order of test files in a run on several workers: those that take longest first.
 
 A worker runs whole files (`--dist loadfile`). A long file that comes last would keep one worker busy while the others
-have nothing left. Files that are not listed here come by their number of tests.
+have nothing left. Files that are not listed here come by their size.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -86,5 +85,5 @@ _RANK = {_TESTS / name: rank for rank, name in enumerate(LONG)}
 
 def longest_first(items: list[pytest.Item]) -> None:
     """Sorts by file; the tests of a file keep their order."""
-    counts = Counter(item.path for item in items)
-    items.sort(key=lambda item: (_RANK.get(item.path, len(LONG)), -counts[item.path], str(item.path)))
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (_RANK.get(item.path, len(LONG)), -sizes[item.path], str(item.path)))
