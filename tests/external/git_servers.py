@@ -25,6 +25,22 @@ from tools.fetch_servers import find_program, library_path
 
 _WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
+# Whoever pushes to the branch that is checked out changes the branch, and not the files. Nothing is packed or collected:
+# each commit and each push would start one process more to see whether it is time.
+_CONFIG = """
+[uploadpack]
+    allowAnySHA1InWant = true
+[receive]
+    denyCurrentBranch = ignore
+    autogc = false
+[http]
+    receivepack = true
+[gc]
+    auto = 0
+[maintenance]
+    auto = false
+"""
+
 
 class Origin:
     """A repository with a working tree; `commit` says what all its files are."""
@@ -32,11 +48,10 @@ class Origin:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main", ".")
-        self.git("config", "uploadpack.allowAnySHA1InWant", "true")
-        # Whoever pushes to the branch that is checked out here changes the branch, and not these files.
-        self.git("config", "receive.denyCurrentBranch", "ignore")
-        self.git("config", "http.receivepack", "true")
+        self.git("init", "-q", "-b", "main", "--template=", ".")
+        (path / ".git" / "hooks").mkdir()
+        with (path / ".git" / "config").open("a") as config:
+            config.write(_CONFIG)
 
     def git(self, *words: str) -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.path.parent), "GIT_CONFIG_NOSYSTEM": "1", **_WHO}
@@ -56,7 +71,12 @@ class Origin:
             (self.path / name).unlink()
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", "change")
-        return self.git("rev-parse", "HEAD")
+        _, is_branch, name = (self.path / ".git" / "HEAD").read_text().strip().rpartition("refs/heads/")
+        return self.head(name) if is_branch else name
+
+    def head(self, branch: str) -> str:
+        """Read from its file: refs are not packed here, and a process takes longer."""
+        return (self.path / ".git" / "refs" / "heads" / branch).read_text().strip()
 
     @property
     def file_url(self) -> str:

@@ -10,12 +10,14 @@ process is forked that is killed at it, and another one that goes on to the end;
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +221,23 @@ async def tell(folder: Path, database: str | None, moment: int, *, is_killed: bo
     sys.stdout.flush()
 
 
+def import_what_a_life_needs(folder: Path, plugin: str) -> None:
+    """Here, once, instead of in every process that is forked."""
+    told = folder / "modules"
+
+    async def whole_life() -> None:
+        await prepare(folder / "whole", plugin, None)
+        await live(folder / "whole", plugin, None, 0)
+        told.write_text("\n".join(name for name in sys.modules if name.startswith("homeostat.")))
+
+    forked(whole_life())
+    for name in told.read_text().splitlines():
+        import_module(name)
+    gc.freeze()
+
+
 def every_moment(folder: Path, plugin: str) -> None:
+    import_what_a_life_needs(folder, plugin)
     before = folder / "before"
     forked(prepare(before, plugin, None))
     for moment in range(1, _MOST):
@@ -240,6 +258,7 @@ def every_moment(folder: Path, plugin: str) -> None:
 
 def again_and_again(folder: Path, plugin: str, database: str) -> None:
     """Each process is killed two moments later than the one before."""
+    import_what_a_life_needs(folder / "imports", plugin)
     forked(prepare(folder, plugin, database))
     for moment in range(1, _MOST, 2):
         ended = forked(live(folder, plugin, database, moment))

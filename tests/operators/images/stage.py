@@ -69,7 +69,7 @@ class Repository(Origin):
     """One of the tests' repositories, which others push to."""
 
     def head(self, branch: str = "master") -> str:
-        return self.git("rev-parse", f"refs/heads/{branch}")
+        return super().head(branch)
 
     def show(self, path: str, branch: str = "master") -> str:
         return self.git("show", f"refs/heads/{branch}:{path}") + "\n"

@@ -13,7 +13,7 @@ from homeostat.external.git.snapshot import Snapshot
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, Stage
 
-_WRITERS = 10
+_WRITERS = 5
 _BY = Signature(author=Identity("other", "other@example.org"))
 
 
@@ -25,8 +25,8 @@ async def _write(url: str, number: int, directory: Path) -> None:
         await push_change(repository, "master", propose, by=_BY, attempts=Attempts(most=100))
 
 
-async def test_ten_writers_and_the_operator_lose_nothing(stage: Stage, tmp_path: Path) -> None:
-    names = [f"web-{number}" for number in range(10)]
+async def test_other_writers_and_the_operator_lose_nothing(stage: Stage, tmp_path: Path) -> None:
+    names = [f"web-{number}" for number in range(4)]
     app = stage.repository("app", {"main.go": "package main\n"})
     manifests = stage.repository(
         "man", {f"apps/{name}.yaml": DEPLOYMENT_FILE.format(image=f"org/app:{OLD}") for name in names}
