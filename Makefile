@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Half of the time a test waits: for a server to start, for a watch, for a clock.
-WORKERS := $(shell expr 3 \* $(CORES) / 2)
+WORKERS := $(shell expr 2 \* $(CORES))
 .DEFAULT_GOAL := help
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
@@ -42,7 +42,7 @@ test: dev ## Set up what the tests need, then run all of them: 15 minutes (ARGS=
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(if $(ARGS),$(ARGS),--cache-clear || $(BIN)/python -m tools.rerun_failed $$?)
 
 test-fast: dev ## Run the tests of pure code and of the API: under a minute
-	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)
+	$(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)
 
 cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
 	$(BIN)/python -m tools.build_cluster

@@ -14,6 +14,7 @@ import signal
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,7 +22,14 @@ from hypothesis import settings
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.order import longest_first
-from tests.unopened import UnopenedFile, collector_paused, leave_package_as_it_is, module_of, show_progress_by_file
+from tests.unopened import (
+    UnopenedFile,
+    collector_paused,
+    is_by_file,
+    leave_package_as_it_is,
+    module_of,
+    show_progress_by_file,
+)
 from tools.build_cluster import is_built
 from tools.provision import MissingProgramError
 
@@ -56,9 +64,15 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     gc.set_threshold(20_000, 20, 20)
-    show_progress_by_file(session.config)
+    if is_by_file(session.config):
+        show_progress_by_file(session.config)
     with collector_paused():
         return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["is_by_file"] = is_by_file(node.config)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -73,14 +87,19 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """What uses the cluster is marked so, whether it says so or not, and skipped by name where there is none."""
+    unopened = [item for item in items if isinstance(item, UnopenedFile)]
+    # Whether a test is chosen by -k or -m is seen when its file is opened.
+    items[:] = [item for item in items if not isinstance(item, UnopenedFile)]
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("cluster")
         if item.get_closest_marker("cluster") is not None and not is_built():
             item.add_marker(_NO_CLUSTER)
+    yield
+    items += unopened
     longest_first(items)
 
 

@@ -1,18 +1,18 @@
-"""In a run of all tests on several workers, a file is imported and collected by the worker that runs it alone.
+"""In a run by file on several workers (`--dist loadfile`), the worker that runs a file imports and collects it, alone.
 
 pytest-xdist lets every worker collect everything, so that a number names the same test on each. A worker here collects
 one item for a file, without opening it; that item collects the tests of the file when its turn comes, and runs them.
-A run of chosen files, a run on one worker and `--collect-only` collect as pytest always does.
+Runs of single tests (`file.py::test`), of those that failed last and `--collect-only` collect as pytest always does.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
@@ -61,29 +61,33 @@ class UnopenedModule(pytest.Module):
         return [whole]
 
 
+def is_by_file(config: pytest.Config) -> bool:
+    """Asked in the process that starts the workers."""
+    option = config.option
+    needs_all = any(
+        getattr(option, name, False) for name in ("collectonly", "lf", "failedfirst", "newfirst", "stepwise")
+    )
+    return (
+        getattr(option, "dist", "no") == "loadfile" and not needs_all and not any("::" in each for each in config.args)
+    )
+
+
 def module_of(path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """The module to collect for a test file, or None where pytest collects it as always."""
-    return UnopenedModule.from_parent(parent, path=path) if _is_a_whole_run(parent.config) else None
+    worker: dict[str, object] = getattr(parent.config, "workerinput", {})
+    return UnopenedModule.from_parent(parent, path=path) if worker.get("is_by_file") else None
 
 
 def show_progress_by_file(config: pytest.Config) -> None:
-    """For the process that prints: how many of the files have begun, since nobody has counted the tests."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is None or not _is_a_whole_run(config):
-        return
+    """How many of the files have begun, since nobody has counted the tests."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
 
     def message() -> str:
-        begun = len({nodeid.partition("::")[0] for nodeid in map(str, terminal._progress_nodeids_reported)})
+        begun = len({str(nodeid).partition("::")[0] for nodeid in terminal._progress_nodeids_reported})
         return f" [{begun * 100 // max(terminal._session.testscollected, 1):3d}%]"
 
-    terminal._get_progress_information_message = message
-
-
-def _is_a_whole_run(config: pytest.Config) -> bool:
-    option = config.option
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")) or len(getattr(option, "tx", ()))
-    is_chosen = option.keyword or option.markexpr or option.collectonly or getattr(option, "lf", False)
-    return workers > 1 and not is_chosen and config.args == config.getini("testpaths")
+    if terminal is not None:
+        terminal._get_progress_information_message = message
 
 
 def leave_package_as_it_is() -> None:

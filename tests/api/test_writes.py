@@ -207,6 +207,7 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
     assert warnings == (told if validation == "Warn" else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "type_"), [("POST", "application/yaml"), ("PATCH", "application/apply-patch+yaml")])
 async def test_a_large_yaml_body_does_not_block_others(api: Api, method: str, type_: str) -> None:
     lines = b"".join(b"  key%d: value\n" % number for number in range(60_000))

@@ -39,6 +39,7 @@ def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
     assert not compile_pattern("^[ab]+c$").is_match("ab" * 1_500_000)
 
 
+@pytest.mark.slow
 def test_finding_with_a_bomb_is_bounded_too() -> None:
     machine = Machine(parse_pattern("(a*)*c|a"))
     with pytest.raises(EvaluationError, match="too many steps"):

@@ -25,8 +25,8 @@ from tools.fetch_servers import find_program, library_path
 
 _WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
-# Whoever pushes to the branch that is checked out changes the branch, and not the files. Nothing is packed or collected:
-# each commit and each push would start one process more to see whether it is time.
+# Whoever pushes to the branch that is checked out changes the branch, and not the files. Nothing is packed: each commit
+# and each push would start one more process to see whether it is time.
 _CONFIG = """
 [uploadpack]
     allowAnySHA1InWant = true

@@ -1,4 +1,4 @@
-"""One plane a module, one namespace a test, and every kubectl that there is."""
+"""One plane for all, one namespace a test, and every kubectl that there is."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def program(request: pytest.FixtureRequest) -> Path:
     return request.param or find_kubectl()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def plane(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlane]:
     with serve_plane(tmp_path_factory.mktemp("plane") / "data") as plane:
         yield plane

@@ -72,5 +72,6 @@ class Kubectl:
             "PATH": os.environ["PATH"],
             "LANG": "C",
             "GOGC": "off",
+            "GOMAXPROCS": "1",
         }
         return {**own, **further}

@@ -58,6 +58,7 @@ def test_known_members_cost_for_each_object() -> None:
     assert plan.estimate({"a": [{}] * 50}) == 50 * 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", COSTLY.values(), ids=COSTLY)
 def test_a_costly_validation_ends_with_a_cause_that_says_why(schema: dict[str, Any]) -> None:
     causes = Validator(schema_of(schema)).check({"a": [5] * 3000}, is_large=True)

@@ -399,6 +399,7 @@ def test_patterns_are_checked_however_many_there_are() -> None:
     assert [cause.field for cause in validator.check({"m3": "v3", "m700": "v7", "m999": "v999"})] == ["m700"]
 
 
+@pytest.mark.slow
 def test_a_very_large_schema_is_checked_as_well() -> None:
     validator = Validator(schema_of({"type": "object", "properties": {f"m{at}": WHOLE for at in range(25_000)}}))
     with pytest.raises(ValueError, match="more than 20000 parts"):

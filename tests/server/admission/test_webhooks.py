@@ -304,6 +304,7 @@ async def test_a_condition_that_does_not_compile_is_refused_when_it_is_written(p
     assert "does not support authorizer" in cause["message"]
 
 
+@pytest.mark.slow
 async def test_conditions_are_compiled_beside_the_event_loop(plane: Plane, hooks: Hooks) -> None:
     api = Api(plane)
     ones = ",".join("1" for _ in range(4_000))
