@@ -262,9 +262,8 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
         assert status["conditions"][0]["reason"] == "SufficientPods"
         first, second = names(await on.all("Pod"))
         # The new Pods start late, so that the budget is used up for a while.
-        rule = {"metadata": {"name": "slow", "labels": {f"{SIMULATION}/rules": "true"}}}
-        data = {"slow": "selector: app=web\nready-after: 1h"}
-        await on.client.create(on.path("ConfigMap"), {**rule, "data": data})
+        slow = {"metadata": {"annotations": {f"{SIMULATION}/ready-after": "1h"}}}
+        await on.client.merge(on.path("ReplicaSet", "web"), {"spec": {"template": slow}})
 
         async def evict(name: str) -> None:
             eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
@@ -275,7 +274,9 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
             await evict(second)
         status = await until_allowed(0)
         assert status["conditions"][0]["reason"] == "InsufficientPods"
-        await on.client.delete(on.path("ConfigMap", "slow"))
+        for name in names(await on.until_all("Pod", lambda pods: len(pods) == 2)):
+            quick = {"metadata": {"annotations": {f"{SIMULATION}/ready-after": "0s"}}}
+            await on.client.merge(on.path("Pod", name), quick)
         assert not (await until_allowed(1)).get("disruptedPods")
         await evict(second)
 
