@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 \* $(CORES))
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up setup dev check format test test-fast cluster kubectl gitea vault servers browser bench lock clean
+.PHONY: help up setup dev check format test test-fast cluster kubectl gitea vault programs servers browser bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ gitea: dev ## Build a real Gitea for the test of pull requests, with Go: ten min
 
 vault: dev ## Build a real Vault for the tests of secret stores, with Go: fifteen minutes of one core, the first time
 	$(BIN)/python -m tools.build_vault
+
+programs: dev ## Build kube-controller-manager, kube-scheduler, helm and two operators for the tests, with Go and Cargo
+	$(BIN)/python -m tools.build_programs
 
 servers: dev ## Fetch RabbitMQ, sshd, slapd and promtool for the tests, from Debian
 	$(BIN)/python -m tools.fetch_servers

@@ -63,9 +63,9 @@ def _etcd_requirements() -> str:
     return f"require go.etcd.io/etcd/server/v3 v{ETCD}"
 
 
-def _kubernetes_requirements() -> str:
+def kubernetes_requirements(within: Path) -> str:
     """k8s.io/kubernetes means its own staging directory by v0.0.0; outside its tree those are releases of their own."""
-    output = _fetch("mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}", within=CACHE)
+    output = _fetch("mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}", within=within)
     staging = _STAGING.findall(Path(json.loads(output)["GoMod"]).read_text())
     release = "v0." + KUBERNETES.removeprefix("1.")
     lines = [f"require k8s.io/kubernetes v{KUBERNETES}"]
@@ -81,7 +81,10 @@ def _fetch(*arguments: str, within: Path) -> str:
 PROGRAMS = (
     Program("etcd", ETCD, _etcd_requirements),
     Program(
-        "apiserver", KUBERNETES, _kubernetes_requirements, f"-X k8s.io/component-base/version.gitVersion=v{KUBERNETES}"
+        "apiserver",
+        KUBERNETES,
+        lambda: kubernetes_requirements(CACHE),
+        f"-X k8s.io/component-base/version.gitVersion=v{KUBERNETES}",
     ),
 )
 

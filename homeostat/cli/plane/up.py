@@ -70,10 +70,11 @@ WORKLOADS = "homeostat.operators.workloads"
 )
 @click.option(
     "--workloads",
-    type=click.Choice(["none", "simulated"]),
+    type=click.Choice(["none", "nodes", "simulated"]),
     default="none",
     show_default=True,
-    help="Give Deployments, Jobs, Pods and the like a life without containers, on simulated Nodes.",
+    help="Give Deployments, Jobs, Pods and the like a life without containers, on simulated Nodes; with nodes only the "
+    "Pods, beside a scheduler and controllers of yours.",
 )
 @click.option("--nodes", metavar="N", default=None, help="Number of simulated Nodes.  [default: 3]")
 @click.option(
@@ -160,7 +161,7 @@ def command(
         environment={
             **environment_with(allows_programs=allows_programs),
             **setting_environment(ctx),
-            **_node_settings(nodes, node_size),
+            **_workload_settings(workloads, nodes, node_size),
         },
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
@@ -240,17 +241,19 @@ def _workloads(choice: str, *, nodes: str | None, node_size: str | None) -> froz
     """The operator that simulates workloads, and what it depends on."""
     if choice == "simulated":
         return frozenset({WORKLOADS, HOUSEKEEPING})
+    if choice == "nodes":
+        return frozenset({WORKLOADS})
     if nodes is not None or node_size is not None:
-        raise click.UsageError("--nodes and --node-size need --workloads simulated")
+        raise click.UsageError("--nodes and --node-size need --workloads simulated or nodes")
     return frozenset()
 
 
-def _node_settings(nodes: str | None, node_size: str | None) -> dict[str, str]:
-    if nodes is None and node_size is None:
+def _workload_settings(choice: str, nodes: str | None, node_size: str | None) -> dict[str, str]:
+    if choice == "none":
         return {}
-    from homeostat.operators.workloads.settings import NODES, SIZE
+    from homeostat.operators.workloads.settings import NODES, PARTS, SIZE
 
-    given = {NODES: nodes, SIZE: node_size}
+    given = {NODES: nodes, SIZE: node_size, PARTS: "nodes" if choice == "nodes" else "all"}
     return {name: value for name, value in given.items() if value is not None}
 
 

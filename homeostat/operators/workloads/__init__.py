@@ -1,6 +1,7 @@
 """Workloads that come alive without containers: simulated Nodes, and controllers and a kubelet by rule.
 
-Off by default: `homeostat up --workloads simulated` runs it. It declares no kinds of its own.
+Off by default: `homeostat up --workloads simulated` runs it, and `--workloads nodes` its Nodes and kubelet alone. It
+declares no kinds of its own.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
+from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
@@ -69,7 +71,20 @@ def register(setup: Setup) -> None:
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
     Nodes(setup, nodes, settings)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
-    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook)
+    is_whole = not settings.is_nodes_only
+    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook, schedules=is_whole)
+    if is_whole:
+        _register_controllers(setup, pods, nodes, scheduler, events, rulebook)
+
+
+def _register_controllers(
+    setup: Setup,
+    pods: Informer[Pod],
+    nodes: Informer[Workload],
+    scheduler: Scheduler,
+    events: Events,
+    rulebook: Rulebook,
+) -> None:
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
     for kind, component in _REPLICATED:

@@ -13,7 +13,8 @@ from homeostat.objects.time.duration import DurationError, parse_duration
 NODES: Final = "HOMEOSTAT_WORKLOADS_NODES"
 SIZE: Final = "HOMEOSTAT_WORKLOADS_NODE_SIZE"
 DELAY: Final = "HOMEOSTAT_WORKLOADS_READY_AFTER"
-NAMES: Final = (NODES, SIZE, DELAY)
+PARTS: Final = "HOMEOSTAT_WORKLOADS_PARTS"
+NAMES: Final = (NODES, SIZE, DELAY, PARTS)
 MOST_NODES: Final = 5000
 _SIZE: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 
@@ -22,6 +23,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 3
     size: dict[str, str] = msgspec.field(default_factory=lambda: dict(_SIZE))
     ready_after_s: float = 0.01
+    is_nodes_only: bool = False
+    """Nodes and what kubelets do; the scheduler and the controllers are somebody else's."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -30,6 +33,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         nodes=_nodes(environment.get(NODES, "")),
         size=_sizes(environment.get(SIZE, "")),
         ready_after_s=_delay(environment.get(DELAY, "")),
+        is_nodes_only=_is_nodes_only(environment.get(PARTS, "")),
     )
 
 
@@ -39,6 +43,12 @@ def _nodes(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > MOST_NODES:
         raise ValueError(f"the number of simulated nodes is 0 to {MOST_NODES}, got {text!r}; set {NODES} or --nodes")
     return int(text)
+
+
+def _is_nodes_only(text: str) -> bool:
+    if text not in {"", "all", "nodes"}:
+        raise ValueError(f"the simulated parts are all or nodes, got {text!r}; set {PARTS} or --workloads")
+    return text == "nodes"
 
 
 def _sizes(text: str) -> dict[str, str]:

@@ -22,8 +22,8 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 @asynccontextmanager
-async def simulated(client: Client) -> AsyncIterator[None]:
-    manager = Manager(client, environment={})
+async def simulated(client: Client, **environment: str) -> AsyncIterator[None]:
+    manager = Manager(client, environment=environment)
     manager.add("workloads", workloads.register)
     task = asyncio.create_task(manager.run())
     try:
@@ -88,3 +88,21 @@ async def test_it_copes_with_what_it_finds(world: World) -> None:
             return await world.find(f"{PODS}/early") is None
 
         await eventually(is_gone)
+
+
+async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothing(world: World) -> None:
+    client = world.client
+    await client.delete(f"{ADMISSION}/validatingadmissionpolicybindings/refuse")
+    await client.create(PODS, pod("free"))
+    await client.create(PODS, pod("bound", nodeName="node-1"))
+    async with simulated(client, HOMEOSTAT_WORKLOADS_PARTS="nodes"):
+
+        async def runs() -> bool:
+            return (await client.get(f"{PODS}/bound")).get("status", {}).get("phase") == "Running"
+
+        await eventually(runs)
+        assert "nodeName" not in (await client.get(f"{PODS}/free"))["spec"]
+        events, _ = await client.list("/api/v1/namespaces/default/events")
+        assert "Scheduled" not in {each["reason"] for each in events}
+    with pytest.raises(ValueError, match="all or nodes"):
+        workloads.check_environment({"HOMEOSTAT_WORKLOADS_PARTS": "pods"})

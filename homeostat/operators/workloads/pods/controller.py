@@ -39,9 +39,10 @@ class Pods:
         scheduler: Scheduler,
         events: Events,
         rulebook: Rulebook,
+        schedules: bool,
     ) -> None:
         self._client, self._pods, self._scheduler, self._events = setup.client, pods, scheduler, events
-        self._loop = asyncio.get_running_loop()
+        self._schedules, self._loop = schedules, asyncio.get_running_loop()
         self._addresses = Addresses()
         self._rulebook = rulebook
         self._began: dict[str, tuple[Fate, float]] = {}
@@ -169,7 +170,7 @@ class Pods:
             self._reconciler.add(pod.key, after_s=_NODE_WITHIN_S)
 
     async def _schedule(self, pod: Pod) -> None:
-        if pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
+        if not self._schedules or pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
             return
         node = self._scheduler.place(pod.key, pod.spec)
         if not node:
@@ -216,7 +217,7 @@ class Pods:
         if known != fate:
             began = now - elapsed_before(pod, fate) if known is None else now
             self._began[pod.metadata.uid] = fate, began
-            if known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
+            if self._schedules and known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
                 self._record_scheduled(pod, pod.spec.node_name)
         decision = decide(pod, fate, now - began)
         if decision.again_s is not None:

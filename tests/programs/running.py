@@ -1,0 +1,96 @@
+"""Programs of the Kubernetes world as processes of their own, against a plane.
+
+Promises: a program is ended when its block is left, and by the kernel should this process die first; what it prints is
+in a file, and the end of it in the error if it ended by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.served import RefusedError, ServedPlane
+from tools.build_programs import find_program
+
+_STOP_WITHIN_S = 20.0
+_LOOK_EVERY_S = 0.05
+
+
+@contextmanager
+def run_program(name: str, *arguments: str, kubeconfig: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """It runs in the block and must not end by itself."""
+    command = [str(find_program(name)), *arguments]
+    if setpriv := shutil.which("setpriv"):
+        command = [setpriv, "--pdeathsig", "KILL", *command]
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env={**os.environ, "KUBECONFIG": str(kubeconfig)}, stdout=output, stderr=output
+        )
+    try:
+        yield process
+        assert process.poll() is None, f"{name} ended with {process.returncode}: {log.read_text()[-3000:]}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def run_controllers(plane: ServedPlane, folder: Path, *options: str) -> Iterator[Path]:
+    """A kube-controller-manager for this plane; its log."""
+    pki, log = plane.data / "pki", folder / "controller-manager.log"
+    arguments = [
+        f"--kubeconfig={plane.kubeconfig}",
+        f"--service-account-private-key-file={pki / 'sa.key'}",
+        f"--root-ca-file={pki / 'ca.crt'}",
+        # It would create the usual one in /usr.
+        f"--flex-volume-plugin-dir={folder / 'volumes'}",
+        "--secure-port=0",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+        *options,
+    ]
+    with run_program("controller-manager", *arguments, kubeconfig=plane.kubeconfig, log=log):
+        yield log
+
+
+@contextmanager
+def run_scheduler(plane: ServedPlane, folder: Path) -> Iterator[Path]:
+    """A kube-scheduler for this plane; its log."""
+    log = folder / "scheduler.log"
+    arguments = [
+        f"--kubeconfig={plane.kubeconfig}",
+        "--secure-port=0",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+    ]
+    with run_program("scheduler", *arguments, kubeconfig=plane.kubeconfig, log=log):
+        yield log
+
+
+def find(plane: ServedPlane, path: str) -> Any:
+    """The object, or None if there is none."""
+    try:
+        return plane.ask("GET", path)
+    except RefusedError as error:
+        if ": 404 " in str(error):
+            return None
+        raise
+
+
+def wait_until(holds: Callable[[], object], what: str, within_s: float = 60.0) -> Any:
+    """What `holds` returned when it was first true."""
+    end = time.monotonic() + within_s
+    while not (found := holds()):
+        assert time.monotonic() < end, f"not within {within_s:g} s: {what}"
+        time.sleep(_LOOK_EVERY_S)
+    return found

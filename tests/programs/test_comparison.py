@@ -1,0 +1,234 @@
+"""Simulated workloads against kube-controller-manager and kube-scheduler: the same manifests become the same objects.
+
+On both sides simulated Nodes run the Pods, so what differs is the work of the controllers and of the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_time
+from tests.programs.picture import differences, event_differences, events_of, picture_of
+from tests.programs.running import run_controllers, run_scheduler, wait_until
+from tests.served import ServedPlane, serve_plane
+from tools.build_programs import find_program
+
+MERGE = "application/merge-patch+json"
+OUTCOME = "simulation.homeostat.dev/outcome"
+COMPARED = (
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "ControllerRevision"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
+    ("v1", "Pod"),
+    ("v1", "Endpoints"),
+    ("discovery.k8s.io/v1", "EndpointSlice"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("v1", "Event"),
+)
+_PLURALS = {"Endpoints": "endpoints"}
+
+
+def path_of(version: str, kind: str, namespace: str) -> str:
+    plural = _PLURALS.get(kind, f"{kind.lower()}s")
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{plural}"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A plane, and a namespace of it."""
+
+    plane: ServedPlane
+    namespace: str
+
+    def create(self, version: str, kind: str, name: str, spec: JsonObject, **metadata: Any) -> None:
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+        self.plane.ask("POST", path_of(version, kind, self.namespace), body)
+
+    def change(self, version: str, kind: str, name: str, patch: JsonObject, *, part: str = "") -> None:
+        path = f"{path_of(version, kind, self.namespace)}/{name}{part}"
+        self.plane.ask("PATCH", path, patch, content_type=MERGE)
+
+    def read_all(self, version: str, kind: str) -> list[JsonObject]:
+        items = self.plane.ask("GET", path_of(version, kind, self.namespace))["items"]
+        return [{**each, "kind": kind} for each in items]
+
+    def objects(self) -> list[JsonObject]:
+        return [each for version, kind in COMPARED for each in self.read_all(version, kind)]
+
+    def wait(self, version: str, kind: str, name: str, settled: Callable[[JsonObject], bool], what: str) -> None:
+        path = f"{path_of(version, kind, self.namespace)}/{name}"
+
+        def holds() -> bool:
+            found = self.plane.ask("GET", path)
+            status = found.get("status", {})
+            return status.get("observedGeneration", 0) >= found["metadata"].get("generation", 0) and settled(found)
+
+        wait_until(holds, f"{kind} {name} {what} in {self.namespace}")
+
+
+@pytest.fixture(scope="module")
+def planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServedPlane]]:
+    """One with simulated controllers, one with the real ones."""
+    find_program("controller-manager"), find_program("scheduler")
+    folder = tmp_path_factory.mktemp("planes")
+    with ExitStack() as stack:
+        simulated = ["--operators", "none", "--workloads", "simulated"]
+        ours = stack.enter_context(serve_plane(folder / "ours", options=simulated))
+        theirs = stack.enter_context(
+            serve_plane(folder / "theirs", options=["--operators", "none", "--workloads", "nodes"])
+        )
+        stack.enter_context(run_controllers(theirs, folder))
+        stack.enter_context(run_scheduler(theirs, folder))
+        yield [ours, theirs]
+
+
+@pytest.fixture
+def sides(planes: list[ServedPlane], request: pytest.FixtureRequest) -> list[Side]:
+    name = request.node.name.removeprefix("test_").replace("_", "-")[:40].strip("-")
+    return [Side(each, each.create_namespace(name)) for each in planes]
+
+
+def template(image: str, **spec: Any) -> JsonObject:
+    container = {"name": "app", "image": image, "ports": [{"name": "web", "containerPort": 8080}]}
+    return {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container], **spec}}
+
+
+def workload(image: str = "app:1", **spec: Any) -> JsonObject:
+    return {"selector": {"matchLabels": {"app": "web"}}, "template": template(image), **spec}
+
+
+def image(name: str) -> JsonObject:
+    return {"spec": {"template": template(name)}}
+
+
+def assert_same(sides: list[Side]) -> None:
+    """Once both sides have settled, for what is left to write may come after what a test waits for."""
+    seen: list[str] = []
+
+    def are_same() -> bool:
+        ours, theirs = (side.objects() for side in sides)
+        seen[:] = differences(picture_of(ours), picture_of(theirs))
+        seen.extend(event_differences(events_of(ours), events_of(theirs)))
+        return not seen
+
+    try:
+        wait_until(are_same, "both sides are the same", within_s=5.0)
+    except AssertionError:
+        raise AssertionError("\n".join(seen)) from None
+
+
+def is_rolled_out(count: int) -> Callable[[JsonObject], bool]:
+    def holds(found: JsonObject) -> bool:
+        status = found["status"]
+        names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+        return all(status.get(name) == count for name in names)
+
+    return holds
+
+
+def test_a_deployment_rolls_out_scales_and_rolls_back(sides: list[Side]) -> None:
+    service = {"clusterIP": "10.0.0.7", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": "web"}]}
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    for side in sides:
+        side.create("v1", "Service", "web", service)
+        side.create(
+            "policy/v1", "PodDisruptionBudget", "web", {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+        )
+        side.create("apps/v1", "Deployment", "web", workload(replicas=2, strategy=rolling))
+    for step, count in (
+        ({}, 2),
+        (image("app:2"), 2),
+        ({"spec": {"replicas": 3}}, 3),
+        (image("app:1"), 3),
+    ):
+        for side in sides:
+            side.change("apps/v1", "Deployment", "web", step)
+        for side in sides:
+            side.wait("apps/v1", "Deployment", "web", is_rolled_out(count), f"rolled out {count}")
+    assert_same(sides)
+
+
+def test_stateful_sets_come_in_order_or_in_parallel(sides: list[Side]) -> None:
+    for side in sides:
+        side.create("v1", "Service", "db", {"clusterIP": "None", "selector": {"app": "web"}, "ports": [{"port": 80}]})
+        side.create("apps/v1", "StatefulSet", "ordered", workload(replicas=2, serviceName="db"))
+        side.create(
+            "apps/v1",
+            "StatefulSet",
+            "parallel",
+            workload(replicas=2, serviceName="db", podManagementPolicy="Parallel"),
+        )
+    for step in ({}, image("app:2")):
+        for name in ("ordered", "parallel"):
+            for side in sides:
+                side.change("apps/v1", "StatefulSet", name, step)
+            for side in sides:
+                side.wait("apps/v1", "StatefulSet", name, is_rolled_out(2), "rolled out")
+    assert_same(sides)
+
+
+def test_a_daemon_set_runs_on_every_node(sides: list[Side]) -> None:
+    def is_everywhere(found: JsonObject) -> bool:
+        names = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable")
+        return all(found["status"].get(name) == 3 for name in names)
+
+    for side in sides:
+        side.create("apps/v1", "DaemonSet", "agent", workload())
+    for step in ({}, image("app:2")):
+        for side in sides:
+            side.change("apps/v1", "DaemonSet", "agent", step)
+        for side in sides:
+            side.wait("apps/v1", "DaemonSet", "agent", is_everywhere, "everywhere")
+    assert_same(sides)
+
+
+def has_condition(kind: str) -> Callable[[JsonObject], bool]:
+    def holds(found: JsonObject) -> bool:
+        conditions = found["status"].get("conditions", ())
+        return any(each["type"] == kind and each["status"] == "True" for each in conditions)
+
+    return holds
+
+
+def test_jobs_complete_or_fail(sides: list[Side]) -> None:
+    once = template("app:1", restartPolicy="Never")
+    failing = {**once, "metadata": {"annotations": {OUTCOME: "fail"}}}
+    jobs: dict[str, tuple[JsonObject, str]] = {
+        "plain": ({"template": once}, "Complete"),
+        "many": ({"template": once, "completions": 3, "parallelism": 2}, "Complete"),
+        "indexed": ({"template": once, "completions": 2, "parallelism": 2, "completionMode": "Indexed"}, "Complete"),
+        "bad": ({"template": failing, "backoffLimit": 0}, "Failed"),
+    }
+    for name, (spec, _) in jobs.items():
+        for side in sides:
+            side.create("batch/v1", "Job", name, spec)
+    for name, (_, end) in jobs.items():
+        for side in sides:
+            path = f"{path_of('batch/v1', 'Job', side.namespace)}/{name}"
+            wait_until(lambda: has_condition(end)({"status": {}, **side.plane.ask("GET", path)}), f"Job {name} {end}")  # noqa: B023
+    assert_same(sides)
+
+
+def test_a_cron_job_starts_the_job_that_it_missed(sides: list[Side]) -> None:
+    job = {"spec": {"template": template("app:1", restartPolicy="Never")}}
+    a_year_ago = format_time(datetime.now(UTC) - timedelta(days=366))
+    for side in sides:
+        side.create("batch/v1", "CronJob", "tick", {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": job})
+        last = {"status": {"lastScheduleTime": a_year_ago}}
+        side.change("batch/v1", "CronJob", "tick", last, part="/status")
+        side.change("batch/v1", "CronJob", "tick", {"spec": {"suspend": False}})
+    for side in sides:
+        path = f"{path_of('batch/v1', 'CronJob', side.namespace)}/tick"
+        wait_until(lambda: side.plane.ask("GET", path)["status"].get("lastSuccessfulTime"), "the Job is done")  # noqa: B023
+    assert_same(sides)
