@@ -7,6 +7,8 @@ metadata either. `generation` counts changes of what is neither metadata nor sta
 
 from __future__ import annotations
 
+import re
+
 from homeostat.objects.errors import Cause, ConflictError, forbidden, invalid
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.signers import APPROVAL, REQUESTS
@@ -21,6 +23,10 @@ _SERVER_OWNED = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+_DAEMONS = "daemonsets.apps"
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""Counts the templates of a DaemonSet; controllers copy it to a label of Pods."""
+_INTEGER = re.compile(r"[0-9]{1,18}")
 _DECISIONS = ("Approved", "Denied")
 _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -39,6 +45,8 @@ def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
         _count_template(obj, None)
     if kind.has_status and (kind.custom or kind.kind not in _KEEPS_STATUS):
         obj.pop("status", None)
+    if kind.group_resource == _DAEMONS:
+        _set_template_generation(metadata, max(_template_generation(metadata), 1))
 
 
 _KEEPS_STATUS = frozenset({"Namespace", "CustomResourceDefinition", "Node", "PersistentVolume"})
@@ -70,6 +78,18 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
     )
     if is_counted and subresource != "binding" and spec_differs(kind, new, old):
         metadata["generation"] = former.get("generation", 0) + 1
+    if kind.group_resource == _DAEMONS:
+        is_changed = (new.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+        _set_template_generation(metadata, max(_template_generation(former) + is_changed, 1))
+
+
+def _template_generation(metadata: JsonObject) -> int:
+    given = (metadata.get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
+    return int(given) if _INTEGER.fullmatch(given) else 0
+
+
+def _set_template_generation(metadata: JsonObject, number: int) -> None:
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), _TEMPLATE_GENERATION: str(number)}
 
 
 _COUNTED_LATE = frozenset({"CSIDriver"})

@@ -57,6 +57,19 @@ def _policy(name: str, expression: str) -> dict[str, Any]:
     return api("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", name, spec=spec)
 
 
+DAEMONS = "/apis/apps/v1/namespaces/diff/daemonsets"
+_OLD = {"deprecated.daemonset.template.generation": "1"}
+_IMAGE = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "busybox:2"}]
+
+
+def _daemon(name: str, generation: str = "") -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": _pod(name)["spec"]}
+    found = api("DaemonSet", "apps/v1", name, spec={"selector": {"matchLabels": {"app": name}}, "template": template})
+    if generation:
+        found["metadata"]["annotations"] = dict.fromkeys(_OLD, generation)
+    return found
+
+
 _CONTROLLER: dict[str, Any] = {
     "replicas": 1,
     "selector": {"app": "rc"},
@@ -220,4 +233,9 @@ DETAILS_STEPS = [
         [{"op": "add", "path": "/status/conditions", "value": [{"message": "patched"}]}],
         JSON,
     ),
+    Step("daemon", "POST", DAEMONS, _daemon("d")),
+    Step("daemon with a template generation", "POST", DAEMONS, _daemon("e", "7")),
+    Step("daemon scaled nowhere", "PATCH", f"{DAEMONS}/d", {"spec": {"minReadySeconds": 1}}, MERGE),
+    Step("daemon with another template", "PATCH", f"{DAEMONS}/d", _IMAGE, JSON),
+    Step("daemon with another generation", "PATCH", f"{DAEMONS}/d", {"metadata": {"annotations": _OLD}}, MERGE),
 ]

@@ -162,7 +162,7 @@ def test_a_deployment_rolls_out_scales_and_rolls_back(sides: list[Side]) -> None
 def test_stateful_sets_come_in_order_or_in_parallel(sides: list[Side]) -> None:
     for side in sides:
         side.create("v1", "Service", "db", {"clusterIP": "None", "selector": {"app": "web"}, "ports": [{"port": 80}]})
-        side.create("apps/v1", "StatefulSet", "ordered", workload(replicas=2, serviceName="db"))
+        side.create("apps/v1", "StatefulSet", "ordered", workload(replicas=2, serviceName="db"), annotations={"a": "b"})
         side.create(
             "apps/v1",
             "StatefulSet",

@@ -33,7 +33,7 @@ from homeostat.operators.workloads.api import (
 )
 from homeostat.operators.workloads.autoscalers.controller import Autoscalers
 from homeostat.operators.workloads.budgets.controller import Budgets
-from homeostat.operators.workloads.creation import Creation
+from homeostat.operators.workloads.creation import OF_STATEFUL_SETS, Creation
 from homeostat.operators.workloads.cronjobs.controller import CronJobs
 from homeostat.operators.workloads.daemonsets.controller import DaemonSets
 from homeostat.operators.workloads.deployments.controller import Deployments
@@ -52,7 +52,6 @@ from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
-from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
@@ -71,20 +70,10 @@ def register(setup: Setup) -> None:
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
     Nodes(setup, nodes, settings)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
-    is_whole = not settings.is_nodes_only
-    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook, schedules=is_whole)
-    if is_whole:
-        _register_controllers(setup, pods, nodes, scheduler, events, rulebook)
-
-
-def _register_controllers(
-    setup: Setup,
-    pods: Informer[Pod],
-    nodes: Informer[Workload],
-    scheduler: Scheduler,
-    events: Events,
-    rulebook: Rulebook,
-) -> None:
+    schedules = not settings.is_nodes_only
+    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
+    if settings.is_nodes_only:
+        return
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
     for kind, component in _REPLICATED:
@@ -94,6 +83,9 @@ def _register_controllers(
     def creation_of(kind: Kind, component: str) -> Creation:
         return Creation(setup.client, scheduler, events, kind, component=component)
 
+    stateful = Creation(
+        setup.client, scheduler, events, STATEFUL_SET, component="statefulset-controller", words=OF_STATEFUL_SETS
+    )
     jobs = setup.watch(JOB, Workload, indexes=FAMILY)
     Jobs(setup, jobs, pods, creation_of(JOB, "job-controller"), events)
     CronJobs(setup, setup.watch(CRON_JOB, Workload), jobs, events)
@@ -103,7 +95,7 @@ def _register_controllers(
         setup.watch(STATEFUL_SET, Workload),
         pods,
         revisions=revisions,
-        creation=creation_of(STATEFUL_SET, "statefulset-controller"),
+        creation=stateful,
         events=events,
     )
     DaemonSets(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -35,12 +35,37 @@ def is_namespace_terminating(error: ApiError) -> bool:
     return any(each.kind == _TERMINATING for each in error.causes)
 
 
+class Words(NamedTuple):
+    """The messages of Events, with the names of the Pod and its owner."""
+
+    created: str
+    deleted: str
+    failed: str
+
+
+_USUAL: Final = Words("Created pod: {pod}", "Deleted pod: {pod}", "Error creating: {error}")
+OF_STATEFUL_SETS: Final = Words(
+    "create Pod {pod} in StatefulSet {owner} successful",
+    "delete Pod {pod} in StatefulSet {owner} successful",
+    "create Pod {pod} in StatefulSet {owner} failed error: {error}",
+)
+
+
 class Creation:
     """Creates and deletes the Pods of one kind of controller, and records the Events of that."""
 
-    def __init__(self, client: Client, scheduler: Scheduler, events: Events, kind: Kind, *, component: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        scheduler: Scheduler,
+        events: Events,
+        kind: Kind,
+        *,
+        component: str,
+        words: Words = _USUAL,
+    ) -> None:
         self._client, self._scheduler, self._events = client, scheduler, events
-        self._kind, self._component = kind, component
+        self._kind, self._component, self._words = kind, component, words
 
     async def create(self, owner: Meta, pods: Sequence[JsonObject]) -> str:
         """All of them, one at first and then twice as many at once each time, so that a quota refuses few; the first
@@ -70,9 +95,10 @@ class Creation:
                 self._scheduler.release(key)
             if isinstance(error, ApiError) and is_namespace_terminating(error):
                 return ""  # The namespace is being deleted, and the owner with it.
-            self._record(owner, "FailedCreate", f"Error creating: {error}", is_warning=True)
+            message = self._words.failed.format(pod=key[1], owner=owner.name, error=error)
+            self._record(owner, "FailedCreate", message, is_warning=True)
             return str(error)
-        self._record(owner, "SuccessfulCreate", f"Created pod: {key[1]}")
+        self._record(owner, "SuccessfulCreate", self._words.created.format(pod=key[1], owner=owner.name))
         return ""
 
     async def delete(self, owner: Meta, pods: Sequence[Pod]) -> None:
@@ -84,7 +110,8 @@ class Creation:
             await self._client.delete(POD.path(*pod.key), {"preconditions": {"uid": pod.metadata.uid}})
         except NotFoundError:
             return
-        self._record(owner, "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+        message = self._words.deleted.format(pod=pod.metadata.name, owner=owner.name)
+        self._record(owner, "SuccessfulDelete", message)
 
     def _record(self, owner: Meta, reason: str, message: str, *, is_warning: bool = False) -> None:
         self._events.record(

@@ -23,6 +23,8 @@ from homeostat.operators.workloads.ownership import adoption, claim
 from homeostat.runtime.cache.cache import Cache
 
 LABEL = "controller.kubernetes.io/hash"
+_LABELS = {"DaemonSet": "controller-revision-hash"}
+"""Of the hash, where it is not `LABEL`."""
 
 
 class Named(NamedTuple):
@@ -57,7 +59,7 @@ class Revisions:
             await self._client.merge(path, {"revision": newest + 1})
         else:
             await self._truncate(workload, history, {match.metadata.name, *used})
-        return Named(match.metadata.name, match.metadata.labels.get(LABEL, ""))
+        return Named(match.metadata.name, _hash_of(match))
 
     async def _adopt_orphans(self, kind: Kind, workload: Workload) -> None:
         """As of a StatefulSet that was deleted without its Pods and created again."""
@@ -82,7 +84,8 @@ class Revisions:
             "metadata": {
                 "name": hashed(meta.name, digest),
                 "namespace": meta.namespace,
-                "labels": {**labels, LABEL: digest},
+                "labels": {**labels, _LABELS.get(kind.kind, LABEL): digest},
+                **({"annotations": dict(meta.annotations)} if meta.annotations else {}),
                 "ownerReferences": [owner_reference(kind, meta)],
             },
             "data": data,
@@ -105,16 +108,17 @@ class Revisions:
 
     async def _truncate(self, workload: Workload, history: list[Revision], used: Collection[str]) -> None:
         limit = workload.spec.get("revisionHistoryLimit", 10)
-        idle = [
-            each
-            for each in history
-            if each.metadata.name not in used and each.metadata.labels.get(LABEL, "") not in used
-        ]
+        idle = [each for each in history if each.metadata.name not in used and _hash_of(each) not in used]
         for each in idle[: max(len(idle) - limit, 0)] if limit is not None else ():
             try:
                 await self._client.delete(CONTROLLER_REVISION.path(each.metadata.namespace, each.metadata.name))
             except NotFoundError:
                 continue
+
+
+def _hash_of(revision: Revision) -> str:
+    labels = revision.metadata.labels
+    return next((labels[each] for each in (LABEL, *_LABELS.values()) if each in labels), "")
 
 
 def snapshot(workload: Workload) -> JsonObject:

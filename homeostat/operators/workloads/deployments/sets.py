@@ -95,7 +95,7 @@ def build_set(deployment: Workload, old: Sequence[Workload], replicas: int, max_
         },
         "spec": {
             "replicas": replicas,
-            "minReadySeconds": min_ready_of(deployment),
+            **({"minReadySeconds": min_ready_s} if (min_ready_s := min_ready_of(deployment)) else {}),
             "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH: digest}},
             "template": {**template, "metadata": {**metadata, "labels": labels}},
         },

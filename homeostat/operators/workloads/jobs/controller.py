@@ -13,7 +13,7 @@ from homeostat.operators.workloads.api import BACK_OFF, JOB, Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
-from homeostat.operators.workloads.jobs.decide import INDEX, Decision, Tally, decide
+from homeostat.operators.workloads.jobs.decide import INDEX, REQUIRED, Decision, Tally, decide, with_index
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
@@ -59,7 +59,7 @@ class Jobs:
             return
         failure = await self._act(job, decision)
         if decision.status is not None:
-            await self._client.merge(JOB.path(*key, "status"), status_patch(decision.status))
+            await self._client.merge(JOB.path(*key, "status"), status_patch(decision.status, *REQUIRED))
         for reason, message in decision.events:
             type_: EventType = "Warning" if reason in _FAILURES else "Normal"
             self._events.record(JOB, job.metadata, reason, message, by=COMPONENT, type_=type_)
@@ -99,7 +99,7 @@ def _pod(job: Workload, index: int | None) -> JsonObject:
     return {
         **pod,
         "metadata": {**pod["metadata"], "generateName": f"{stem}-"},
-        "spec": {**pod["spec"], "hostname": stem},
+        "spec": {**with_index(pod["spec"]), "hostname": stem},
     }
 
 

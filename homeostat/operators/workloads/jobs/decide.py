@@ -24,6 +24,9 @@ from homeostat.operators.workloads.status import is_same_status
 
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 MOST_AT_ONCE: Final = 500
+REQUIRED: Final = ("ready", "terminating", "uncountedTerminatedPods")
+"""Parts of the status that are there even if they are 0 or empty."""
+_INDEX_VARIABLE: Final = "JOB_COMPLETION_INDEX"
 _PROBED: Final = "lastProbeTime"
 _FIRST_BACK_OFF_S: Final = 10.0
 _LONGEST_BACK_OFF_S: Final = 600.0
@@ -130,6 +133,20 @@ def index_of(pod: Pod) -> int | None:
     text = pod.metadata.annotations.get(INDEX, "")
     index = integer_of(text)
     return index if index is not None and index >= 0 else None
+
+
+def with_index(spec: JsonObject) -> JsonObject:
+    """The spec of an indexed Pod, whose containers read the index from a variable."""
+    field = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
+    variable: JsonObject = {"name": _INDEX_VARIABLE, "valueFrom": field}
+
+    def informed(container: JsonObject) -> JsonObject:
+        given = container.get("env") or []
+        is_named = any(each.get("name") == _INDEX_VARIABLE for each in given)
+        return container if is_named else {**container, "env": [*given, variable]}
+
+    parts = ("containers", "initContainers")
+    return {**spec, **{name: [informed(each) for each in spec[name]] for name in parts if spec.get(name)}}
 
 
 def _is_done(job: Workload, counts: _Counts) -> bool:

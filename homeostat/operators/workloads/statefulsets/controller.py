@@ -77,7 +77,9 @@ class StatefulSets:
         if decision.create:
             failure = await self._create(workload, decision.create, update)
         if decision.status is not None:
-            await self._client.merge(STATEFUL_SET.path(*key, "status"), status_patch(decision.status, "replicas"))
+            await self._client.merge(
+                STATEFUL_SET.path(*key, "status"), status_patch(decision.status, "replicas", "collisionCount")
+            )
             if decision.status["currentRevision"] != former:
                 self._reconciler.add(key)
         if decision.again_s is not None:
