@@ -31,17 +31,13 @@ COMPARED = (
     ("batch/v1", "Job"),
     ("batch/v1", "CronJob"),
     ("v1", "Pod"),
-    ("v1", "Endpoints"),
     ("discovery.k8s.io/v1", "EndpointSlice"),
-    ("policy/v1", "PodDisruptionBudget"),
     ("v1", "Event"),
 )
-_PLURALS = {"Endpoints": "endpoints"}
 
 
 def path_of(version: str, kind: str, namespace: str) -> str:
-    plural = _PLURALS.get(kind, f"{kind.lower()}s")
-    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{plural}"
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{kind.lower()}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +138,6 @@ def test_a_deployment_rolls_out_scales_and_rolls_back(sides: list[Side]) -> None
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     for side in sides:
         side.create("v1", "Service", "web", service)
-        side.create(
-            "policy/v1", "PodDisruptionBudget", "web", {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
-        )
         side.create("apps/v1", "Deployment", "web", workload(replicas=2, strategy=rolling))
     for step, count in (
         ({}, 2),
