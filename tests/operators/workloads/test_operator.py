@@ -98,7 +98,8 @@ async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothi
     async with simulated(client, HOMEOSTAT_WORKLOADS_PARTS="nodes"):
 
         async def runs() -> bool:
-            return (await client.get(f"{PODS}/bound")).get("status", {}).get("phase") == "Running"
+            bound = await client.get(f"{PODS}/bound")
+            return bool(bound.get("status", {}).get("phase") == "Running")
 
         await eventually(runs)
         assert "nodeName" not in (await client.get(f"{PODS}/free"))["spec"]
