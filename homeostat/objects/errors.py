@@ -218,8 +218,9 @@ def status_of(error: ApiError) -> dict[str, Any]:
         "metadata": metadata,
         "status": "Failure",
         "message": error.message,
-        "reason": error.reason,
     }
+    if error.reason:
+        status["reason"] = error.reason
     # kubectl reads the details of every NotFound without checking that there are any.
     if details or isinstance(error, NotFoundError):
         status["details"] = details

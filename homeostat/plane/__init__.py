@@ -103,6 +103,7 @@ async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Trac
             await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
+            await plane.conversions.close()
             await plane.admission.close()
             if plane.app.auditor is not None:
                 await asyncio.to_thread(plane.app.auditor.log.close)

@@ -27,9 +27,11 @@ from homeostat.server.access.signers import certified
 from homeostat.server.access.token_request import answer_token_request
 from homeostat.server.access.tokens import Tokens
 from homeostat.server.admission.chain import AdmissionChain
+from homeostat.server.admission.webhook_client import WebhookClient
 from homeostat.server.app import App
 from homeostat.server.audit.auditor import Auditor
 from homeostat.server.audit.log import AuditLog
+from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.health import Health
 from homeostat.server.kinds.custom import Definitions, builtin_behaviours
@@ -71,11 +73,13 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         except PkiError as error:
             raise UnavailableError(f"the request was not approved: {error}") from error
 
-    admission = AdmissionChain(authorizer, registry)
+    webhooks = WebhookClient()
+    admission, conversions = AdmissionChain(authorizer, registry, webhooks), Conversions(webhooks, store, new_uid)
     backend = Backend(
         store=store,
         registry=registry,
         admission=admission,
+        conversions=conversions,
         watches=watches,
         now=lambda: datetime.now(UTC),
         new_uid=new_uid,
@@ -104,7 +108,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         auditor=_auditor(settings, metrics),
     )
     _measure(metrics, store, watches)
-    return Plane(settings, store, app, watches, admission, supervisors)
+    return Plane(settings, store, app, watches, admission, conversions, supervisors)
 
 
 def _auditor(settings: Settings, metrics: Metrics) -> Auditor | None:

@@ -19,6 +19,7 @@ from homeostat.server.access.tokens import Tokens
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
+from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.verbs.watch import Watches
 
 
@@ -32,6 +33,7 @@ class Plane:
         app: App,
         watches: Watches,
         admission: AdmissionChain,
+        conversions: Conversions,
         supervisors: list[Supervisor],
     ) -> None:
         self.settings = settings
@@ -39,6 +41,7 @@ class Plane:
         self.app = app
         self.watches = watches
         self.admission = admission
+        self.conversions = conversions
         self.supervisors = supervisors
         self.elections: dict[str, Callable[[], bool]] = {}
         """Whether this replica leads the plane's own work, by lease."""

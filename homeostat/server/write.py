@@ -7,9 +7,11 @@ one, so a write that lost a race is computed again on the newer object.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from homeostat.objects.apply.managed import keep_times, update_managed
+from homeostat.objects.apply.versions import UnconvertedError, Versions
 from homeostat.objects.errors import (
     AlreadyExistsError,
     BadRequestError,
@@ -45,6 +47,7 @@ BINDING = "binding"
 """The subresource. Admission control sees the creation of the Binding, and not the change of the Pod."""
 
 Edit = Callable[[JsonObject], JsonObject]
+T = TypeVar("T")
 
 
 class Written(NamedTuple):
@@ -107,12 +110,15 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
         if call.store.get(key) is not None:
             raise _exists(call, key.name)
         await _check_quotas(call, obj, None)
-        return Written(encode(obj), obj)
+        return await tried(call, obj)
+    draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
     try:
-        record = await commit(call, Put(key, draft_of(kind, obj), 0), obj, None)
+        record = await commit(call, Put(key, draft, 0), obj, None)
     except RevisionMismatchError as error:
         raise _exists(call, key.name) from error
-    return Written(object_bytes(kind, record), obj)
+    if kind.conversion is None:
+        return Written(object_bytes(kind, record), obj)
+    return await shown_written(call, record)
 
 
 def _create_causes(call: Call, obj: JsonObject) -> list[Cause]:
@@ -133,8 +139,14 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
     change_once = _change_claiming if call.kind.behaviour.claims_names else _change_once
     for _ in range(tries):
         record = call.record()
-        old = object_of(call.kind, record)
-        new = edit(old)
+        if call.kind.conversion is None:
+            old = object_of(call.kind, record)
+            new = edit(old)
+        else:
+            shown = await call.show(record)
+            old = object_of(call.kind, shown)
+            # From an object of its own: defaults of this version, which a conversion may have lost, are set in place.
+            new = await with_versions(call, partial(edit, object_of(call.kind, shown)))
         if new is old:
             new = dict(old)
         if new["metadata"] is old["metadata"]:
@@ -167,7 +179,10 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
         new = strategy.prepare_status_update(kind, new, old)
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
-    manage(call, old, new)
+    if kind.conversion is None:
+        manage(call, old, new)
+    else:
+        await with_versions(call, partial(manage, call, old, new))
     if kind.resource in call.backend.admission.completed:
         await call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")
@@ -184,11 +199,27 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     new = keep_times(old, new)
     if call.options.dry_run:
         await _check_quotas(call, new, old)
-        return Written(encode(new), new)
+        return await tried(call, new)
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
-    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision, tag=tag), new, old)
-    return Written(object_bytes(kind, record), new)
+    draft = draft_of(kind, new) if kind.conversion is None else await call.backend.conversions.draft(kind, new)
+    record = await commit(call, Put(record.key, draft, record.revision, tag=tag), new, old)
+    if kind.conversion is None:
+        return Written(object_bytes(kind, record), new)
+    return await shown_written(call, record)
+
+
+async def tried(call: Call, obj: JsonObject) -> Written:
+    """The result of a dry run."""
+    if call.kind.conversion is not None:
+        obj = await call.backend.conversions.round_trip(call.kind, obj)
+    return Written(encode(obj), obj)
+
+
+async def shown_written(call: Call, record: Record) -> Written:
+    """A written object as it is read: at the stored version and back, a conversion may change it."""
+    shown = await call.show(record)
+    return Written(object_bytes(call.kind, shown), object_of(call.kind, shown))
 
 
 def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
@@ -215,8 +246,13 @@ async def remove(call: Call, record: Record, obj: JsonObject, old: JsonObject) -
     """Delete a record from the store; `obj` is its last state, `old` the stored one, which quotas have counted."""
     if call.options.dry_run:
         return Written(encode(obj), obj, is_gone=True)
-    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision), None, old)
-    return Written(object_bytes(call.kind, gone), obj, is_gone=True)
+    kind = call.kind
+    draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
+    gone = await commit(call, Delete(record.key, draft, record.revision), None, old)
+    if kind.conversion is None:
+        return Written(object_bytes(kind, gone), obj, is_gone=True)
+    obj["metadata"]["resourceVersion"] = str(gone.revision)
+    return Written(encode(obj), obj, is_gone=True)
 
 
 async def commit(call: Call, change: Put | Delete, new: JsonObject | None, old: JsonObject | None) -> Record:
@@ -288,11 +324,26 @@ def manage(call: Call, old: JsonObject | None, new: JsonObject) -> None:
         subresource=call.subresource,
         ignore=untracked_fields(call),
         now=call.timestamp(),
+        versions=call.versions,
     )
     if entries:
         new["metadata"]["managedFields"] = entries
     else:
         new["metadata"].pop("managedFields", None)
+
+
+async def with_versions(call: Call, compute: Callable[[], T]) -> T:
+    """The result of a computation that needs the object at the versions of its managers."""
+    conversion = call.kind.conversion
+    assert conversion is not None
+    if call.versions is None:
+        call.versions = Versions(conversion.behaviours)
+    while True:
+        try:
+            return compute()
+        except UnconvertedError as missing:
+            found = await call.backend.conversions.objects(call.kind, [missing.obj], missing.api_version)
+            call.versions.learn(missing, found[0])
 
 
 def untracked_fields(call: Call) -> JsonObject | None:

@@ -14,9 +14,10 @@ from homeostat.objects.apply.field_diff import compare, created_fields, fields_o
 from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, intersection, path_text, paths, union, without
 from homeostat.objects.apply.last_applied import MANAGER as KUBECTL
 from homeostat.objects.apply.last_applied import client_side_fields, remember
-from homeostat.objects.apply.managed import UNTRACKED, entry_of, identity_of, in_order, lose, stored_entries
+from homeostat.objects.apply.managed import UNTRACKED, Changes, entry_of, identity_of, in_order, lose, stored_entries
 from homeostat.objects.apply.merge import merge, prune
 from homeostat.objects.apply.shape import Shape, shape_of
+from homeostat.objects.apply.versions import Versions
 from homeostat.objects.errors import MOST_CAUSES, BadRequestError, Cause, ConflictError, quoted
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.schema import Schema
@@ -38,11 +39,13 @@ def apply(
     subresource: str = "",
     ignore: FieldSet | None = None,
     known_versions: Container[str] | None = None,
+    versions: Versions | None = None,
 ) -> JsonObject:
     """The object after `manager` applied `config` to `live` (None: it does not exist), with its managedFields.
 
-    Returns `live` itself if nothing changes. `ignore` and `known_versions` as in `update_managed`. The result shares
-    parts with `live` and `config`. Raises `ConflictError` with a cause for every field another manager holds.
+    Returns `live` itself if nothing changes. `ignore`, `known_versions` and `versions` as in `update_managed`. The
+    result shares parts with `live` and `config`. Raises `ConflictError` with a cause for every field that another
+    manager holds.
     """
     config = _checked(config, api_version)
     shape = shape_of(schema)
@@ -50,8 +53,8 @@ def apply(
     entries = stored_entries(before.get("metadata") or {})
     if live is not None and not entries:
         entries = _first_entries(live, shape, api_version, now)
-    elif known_versions is not None:
-        entries = [entry for entry in entries if entry["apiVersion"] in known_versions]
+    elif (known := known_versions if versions is None else versions) is not None:
+        entries = [entry for entry in entries if entry["apiVersion"] in known]
     wanted = fields_of(config, shape)
     if ignore:
         wanted = without(wanted, ignore)
@@ -59,9 +62,16 @@ def apply(
     own = next((entry for entry in entries if identity_of(entry) == identity), None)
     others = [entry for entry in entries if entry is not own]
 
-    after = _merged(before, config, shape, own=own, others=others, wanted=wanted)
+    if versions is None or own is None:
+        after = _merged(before, config, shape, own=own, others=others, wanted=wanted)
+    else:
+        after = _merged_between(before, config, versions, own=own, others=others, wanted=wanted)
     if after is not before:
-        others = _settle(before, after, shape, manager=manager, others=others, force=force, ignore=ignore)
+        changed, removed = compare(before, after, shape)
+        if ignore:
+            changed, removed = without(changed, ignore), without(removed, ignore)
+        changes = Changes(before, after, versions, ignore, {api_version: (changed, removed)})
+        others = _settle(before, shape, changes, manager=manager, others=others, force=force)
     time = now if own is None or after is not before else own.get("time", now)
     claim = _claim(own, (manager, "Apply", api_version, subresource), difference(wanted, UNTRACKED), time)
     if after is before and not claim and own is None:
@@ -116,28 +126,63 @@ def _merged(
     return live if after == live else after
 
 
+def _merged_between(
+    live: JsonObject,
+    config: JsonObject,
+    versions: Versions,
+    *,
+    own: JsonObject,
+    others: Iterable[JsonObject],
+    wanted: FieldSet,
+) -> JsonObject:
+    """As `_merged`, where managers see the object at different versions: what the manager applied before is removed at
+    the version at which it applied it, and comes back at the version of whoever manages it too.
+    """
+    applied, last_version = config["apiVersion"], own["apiVersion"]
+    after = merge(live, config, versions.shape(applied))
+    managed = {applied: wanted}
+    for entry in others:
+        managed[entry["apiVersion"]] = union(managed.get(entry["apiVersion"], LEAF), entry["fieldsV1"])
+    whole = versions.at(after, last_version)
+    pruned = prune(whole, own["fieldsV1"], managed.pop(last_version, LEAF), versions.shape(last_version))
+    if pruned == whole:
+        return live if after == live else after
+    for version, fields in managed.items():
+        shape = versions.shape(version)
+        whole, pruned = versions.at(whole, version), versions.at(pruned, version)
+        pruned = prune(whole, difference(fields_of(whole, shape), fields_of(pruned, shape)), fields, shape)
+    after = merge(versions.at(pruned, applied), config, versions.shape(applied))
+    after = {**after, "metadata": _with_managers(after["metadata"], live)}
+    return live if after == live else after
+
+
+def _with_managers(metadata: JsonObject, live: JsonObject) -> JsonObject:
+    entries = stored_entries(live.get("metadata") or {})
+    return {**metadata, "managedFields": entries} if entries else metadata
+
+
 def _settle(
     before: JsonObject,
-    after: JsonObject,
     shape: Shape,
+    changes: Changes,
     *,
     manager: str,
     others: list[JsonObject],
     force: bool,
-    ignore: FieldSet | None,
 ) -> list[JsonObject]:
     """The other managers' entries after the change, or the conflict with them."""
-    changed, removed = compare(before, after, shape)
-    if ignore:
-        changed, removed = without(changed, ignore), without(removed, ignore)
     if not force:
-        conflicts = [(entry, both) for entry in others if (both := intersection(entry["fieldsV1"], changed))]
+        conflicts = [
+            (entry, both)
+            for entry in others
+            if (both := intersection(entry["fieldsV1"], changes.at(entry["apiVersion"])[0]))
+        ]
         if conflicts and manager == KUBECTL:
             own = client_side_fields(before, shape)
             conflicts = [(entry, foreign) for entry, both in conflicts if (foreign := difference(both, own))]
         if conflicts:
             raise _conflict(conflicts)
-    return [rest for entry in others if (rest := lose(entry, changed, removed)) is not None]
+    return [rest for entry in others if (rest := lose(entry, *changes.at(entry["apiVersion"]))) is not None]
 
 
 def _conflict(conflicts: list[tuple[JsonObject, FieldSet]]) -> ConflictError:

@@ -15,6 +15,7 @@ from homeostat.objects.apply import field_set
 from homeostat.objects.apply.field_diff import compare, created_fields
 from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, union, without
 from homeostat.objects.apply.shape import shape_of
+from homeostat.objects.apply.versions import Versions
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.schema import Schema
@@ -57,11 +58,13 @@ def update_managed(
     subresource: str = "",
     ignore: FieldSet | None = None,
     known_versions: Container[str] | None = None,
+    versions: Versions | None = None,
 ) -> list[JsonObject]:
     """The managedFields of `new`; an empty list means that the object has none.
 
     `old` is the stored object, None for a create. `ignore` names what a write to this (sub)resource cannot set
     (`{"f:status": {}}`), `known_versions` the apiVersions still served: entries of other versions are dropped.
+    With `versions`, other managers lose what changed at their own version of the object.
     """
     entries = _starting_entries(old, new, subresource)
     if not entries and old is not None:
@@ -71,13 +74,44 @@ def update_managed(
     if ignore:
         changed, removed = without(changed, ignore), without(removed, ignore)
     gained = difference(changed, UNTRACKED)
-    kept = _current(entries, known_versions)
+    kept = _current(entries, known_versions if versions is None else versions)
     if not gained and not removed:
         return kept
-    kept = [rest for entry in kept if (rest := lose(entry, changed, removed)) is not None]
+    changes = Changes(old, new, versions, ignore, {api_version: (changed, removed)})
+    kept = [rest for entry in kept if (rest := lose(entry, *changes.at(entry["apiVersion"]))) is not None]
     if gained:
         kept = _gain(kept, (manager or "unknown", operation, api_version, subresource), gained, now)
     return _capped(kept)
+
+
+class Changes:
+    """What a write changed and removed, as each manager sees it at its own version."""
+
+    def __init__(
+        self,
+        old: JsonObject | None,
+        new: JsonObject,
+        versions: Versions | None,
+        ignore: FieldSet | None,
+        known: dict[str, tuple[FieldSet, FieldSet]],
+    ) -> None:
+        """`known` has those at the version of the write."""
+        self._old, self._new, self._versions, self._ignore = old, new, versions, ignore
+        self._known = known
+        self._written = next(iter(known.values()))
+
+    def at(self, api_version: str) -> tuple[FieldSet, FieldSet]:
+        if self._versions is None or self._old is None:
+            return self._written
+        found = self._known.get(api_version)
+        if found is None:
+            view = self._versions
+            old, new = view.at(self._old, api_version), view.at(self._new, api_version)
+            changed, removed = compare(old, new, view.shape(api_version))
+            if self._ignore:
+                changed, removed = without(changed, self._ignore), without(removed, self._ignore)
+            found = self._known[api_version] = (changed, removed)
+        return found
 
 
 def entry_of(identity: Identity, fields: FieldSet, time: str) -> JsonObject:

@@ -9,9 +9,10 @@ A part that is the same in all versions is reported once, without the version, a
 from __future__ import annotations
 
 from homeostat.objects import json_types as form
+from homeostat.objects.crd.conversion import WEBHOOK, check_conversion, default_conversion
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.crd.version import check_columns, check_deprecation, check_selectable, check_subresources
-from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, unsupported
+from homeostat.objects.errors import Cause, are_enough, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.openapi import schema_of
@@ -60,7 +61,7 @@ _CRD = form.object_of(
                 "conversion": form.object_of(
                     {
                         "strategy": form.text,
-                        "webhook": form.any_object,
+                        "webhook": WEBHOOK,
                     }
                 ),
                 "preserveUnknownFields": form.flag,
@@ -84,11 +85,9 @@ def default_crd(crd: JsonObject) -> None:
             names["singular"] = names["kind"].lower()
         if not names.get("listKind"):
             names["listKind"] = f"{names['kind']}List"
-    conversion = spec.get("conversion")
-    if conversion is None:
+    if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
-    elif isinstance(conversion, dict) and conversion.get("strategy") is None:
-        conversion["strategy"] = "None"
+    default_conversion(spec["conversion"])
 
 
 def validate_crd(crd: JsonObject, valid: JsonObject | None = None) -> list[Cause]:
@@ -161,7 +160,7 @@ def _check(crd: JsonObject, *, unchanged: tuple[str, ...]) -> list[Cause]:
         causes.append(unsupported("spec.scope", spec["scope"], ("Cluster", "Namespaced")))
     causes += _check_versions(spec.get("versions") or [], unchanged)
     causes += _check_names(names)
-    causes += _check_conversion(_part(spec, "conversion"))
+    causes += check_conversion(_part(spec, "conversion"))
     if spec.get("preserveUnknownFields"):
         message = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
@@ -213,16 +212,6 @@ def _check_names(names: JsonObject) -> list[Cause]:
 def _check_label(given: str, path: str) -> list[Cause]:
     messages = dns1035_label(given)
     return [invalid(path, given, ",".join(messages))] if messages else []
-
-
-def _check_conversion(conversion: JsonObject) -> list[Cause]:
-    strategy = conversion.get("strategy")
-    if strategy not in (None, "None"):
-        return [unsupported("spec.conversion.strategy", strategy, ("None",))]
-    if conversion.get("webhook") is not None:
-        message = "should not be set when strategy is not set to Webhook"
-        return [forbidden("spec.conversion.webhookClientConfig", message)]
-    return []
 
 
 def _check_versions(versions: list[JsonObject], unchanged: tuple[str, ...]) -> list[Cause]:

@@ -43,9 +43,9 @@ _SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "d
 class AdmissionChain:
     completed: Collection[str] = COMPLETED
 
-    def __init__(self, authorizer: Authorizer, registry: Registry) -> None:
+    def __init__(self, authorizer: Authorizer, registry: Registry, client: WebhookClient) -> None:
         self._authorizer = authorizer
-        self._client = WebhookClient()
+        self._client = client
         self._rules = AdmissionRules(registry)
         self._plugins = Plugins(registry)
         self.guards = Guards()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from homeostat.cel import Budget
 from homeostat.objects.crd.accepted import Decision, accept_names
@@ -24,6 +25,9 @@ from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry, Sc
 from homeostat.server.request.offload import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
+
+if TYPE_CHECKING:
+    from homeostat.server.conversion.conversion import Conversion
 
 log = logging.getLogger(__name__)
 RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
@@ -215,6 +219,29 @@ def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBe
     return served if isinstance(served, CustomBehaviour) else CustomBehaviour(raw, ())
 
 
+def conversion_of(spec: JsonObject, kinds: Sequence[Kind], defaults_before: int) -> Conversion:
+    """The conversion by webhook that a definition asks for."""
+    from homeostat.server.admission.webhook_client import endpoint_of
+    from homeostat.server.conversion.conversion import Conversion
+    from homeostat.server.conversion.review import review_version
+
+    webhook = spec["conversion"]["webhook"]
+    served = {each.version: each.behaviour for each in kinds}
+    behaviours: dict[str, CustomBehaviour] = {}
+    for version in spec["versions"]:
+        behaviour = served.get(version["name"])
+        known = behaviour if isinstance(behaviour, CustomBehaviour) else CustomBehaviour(_raw_schema(version), ())
+        behaviours[f"{spec['group']}/{version['name']}"] = known
+    return Conversion(
+        endpoint=endpoint_of(webhook["clientConfig"]),
+        review_version=review_version(webhook["conversionReviewVersions"]),
+        kind=kinds[0].kind,
+        stored=kinds[0].stored_api_version,
+        behaviours=behaviours,
+        defaults_before=defaults_before,
+    )
+
+
 def _do_schemas_differ(definition: JsonObject) -> bool:
     schemas = [_raw_schema(version) for version in definition["spec"]["versions"]]
     return any(each != schemas[0] for each in schemas)
@@ -227,6 +254,8 @@ class Definitions:
         self._registry = registry
         self._watches = watches
         self._served: dict[str, list[Kind]] = {}
+        self._conversions: dict[str, tuple[JsonObject, Conversion | None]] = {}
+        """The conversions of definitions, with the spec that each was made from."""
         self._store: Store | None = None
 
     async def follow(self, store: Store) -> None:
@@ -251,7 +280,10 @@ class Definitions:
     def _put(self, record: Record) -> None:
         definition = decode_stored(record.value)
         kinds = kinds_of(definition)
-        if kinds and (stored := _stored_behaviour(definition, kinds)) is not None:
+        conversion = self._conversion(definition, kinds, record.revision)
+        if conversion is not None:
+            kinds = [replace(each, conversion=conversion) for each in kinds]
+        elif kinds and (stored := _stored_behaviour(definition, kinds)) is not None:
             before = self._defaults_before(record.revision, kinds[0].resource)
             if before or _do_schemas_differ(definition):
                 kinds = [replace(each, defaults_before=before, default_stored=stored.default_stored) for each in kinds]
@@ -261,6 +293,20 @@ class Definitions:
         self._registry.add(kinds)
         self._served[record.key.name] = kinds
 
+    def _conversion(self, definition: JsonObject, kinds: list[Kind], revision: int) -> Conversion | None:
+        """The conversion of the kinds. It stays the same value while the spec does; otherwise their watches end."""
+        name, spec = definition["metadata"]["name"], definition["spec"]
+        former_spec, former = self._conversions.get(name, (None, None))
+        if former_spec == spec:
+            return former
+        conversion = None
+        if kinds and len(spec["versions"]) > 1 and (spec.get("conversion") or {}).get("strategy") == "Webhook":
+            conversion = conversion_of(spec, kinds, self._defaults_before(revision, kinds[0].resource))
+        if former is not None or conversion is not None:
+            self._conversions[name] = (spec, conversion)
+            self._watches.close(f"{spec['names']['plural']}.{spec['group']}")
+        return conversion
+
     def _defaults_before(self, revision: int, resource: str) -> int:
         """Defaults may have been added after objects were stored."""
         assert self._store is not None
@@ -269,6 +315,7 @@ class Definitions:
 
     def _remove(self, name: str) -> None:
         self._registry.claims.pop(name, None)
+        self._conversions.pop(name, None)
         for kind in self._served.pop(name, ()):
             self._registry.remove([kind])
             self._watches.close(kind.resource)

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.schema import Schema
 from homeostat.server.kinds.builtins.convert import autoscaler_to_v1, autoscaler_to_v2, event_to_core, event_to_events
+
+if TYPE_CHECKING:
+    from homeostat.server.conversion.conversion import Conversion
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -104,6 +107,8 @@ class Kind:
     """Adds these defaults, where some objects or versions lack them. Returns False if they are too many, and the object
     is half filled.
     """
+    conversion: Conversion | None = field(default=None, repr=False)
+    """How objects at other versions become those of this one; None if versions differ in nothing but their name."""
     deprecation: str = ""
     """A warning that each request to this version gets."""
     is_terminating: bool = False
@@ -144,6 +149,11 @@ class Kind:
         from homeostat.server.view.table import columns_of
 
         return columns_of(self.group, self.kind, self.printer_columns, custom=self.custom)
+
+    @cached_property
+    def is_verbatim(self) -> bool:
+        """Whether a stored object is shown as it is stored, but for its apiVersion."""
+        return self.from_storage is None and not self.defaults_before and self.conversion is None
 
     @cached_property
     def is_stored(self) -> bool:

@@ -6,7 +6,7 @@ A `Call` knows no HTTP: both the HTTP server and the in-process client make one.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from homeostat.edge.reply import Reply, StreamReply
+from homeostat.objects.apply.versions import Versions
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes
@@ -22,7 +23,7 @@ from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
-from homeostat.store.base import Key, Put, Record, Scope, Store
+from homeostat.store.base import Draft, Event, Key, Put, Record, Scope, Store
 
 
 class Admission(Protocol):
@@ -58,6 +59,27 @@ class Admission(Protocol):
         """Whether no webhook or policy matches this call."""
 
 
+class Conversions(Protocol):
+    """Conversion of objects between the versions of a custom kind. `ConversionError` if it fails."""
+
+    async def shown(self, kind: Kind, records: Sequence[Record], *, is_watch: bool = False) -> Sequence[Record]:
+        """The records at the kind's version."""
+
+    def known(self, kind: Kind, event: Event) -> Event | None:
+        """The event at the kind's version, if its records are converted already."""
+
+    async def events(self, kind: Kind, events: Sequence[Event]) -> list[Event]: ...
+
+    async def draft(self, kind: Kind, obj: JsonObject) -> Draft:
+        """The bytes of an object for the store."""
+
+    async def round_trip(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """The object as it would be read if it were stored."""
+
+    async def objects(self, kind: Kind, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
+        """The objects at another version of the kind."""
+
+
 class OpenWatch(Protocol):
     """An open watch. `run` sends the initial events, `tick` sends bookmarks, `close` ends the stream properly."""
 
@@ -83,6 +105,7 @@ class Backend:
     store: Store
     registry: Registry
     admission: Admission
+    conversions: Conversions
     watches: OpenWatches
     now: Callable[[], datetime]
     new_uid: Callable[[], str]
@@ -110,6 +133,8 @@ class Call:
     subresource: str = ""
     is_apply: bool = False
     warnings: list[str] = field(default_factory=list)
+    versions: Versions | None = None
+    """The object at the versions of its managers, if the kind has a conversion."""
     _timestamp: str = ""
 
     @property
@@ -168,6 +193,19 @@ class Call:
         if found is None:
             raise self.not_found()
         return found
+
+    async def shown_record(self) -> Record:
+        """The stored record at the version of the call's kind."""
+        return await self.show(self.record())
+
+    async def show(self, record: Record) -> Record:
+        return (await self.show_all([record]))[0]
+
+    async def show_all(self, records: Sequence[Record]) -> Sequence[Record]:
+        """The records at the version of the call's kind."""
+        if self.kind.conversion is None:
+            return records
+        return await self.backend.conversions.shown(self.kind, records)
 
     def require_create(self) -> None:
         """Check the permission to create, for a write that creates a missing object; `ForbiddenError`."""

@@ -20,7 +20,7 @@ from threading import get_ident
 from typing import Any, NamedTuple, TypeVar, cast
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
-from homeostat.server.request.call import Admission, Answer, Call
+from homeostat.server.request.call import Admission, Answer, Call, Conversions
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
@@ -83,6 +83,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
         call.backend,
         store=cast("Store", _OnLoop(call.backend.store, caller)),
         admission=cast("Admission", _OnLoop(call.backend.admission, caller)),
+        conversions=cast("Conversions", _OnLoop(call.backend.conversions, caller)),
         require=caller.bound(call.backend.require),
         certify=caller.bound(call.backend.certify),
     )

@@ -32,7 +32,7 @@ from homeostat.server.view.answer import many, one, status_success
 from homeostat.server.view.encode import LIST_TAIL, draft_of, joined, list_head, list_metadata, object_bytes, object_of
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
-from homeostat.server.write import Written, commit, is_finished, remove
+from homeostat.server.write import Written, commit, is_finished, remove, shown_written, tried
 from homeostat.store.base import Put, Record, RevisionMismatchError
 
 FOREGROUND = "foregroundDeletion"
@@ -162,7 +162,7 @@ async def delete_object(
     """Delete the call's object, or mark it for deletion. `note` may write into its last state."""
     for _ in range(_RACE_TRIES):
         record = call.record()
-        obj = object_of(call.kind, record)
+        obj = object_of(call.kind, record if call.kind.conversion is None else await call.show(record))
         check_preconditions(call, options, obj)
         if not is_admitted:
             admission = call.backend.admission
@@ -199,9 +199,13 @@ def _default_policy(call: Call, obj: JsonObject) -> str:
 
 async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
     if call.options.dry_run:
-        return Written(encode(obj), obj)
-    stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision), obj, obj)
-    return Written(object_bytes(call.kind, stored), obj)
+        return await tried(call, obj)
+    kind = call.kind
+    draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
+    stored = await commit(call, Put(record.key, draft, record.revision), obj, obj)
+    if kind.conversion is None:
+        return Written(object_bytes(kind, stored), obj)
+    return await shown_written(call, stored)
 
 
 def check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) -> None:
@@ -247,7 +251,8 @@ async def delete_collection(call: Call) -> Answer:
     options = read_options(call)
     await await_version(call)
     selection = selection_of(call)
-    records = await selection.pick(call.store.select(selection.scope), call.user.name)
+    shown = await call.show_all(call.store.select(selection.scope))
+    records = await selection.pick(shown, call.user.name)
     deleted: list[bytes] = []
     for start in range(0, len(records), _AT_ONCE):
         some = records[start : start + _AT_ONCE]

@@ -13,11 +13,11 @@ async def get(call: Call) -> Answer:
     # A store that is not shared is always at its newest revision, which saves most reads two coroutines.
     if call.options.resource_version or call.store.is_shared:
         await await_version(call)
-    if call.representation.form == "object" and not call.representation.yaml and not call.kind.defaults_before:
+    if call.representation.form == "object" and not call.representation.yaml and call.kind.is_verbatim:
         return one(call, object_bytes(call.kind, call.record()))
     return await _converted(call)
 
 
 @offloaded
 async def _converted(call: Call) -> Answer:
-    return one(call, object_bytes(call.kind, call.record()))
+    return one(call, object_bytes(call.kind, await call.shown_record()))

@@ -57,7 +57,9 @@ async def list_objects(call: Call) -> Answer:
         last = page.records[-1].key
         token = encode_token(Continue(page.revision, (last.namespace, last.name)))
     metadata = list_metadata(page.revision, token, page.remaining if selection.is_all else 0)
-    return await list_reply(call, view_of(call), page.records, metadata)
+    # A selector was compared with the objects as they are shown.
+    records = await call.show_all(page.records) if selection.is_all else page.records
+    return await list_reply(call, view_of(call), records, metadata)
 
 
 async def _page(call: Call, selection: Selection) -> Page:
@@ -78,7 +80,8 @@ async def _page(call: Call, selection: Selection) -> Page:
 async def _newest(call: Call, selection: Selection, after: tuple[str, str] | None = None) -> Page:
     """The current state, from the object after (namespace, name) `after`."""
     records, revision = call.store.select(selection.scope), call.store.revision
-    records = await selection.pick(records, call.user.name)
+    if not selection.is_all:
+        records = await selection.pick(await call.show_all(records), call.user.name)
     if after is not None:
         records = [record for record in records if (record.key.namespace, record.key.name) > after]
     return _cut(records, revision, call.options.limit)
@@ -112,7 +115,7 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
         ) from error
     if selection.is_all:
         return page
-    return _cut(await selection.pick(page.records, call.user.name), page.revision, limit)
+    return _cut(await selection.pick(await call.show_all(page.records), call.user.name), page.revision, limit)
 
 
 def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:

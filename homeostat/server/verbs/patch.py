@@ -185,4 +185,5 @@ def merge_applied(call: Call, live: JsonObject | None, configuration: JsonObject
         subresource=call.subresource,
         ignore=untracked_fields(call),
         now=call.timestamp(),
+        versions=call.versions,
     )

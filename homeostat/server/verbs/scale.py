@@ -83,7 +83,7 @@ async def get_scale(call: Call) -> Answer:
 
 @offloaded
 async def _shown(call: Call) -> Answer:
-    return one(call, encode(scale_of(call.kind, object_of(call.kind, call.record()))))
+    return one(call, encode(scale_of(call.kind, object_of(call.kind, await call.shown_record()))))
 
 
 @offloaded

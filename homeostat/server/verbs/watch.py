@@ -10,13 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import deque
 from functools import partial
+from itertools import islice
 
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_parts
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
+from homeostat.server.conversion.conversions import MOST_REVIEWED
+from homeostat.server.conversion.review import ConversionError
 from homeostat.server.request.call import Answer, Call, OpenWatch
 from homeostat.server.request.negotiate import JSON
 from homeostat.server.view.listing import batches
@@ -38,6 +42,8 @@ log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
 _SHORTEST_S, _LONGEST_S = 1800, 3600
+MOST_UNCONVERTED = 10_000
+"""Events of a watch that wait for a conversion webhook."""
 
 
 class Watches:
@@ -94,6 +100,8 @@ class Watcher:
         self._ends_at = loop_time + seconds
         self._bookmark_at = loop_time + BOOKMARK_EVERY_S
 
+        self._converting = _Converting(call, self) if call.kind.conversion is not None else None
+
     def start(self, stream: Stream) -> None:
         self._stream = stream
         watches = self._call.backend.watches
@@ -106,17 +114,19 @@ class Watcher:
         try:
             since = self._since if self._since is not None else await self._send_initial()
             self._subscription = await self._call.store.subscribe(
-                self._selection.scope, since=since, deliver=self._deliver, flush=self._flush
+                self._selection.scope, since=since, deliver=self._deliver, flush=self.flush
             )
             self._is_live = True
         except CompactedError as error:
-            self._fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
+            self.fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
         except FutureRevisionError as error:
-            self._fail(expired(str(error)))
+            self.fail(expired(str(error)))
+        except ConversionError as error:
+            self.fail(error)
         except StoreError as error:
             # Without an error, the client would take the stream for one without changes.
             log.error("failed to start watch", extra={"resource": self.resource, "reason": str(error)})
-            self._fail(InternalError("cannot read the store; see the log of the server"))
+            self.fail(InternalError("cannot read the store; see the log of the server"))
         if self._stream is not None and self._stream.closed:
             self._ended()
 
@@ -128,7 +138,10 @@ class Watcher:
         revision = store.revision
         if self._call.options.send_initial_events is not False:
             user = self._call.user.name
-            records = await self._selection.pick(store.select(self._selection.scope), user)
+            records = store.select(self._selection.scope)
+            if self._call.kind.conversion is not None:
+                records = await self._call.backend.conversions.shown(self._call.kind, records, is_watch=True)
+            records = await self._selection.pick(records, user)
             for batch in batches(records):
                 lines = partial(added_lines, self._view, batch)
                 await send_parts(stream, await in_thread(lines, user=user) if self._view.takes_long(batch) else lines())
@@ -142,6 +155,12 @@ class Watcher:
     def _deliver(self, event: Event) -> None:
         if self._skips_status and event.tag == STATUS:
             return
+        if self._converting is None:
+            self.pass_on(event)
+        else:
+            self._converting.deliver(event)
+
+    def pass_on(self, event: Event) -> None:
         try:
             chunk = self._frame(event)
         except BaseException:
@@ -157,7 +176,7 @@ class Watcher:
         if self._later is not None:
             self._view, self._later = self._later, None
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Write the events of one commit at once."""
         frames, stream = self._frames, self._stream
         if frames and stream is not None:
@@ -185,6 +204,8 @@ class Watcher:
             return
         if now >= self._ends_at:
             self.close()
+        elif self._converting is not None and self._converting.is_behind:
+            pass  # A bookmark would promise events that are not sent yet.
         elif self._wants_bookmarks and now >= self._bookmark_at:
             self._bookmark_at = now + BOOKMARK_EVERY_S
             stream.send(frame(bookmark_line(self._view, self._call.store.revision)))
@@ -193,16 +214,65 @@ class Watcher:
         if self._stream is not None:
             self._stream.close()
 
-    def _fail(self, error: ApiError) -> None:
+    def fail(self, error: ApiError) -> None:
         assert self._stream is not None
         self._stream.send(frame(b'{"type":"ERROR","object":%s}\n' % encode(status_of(error))))
         self._stream.close()
 
     def _ended(self) -> None:
+        if self._converting is not None:
+            self._converting.close()
         if self._subscription is not None:
             self._subscription.close()
             self._subscription = None
         self._call.backend.watches.discard(self)
+
+
+class _Converting:
+    """Passes the events of a watch on at its version, in their order, as soon as they are converted.
+
+    An event waits for those before it. A watch with too many waiting events ends; its client resumes by revision.
+    """
+
+    def __init__(self, call: Call, watcher: Watcher) -> None:
+        self._kind, self._conversions = call.kind, call.backend.conversions
+        self._watcher = watcher
+        self._waiting: deque[Event] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        return bool(self._waiting)
+
+    def deliver(self, event: Event) -> None:
+        shown = None if self._waiting else self._conversions.known(self._kind, event)
+        if shown is not None:
+            self._watcher.pass_on(shown)
+        elif len(self._waiting) >= MOST_UNCONVERTED:
+            self._watcher.close()
+        else:
+            self._waiting.append(event)
+            if self._task is None:
+                self._task = asyncio.get_running_loop().create_task(self._convert())
+
+    def close(self) -> None:
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _convert(self) -> None:
+        try:
+            while self._waiting:
+                some = list(islice(self._waiting, MOST_REVIEWED))
+                shown = await self._conversions.events(self._kind, some)
+                for event in shown:
+                    self._watcher.pass_on(event)
+                    self._waiting.popleft()
+                self._watcher.flush()
+        except ConversionError as error:
+            self._watcher.fail(error)
+        finally:
+            self._task = None
 
 
 async def watch(call: Call) -> Answer:

@@ -41,6 +41,11 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
     return Draft(kind.stored_head, b'",%s,%s' % (meta[1:], encode(rest)[1:]))
 
 
+def bytes_of(kind: Kind, obj: JsonObject) -> bytes:
+    """An object that was converted to this kind's version, as it would be stored."""
+    return Draft(kind.head, draft_of(kind, obj).tail).at(int(obj["metadata"]["resourceVersion"]))
+
+
 def object_bytes(kind: Kind, record: Record) -> bytes:
     """The bytes of a stored object at this kind's version."""
     value = record.value
@@ -48,6 +53,7 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
         return encode(object_of(kind, record))
     if value.startswith(kind.head):
         return value
+    assert kind.conversion is None, f"{record.key} was not converted to {kind.api_version}"
     start = value.index(_MARK) + len(_MARK)
     return kind.head + value[start:]
 

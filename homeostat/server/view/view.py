@@ -113,7 +113,7 @@ class ObjectView:
 
     @property
     def is_shared(self) -> bool:
-        return self._kind.from_storage is None and not self._kind.defaults_before
+        return self._kind.is_verbatim
 
     def list_head(self, metadata: JsonObject) -> bytes:
         return list_head(self._kind.list_kind, self._kind.api_version, metadata)

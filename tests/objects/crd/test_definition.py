@@ -102,11 +102,11 @@ BAD: dict[str, tuple[Edit, str, str]] = {
     ),
     "conversion by webhook": (
         spec(lambda it: it.update(conversion={"strategy": "Webhook"})),
-        "spec.conversion.strategy",
-        'Unsupported value: "Webhook": supported values: "None"',
+        "spec.conversion.webhookClientConfig",
+        "Required value: required when strategy is set to Webhook",
     ),
     "webhook without the strategy": (
-        spec(lambda it: it.update(conversion={"strategy": "None", "webhook": {}})),
+        spec(lambda it: it.update(conversion={"strategy": "None", "webhook": {"clientConfig": {}}})),
         "spec.conversion.webhookClientConfig",
         "Forbidden: should not be set when strategy is not set to Webhook",
     ),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
+from homeostat.objects.client_config import REVIEW_VERSIONS, check_client_config, check_review_versions
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many, unsupported
-from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, qualified_name
+from homeostat.objects.identifiers import dns1123_subdomain, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.selector import check_selector
-from homeostat.server.kinds.builtins.value import check_choice, check_port, check_required, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_required, is_integer
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
-_REVIEW_VERSIONS = ("v1", "v1beta1")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _FAILURE_POLICIES, _MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
 _MAX_CONDITIONS = 64
@@ -72,9 +70,10 @@ def _check_webhook(webhook: JsonObject, path: str) -> list[Cause]:
         causes.append(invalid(f"{path}.timeoutSeconds", timeout, message))
     for name in ("namespaceSelector", "objectSelector"):
         causes += check_selector(webhook.get(name), f"{path}.{name}")
-    causes += _check_client(struct(webhook, "clientConfig"), f"{path}.clientConfig")
+    causes += check_client_config(struct(webhook, "clientConfig"), f"{path}.clientConfig")
     causes += _check_match_conditions(webhook, path)
-    return causes + _check_review_versions(webhook, f"{path}.admissionReviewVersions")
+    versions, missing = strings(webhook, "admissionReviewVersions"), f"must specify one of {', '.join(REVIEW_VERSIONS)}"
+    return causes + check_review_versions(versions, f"{path}.admissionReviewVersions", missing=missing)
 
 
 def _fully_qualified(name: str) -> list[str]:
@@ -116,45 +115,6 @@ def _check_resources(resources: list[object], path: str) -> list[Cause]:
     return causes
 
 
-def _check_client(client: JsonObject, path: str) -> list[Cause]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        return [required(path, "exactly one of url or service is required")]
-    if isinstance(url, str):
-        return _check_url(url, f"{path}.url")
-    causes: list[Cause] = []
-    if isinstance(service, dict):
-        at = f"{path}.service"
-        causes += [required(f"{at}.{name}") for name in ("name", "namespace") if not text(service, name)]
-        if service.get("port") is not None:
-            message = "port is not valid: must be between 1 and 65535, inclusive"
-            causes += [invalid(f"{at}.port", service["port"], message) for _ in check_port(service["port"], at)]
-        route = text(service, "path")
-        if route and not route.startswith("/"):
-            causes.append(invalid(f"{at}.path", route, "must start with a '/'"))
-    return causes
-
-
-def _check_url(url: str, path: str) -> list[Cause]:
-    form = "; desired format: https://host[/path]"
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        return [required(path, f"url must be a valid URL: {error}{form}")]
-    causes: list[Cause] = []
-    if parts.scheme != "https":
-        causes.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
-    if not parts.netloc:
-        causes.append(invalid(path, parts.netloc, f"host must be specified{form}"))
-    if "@" in parts.netloc:
-        causes.append(invalid(path, parts.netloc.rpartition("@")[2], "user information is not permitted in the URL"))
-    if parts.fragment:
-        causes.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        causes.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
-    return causes
-
-
 def _check_match_conditions(holder: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     names: set[str] = set()
@@ -169,22 +129,6 @@ def _check_match_conditions(holder: JsonObject, path: str) -> list[Cause]:
         if name and name in names:
             causes.append(duplicate(f"{at}.name", name))
         names.add(name)
-    return causes
-
-
-def _check_review_versions(webhook: JsonObject, path: str) -> list[Cause]:
-    versions = strings(webhook, "admissionReviewVersions")
-    known = ", ".join(_REVIEW_VERSIONS)
-    if not versions:
-        return [required(path, f"must specify one of {known}")]
-    causes: list[Cause] = []
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            causes.append(invalid(f"{path}[{index}]", version, "duplicate version"))
-        else:
-            causes += check_text(version, f"{path}[{index}]", dns1035_label)
-    if not any(each in _REVIEW_VERSIONS for each in versions):
-        causes.append(invalid(path, versions, f"must include at least one of {known}"))
     return causes
 
 

@@ -1,0 +1,248 @@
+"""Converts stored objects to the version of a request, and written ones to the stored version, by webhooks.
+
+Reads turn stored records into records at the version of their kind (`shown`), so that everything behind them is the
+same with and without a conversion. All objects that one request needs go into as few reviews as their size allows. A
+webhook that does not answer holds up the requests of its own kind, and no more of them than `MOST_WAITING`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from homeostat.edge.threads import in_thread
+from homeostat.objects.errors import TooManyRequestsError
+from homeostat.objects.json import JsonObject
+from homeostat.server.admission.webhook_client import CallError, WebhookClient, address_of
+from homeostat.server.conversion.cache import Cache, Found, Place
+from homeostat.server.conversion.conversion import Conversion
+from homeostat.server.conversion.review import converted_objects, failed, review_of
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.offload import TooLongError, is_offloaded
+from homeostat.server.view.encode import bytes_of, draft_of
+from homeostat.store.base import Draft, Event, Record, Store
+
+TIMEOUT_S = 30.0
+"""As in Kubernetes; a definition cannot set it."""
+MOST_REVIEWED = 500
+MOST_REVIEWED_BYTES = 1024 * 1024
+"""Objects in a review, and the size of them all from which on it takes no more."""
+MOST_REVIEWS = 4
+"""Reviews of one request at the same time."""
+MOST_WAITING = 64
+"""Requests that wait for the webhook of one kind; further ones are refused with 429."""
+_MOST_EVENTS = 1_000
+_QUICK_BYTES = 16 * 1024
+"""The size of objects that are read and checked on the event loop."""
+
+T = TypeVar("T")
+
+
+class Conversions:
+    def __init__(self, client: WebhookClient, store: Store, new_uid: Callable[[], str]) -> None:
+        self._client, self._store, self._new_uid = client, store, new_uid
+        self._cache = Cache()
+        self._events: OrderedDict[Place, Event] = OrderedDict()
+        self._waiting: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def shown(self, kind: Kind, records: Sequence[Record], *, is_watch: bool = False) -> Sequence[Record]:
+        """The records at the kind's version; `ConversionError`. The number of watches that wait is not limited."""
+        conversion = kind.conversion
+        if conversion is None or not records:
+            return records
+        found: list[Found | None] = []
+        missing: list[tuple[Place, Record]] = []
+        for record in records:
+            known = self._find(kind, conversion, record)
+            if known is None:
+                missing.append(((conversion, kind.api_version, record.revision), record))
+            found.append(known)
+        shown = [each for each in found if isinstance(each, Record)]
+        if len(shown) == len(records):
+            return shown
+        with _Turn(self._waiting, kind, most=0 if is_watch else MOST_WAITING):
+            promised = self._start(kind, conversion, missing) if missing else iter(())
+            awaited = [next(promised) if each is None else each for each in found]
+            # Shielded, because others may wait for the same promise.
+            return [each if isinstance(each, Record) else await asyncio.shield(each) for each in awaited]
+
+    def known(self, kind: Kind, event: Event) -> Event | None:
+        """The event at the kind's version, if its records are converted already."""
+        conversion = kind.conversion
+        assert conversion is not None
+        record = self._find(kind, conversion, event.record)
+        previous = None if event.previous is None else self._find(kind, conversion, event.previous)
+        if not isinstance(record, Record) or not (previous is event.previous or isinstance(previous, Record)):
+            return None
+        return self._event(kind, event, record, previous)
+
+    async def events(self, kind: Kind, events: Sequence[Event]) -> list[Event]:
+        """The events at the kind's version, of which all watches get the same values."""
+        records = [record for event in events for record in (event.record, event.previous) if record is not None]
+        shown = iter(await self.shown(kind, records, is_watch=True))
+        return [
+            self._event(kind, event, next(shown), next(shown) if event.previous is not None else None)
+            for event in events
+        ]
+
+    def _event(self, kind: Kind, event: Event, record: Record, previous: Record | None) -> Event:
+        assert kind.conversion is not None
+        place = (kind.conversion, kind.api_version, event.record.revision)
+        found = self._events.get(place)
+        if found is None:
+            found = self._events[place] = Event(event.type, record, previous, tag=event.tag)
+            if len(self._events) > _MOST_EVENTS:
+                self._events.popitem(last=False)
+        return found
+
+    async def draft(self, kind: Kind, obj: JsonObject) -> Draft:
+        """The bytes of an object for the store."""
+        return draft_of(kind, await self._stored(kind, obj))
+
+    async def round_trip(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """The object as it would be read if it were stored."""
+        return (await self.objects(kind, [await self._stored(kind, obj)], kind.api_version))[0]
+
+    async def _stored(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        (stored,) = await self.objects(kind, [obj], kind.stored_api_version)
+        assert kind.conversion is not None
+        return obj if stored is obj else kind.conversion.complete(stored)
+
+    async def objects(self, kind: Kind, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
+        """Objects of any versions of the kind at another one; the originals are not changed."""
+        conversion = kind.conversion
+        at = [index for index, obj in enumerate(objects) if obj["apiVersion"] != api_version]
+        if conversion is None or not at:
+            return objects
+        with _Turn(self._waiting, kind, most=MOST_WAITING):
+            found = list(objects)
+            converted = await self._reviewed(conversion, [objects[index] for index in at], api_version)
+            for index, obj in zip(at, converted, strict=True):
+                found[index] = obj
+            return found
+
+    def _find(self, kind: Kind, conversion: Conversion, record: Record) -> Found | None:
+        if conversion.is_verbatim(record, kind.head):
+            return record
+        return self._cache.find((conversion, kind.api_version, record.revision))
+
+    def _start(
+        self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]
+    ) -> Iterator[asyncio.Future[Record]]:
+        """Promises of the records. In a task of its own: whoever asked first may leave before the others."""
+        promises = [self._cache.expect(place) for place, _ in missing]
+        task = asyncio.get_running_loop().create_task(self._convert(kind, conversion, missing))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return iter(promises)
+
+    async def _convert(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> None:
+        room = asyncio.Semaphore(MOST_REVIEWS)
+
+        async def convert(batch: list[tuple[Place, Record]]) -> None:
+            async with room:
+                await self._convert_batch(kind, conversion, batch)
+
+        await asyncio.gather(*(convert(batch) for batch in _batches(missing)))
+
+    async def _convert_batch(self, kind: Kind, conversion: Conversion, batch: list[tuple[Place, Record]]) -> None:
+        records = [record for _, record in batch]
+        size = sum(len(record.value) for record in records)
+
+        def sources() -> list[JsonObject]:
+            return [conversion.source(record) for record in records]
+
+        try:
+            objects = await _computed(sources, size, kind.resource)
+            found = await self._reviewed(conversion, objects, kind.api_version)
+            for (place, record), obj in zip(batch, found, strict=True):
+                self._cache.keep(place, Record(record.key, bytes_of(kind, obj), record.revision, record.created))
+        except BaseException as error:
+            for place, _ in batch:
+                self._cache.fail(place, error)
+            if not isinstance(error, Exception):
+                raise
+
+    async def _reviewed(
+        self, conversion: Conversion, objects: Sequence[JsonObject], api_version: str
+    ) -> Sequence[JsonObject]:
+        """The objects as the webhook converts them. Those that need no conversion are not sent."""
+        changed = [obj for obj in objects if obj["apiVersion"] != api_version]
+        if not changed:
+            return objects
+        uid = self._new_uid()
+        body = review_of(changed, wanted=api_version, version=conversion.review_version, uid=uid)
+        endpoint = conversion.endpoint
+        try:
+            address = address_of(endpoint, self._store)
+            answer = await self._client.post(address, endpoint.authorities, body, timeout_s=TIMEOUT_S)
+        except CallError as error:
+            raise failed(changed[0]["apiVersion"], conversion.kind, f"failed: {error}") from error
+
+        def accepted() -> Iterator[JsonObject]:
+            found = converted_objects(
+                answer,
+                changed,
+                wanted=api_version,
+                version=conversion.review_version,
+                uid=uid,
+                in_pieces=is_offloaded(),
+            )
+            return iter(conversion.accept(found, api_version))
+
+        converted = await _computed(accepted, len(answer), conversion.kind)
+        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
+
+
+class _Turn:
+    """One of the requests that wait for the webhook of a kind."""
+
+    def __init__(self, waiting: Counter[str], kind: Kind, *, most: int) -> None:
+        self._waiting, self._resource, self._most = waiting, kind.resource, most
+
+    def __enter__(self) -> None:
+        if not self._most:
+            return
+        if self._waiting[self._resource] >= self._most:
+            raise TooManyRequestsError(
+                f"{self._most} requests wait for the conversion webhook of {self._resource}; try again later",
+                retry_after_s=1,
+            )
+        self._waiting[self._resource] += 1
+
+    def __exit__(self, *_: object) -> None:
+        if not self._most:
+            return
+        self._waiting[self._resource] -= 1
+        if not self._waiting[self._resource]:
+            del self._waiting[self._resource]
+
+
+async def _computed(function: Callable[[], T], size: int, user: str) -> T:
+    if size <= _QUICK_BYTES:
+        try:
+            return function()
+        except TooLongError:
+            pass
+    return await in_thread(function, user=user)
+
+
+def _batches(missing: list[tuple[Place, Record]]) -> Iterator[list[tuple[Place, Record]]]:
+    batch: list[tuple[Place, Record]] = []
+    size = 0
+    for each in missing:
+        batch.append(each)
+        size += len(each[1].value)
+        if len(batch) >= MOST_REVIEWED or size >= MOST_REVIEWED_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
