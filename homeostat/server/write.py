@@ -31,15 +31,19 @@ from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
 from homeostat.server.view.encode import draft_of, object_bytes, object_of
-from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
+from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
 
 _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
 _RACE_TRIES = 20
+_CLAIM_TRIES = 200
 _QUOTA_TRIES = 50
 """Each failure is a write of another replica to the same namespace that was committed."""
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
 """The size limit of a request body, so that every stored object can be sent back. Patches could exceed it."""
+
+_CLAIMS = "private:claims"
+"""A resource that no kind can have: its records change with every claim of names."""
 
 STATUS = "status"
 """The subresource, and the tag of a change that touched nothing else."""
@@ -91,6 +95,25 @@ async def _create_claiming(call: Call, obj: JsonObject) -> Written:
         call.kind.behaviour.release(id(call))
 
 
+async def _commit_claim(call: Call, change: Put, new: JsonObject, old: JsonObject | None) -> Record:
+    """Commit a write whose object claims names, on a store with other replicas.
+
+    Of two that claimed on the same state, one is committed. The other claims again, on the state that has the first.
+    """
+    key = Key(_CLAIMS, "", call.kind.resource)
+    for _ in range(_CLAIM_TRIES):
+        guard = call.store.get(key)
+        call.kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
+        tail = b'","writer":%s}' % encode(call.backend.new_uid())
+        also = (Put(key, Draft(b'{"revision":"', tail), 0 if guard is None else guard.revision),)
+        try:
+            return await commit(call, change._replace(draft=draft_of(call.kind, new), also=also), new, old)
+        except RevisionMismatchError as error:
+            if error.key == change.key:
+                raise
+    raise _contended(call, change.key.name)
+
+
 async def _create_once(call: Call, obj: JsonObject) -> Written:
     kind = call.kind
     manage(call, None, obj)
@@ -113,7 +136,8 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
         return await tried(call, obj)
     draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
     try:
-        record = await commit(call, Put(key, draft, 0), obj, None)
+        is_claim = kind.behaviour.claims_names and call.store.is_shared
+        record = await (_commit_claim if is_claim else commit)(call, Put(key, draft, 0), obj, None)
     except RevisionMismatchError as error:
         raise _exists(call, key.name) from error
     if kind.conversion is None:
@@ -155,8 +179,12 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
             return await change_once(call, record, old, new)
         except RevisionMismatchError:
             continue
-    raise ConflictError(
-        f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later', kind=call.kind.plural
+    raise _contended(call, call.name)
+
+
+def _contended(call: Call, name: str) -> ConflictError:
+    return ConflictError(
+        f'{call.kind.group_resource} "{name}" is being changed too often; try again later', kind=call.kind.plural
     )
 
 
@@ -203,7 +231,9 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
     draft = draft_of(kind, new) if kind.conversion is None else await call.backend.conversions.draft(kind, new)
-    record = await commit(call, Put(record.key, draft, record.revision, tag=tag), new, old)
+    is_claim = kind.behaviour.claims_names and call.store.is_shared and new is not old
+    put = Put(record.key, draft, record.revision, tag=tag)
+    record = await (_commit_claim if is_claim else commit)(call, put, new, old)
     if kind.conversion is None:
         return Written(object_bytes(kind, record), new)
     return await shown_written(call, record)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -51,6 +52,18 @@ async def test_a_round_robin_over_replicas_sees_every_step_before(clients: list[
         await next(turn).delete(path)
         with pytest.raises(NotFoundError):
             await next(turn).get(path)
+
+
+async def test_one_definition_gets_a_name_that_replicas_claim_at_once(clients: list[Client]) -> None:
+    group = f"{uuid4().hex[:8]}.example.com"
+    wanted = [definition_of(f"plates{number}", group) for number in range(9)]
+    for each in wanted:
+        each["spec"]["names"] |= {"kind": "Plate", "listKind": "PlateList"}
+    await asyncio.gather(*(clients[at % 3].create(DEFINITIONS, each) for at, each in enumerate(wanted)))
+    for client in clients:
+        found, _ = await client.list(DEFINITIONS)
+        kinds = [each["status"]["acceptedNames"].get("kind") for each in found if each["spec"]["group"] == group]
+        assert sorted(kinds) == [""] * 8 + ["Plate"]
 
 
 async def test_writers_on_all_replicas_add_up_by_conflicts_and_retries(clients: list[Client], namespace: str) -> None:

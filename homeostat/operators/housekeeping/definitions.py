@@ -1,6 +1,6 @@
 """Deletion of CustomResourceDefinitions: all their objects are deleted first, finalizers included.
 
-Then the definitions that wait for one of its names get it.
+When a definition is deleted or changed, the definitions of its group that wait for a name are decided anew.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _WORKERS = 2
 _SOON_S = 0.02
 _AGAIN_S = 10.0
+_LATER_S = 30.0
+_ALL_GROUPS = ""
 
 
 class Definitions:
@@ -41,6 +43,7 @@ class Definitions:
         self._settlers = Workers(self._settling, self._settle, name="definition names", count=1)
         self._waiting: dict[str, str] = {}
         """Definitions that wait for the deletion of their objects, by kind."""
+        self._seen: set[str] = set()
         self._pending_deletions = PendingDeletions()
         feed.subscribe(self._observe)
 
@@ -53,20 +56,27 @@ class Definitions:
         self._pending_deletions.observe(event)
         match event:
             case Gone(key, metadata) if key == DEFINITION_KEY:
+                self._seen.discard(metadata.name)
                 self._settling.add(metadata.name.partition(".")[2])
-            case Changed(key, metadata) if key == DEFINITION_KEY and metadata.deletion_timestamp is not None:
-                if FINALIZER in (metadata.finalizers or ()):
+            case Changed(key, metadata) if key == DEFINITION_KEY:
+                if metadata.name in self._seen:
+                    self._settling.add(metadata.name.partition(".")[2], after_s=_SOON_S)
+                self._seen.add(metadata.name)
+                if metadata.deletion_timestamp is not None and FINALIZER in (metadata.finalizers or ()):
                     self._queue.add(metadata.name)
+            case Listed(key) if key == DEFINITION_KEY:
+                # Names may have become free while nobody looked; not at once, because a start has more urgent work.
+                self._settling.add(_ALL_GROUPS, after_s=_LATER_S)
             case Gone(key, _) if key in self._waiting:
                 self._queue.add(self._waiting[key], after_s=_SOON_S)
             case Listed(key) if key in self._waiting:
                 self._queue.add(self._waiting[key])
 
     async def _settle(self, group: str) -> None:
-        """Names of the group are free again: let the server decide anew on definitions that wait for some."""
+        """Names of the group may be free again: let the server decide anew on definitions that wait for some."""
         found, _ = await self._client.list(DEFINITION.path(""))
         for definition in found:
-            if definition["spec"]["group"] == group and not _are_names_accepted(definition):
+            if group in (definition["spec"]["group"], _ALL_GROUPS) and not _are_names_accepted(definition):
                 await self._client.merge(f"{DEFINITION.path('', definition['metadata']['name'])}/status", {})
 
     async def _delete(self, name: str) -> None:
@@ -142,7 +152,8 @@ def kind_of(definition: JsonObject) -> Kind | None:
     conditions = definition.get("status", {}).get("conditions") or ()
     if not any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions):
         return None
-    # The server serves the stored version of a terminating definition if no other is served.
-    usable = [each["name"] for key in ("served", "storage") for each in spec["versions"] if each.get(key)]
+    # The server serves the stored version of a terminating definition if no other is served. It needs no conversion.
+    served = [each for each in spec["versions"] if each.get("served")] or spec["versions"]
+    usable = [each["name"] for each in sorted(served, key=lambda it: not it.get("storage"))]
     names = definition["status"]["acceptedNames"]
     return Kind(spec["group"], usable[0], names["plural"], names["kind"], is_namespaced=spec["scope"] == "Namespaced")

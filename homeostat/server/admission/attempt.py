@@ -1,7 +1,8 @@
 """One write as webhooks and policies see it: the `AdmissionRequest` of Kubernetes, built as far as it is needed.
 
 The object has the version of the URL. A write of `scale` shows the Scale and not the scaled object. `object_as` and
-`old_as` convert the objects to another version of their kind, `with_object` converts one back.
+`old_as` are the objects at another version of their kind, for which `convert` has to be awaited first; `with_object`
+converts one back.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _OWN_KINDS: dict[str, JsonObject] = {
 
 
 class Attempt:
-    __slots__ = ("_request", "call", "is_namespace", "name", "namespace", "obj", "old", "operation")
+    __slots__ = ("_request", "_views", "call", "is_namespace", "name", "namespace", "obj", "old", "operation")
 
     def __init__(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         is_scale = call.subresource == "scale"
@@ -43,6 +44,8 @@ class Attempt:
         self.is_namespace = call.kind.plural == "namespaces" and not call.kind.group
         self.namespace = self.name if self.is_namespace else call.path.namespace
         self._request: tuple[Kind, JsonObject] | None = None
+        self._views: dict[tuple[int, str], tuple[JsonObject, JsonObject]] = {}
+        """What a webhook has converted: the object and its view, by the object's id and the version."""
 
     @property
     def is_in_namespace(self) -> bool:
@@ -81,21 +84,38 @@ class Attempt:
             raise NotFoundError(f'namespaces "{self.namespace}" not found', kind="namespaces", name=self.namespace)
         return record
 
+    async def convert(self, kind: Kind) -> None:
+        """Have a webhook convert the objects to the version of `kind`, if one has to."""
+        own = self.call.kind
+        if own.conversion is None or kind is own or self.call.subresource in _OWN_KINDS:
+            return
+        objects = [each for each in (self.obj, self.old) if each is not None]
+        missing = [each for each in objects if (id(each), kind.api_version) not in self._views]
+        views = await self.call.backend.conversions.objects(own, missing, kind.api_version)
+        for obj, view in zip(missing, views, strict=True):
+            self._views[id(obj), kind.api_version] = (obj, view)
+
     def object_as(self, kind: Kind) -> JsonObject | None:
         return self._converted(self.obj, self.call.kind, kind)
 
     def old_as(self, kind: Kind) -> JsonObject | None:
         return self._converted(self.old, self.call.kind, kind)
 
-    def with_object(self, obj: JsonObject, kind: Kind) -> Attempt:
+    async def with_object(self, obj: JsonObject, kind: Kind) -> Attempt:
         """The same attempt with another object, which has the version of `kind`."""
         changed = copy(self)
-        changed.obj = self._converted(obj, kind, self.call.kind)
+        own = self.call.kind
+        if own.conversion is None:
+            changed.obj = self._converted(obj, kind, own)
+        else:
+            (changed.obj,) = await self.call.backend.conversions.objects(own, [obj], own.api_version)
         return changed
 
     def _converted(self, obj: JsonObject | None, source: Kind, target: Kind) -> JsonObject | None:
         if obj is None or source is target or self.call.subresource in _OWN_KINDS:
             return obj
+        if source.conversion is not None:
+            return self._views[id(obj), target.api_version][1]
         stored = source.to_storage(obj) if source.to_storage is not None else obj
         seen = target.from_storage(stored) if target.from_storage is not None else stored
         return {**seen, "apiVersion": target.api_version, "kind": target.kind}

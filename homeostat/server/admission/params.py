@@ -44,7 +44,7 @@ class Params:
     def __init__(self) -> None:
         self._decoded: dict[tuple[Key, str], tuple[Record, JsonObject]] = {}
 
-    def find(
+    async def find(
         self, attempt: Attempt, param_kind: tuple[str, str] | None, ref: ParamRef | None
     ) -> list[JsonObject | None]:
         """The parameter objects to evaluate a policy with; [None] for a policy or binding without parameters."""
@@ -56,7 +56,8 @@ class Params:
         found = _records(attempt.call.store, kind, ref, _namespace(attempt, kind, ref))
         if not found and ref.is_required:
             raise ParamError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return [self._object(kind, record) for record in found]
+        shown = found if kind.conversion is None else await attempt.call.backend.conversions.shown(kind, found)
+        return [self._object(kind, record) for record in shown]
 
     def _object(self, kind: Kind, record: Record) -> JsonObject:
         """The decoded object, cached until it changes; expressions only read it."""

@@ -136,6 +136,7 @@ class Policies:
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
             if kind is not None:
+                await attempt.convert(kind)
                 for binding, narrowed in bound.bindings:
                     await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
 
@@ -147,7 +148,7 @@ class Policies:
                 return
             if not policy.is_compiled:
                 await in_thread(lambda: policy.expressions, user=_COMPILER)
-            params = self._params.find(attempt, policy.param_kind, binding.params)
+            params = await self._params.find(attempt, policy.param_kind, binding.params)
         except (ParamError, NotFoundError) as error:
             if policy.fails:
                 finding = Finding(f"failed to configure binding: {error}")

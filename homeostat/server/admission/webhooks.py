@@ -118,7 +118,7 @@ class Webhooks:
         verdict = await self._ask(attempt, webhook, kind, may_patch=True)
         if verdict is None or not verdict.operations:
             return attempt
-        return _patched(attempt, webhook, kind, verdict)
+        return await _patched(attempt, webhook, kind, verdict)
 
     async def validate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> None:
         """Raise the denial of the first webhook that denies the write."""
@@ -198,6 +198,8 @@ class Webhooks:
 async def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Kind | None:
     """The kind whose version the webhook sees; None if it does not match the attempt."""
     kind = narrowed.kind_for(attempt)
+    if kind is not None:
+        await attempt.convert(kind)
     if kind is None or not webhook.conditions:
         return kind
     if not webhook.conditions.is_compiled:
@@ -210,7 +212,7 @@ async def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed)
     return kind if holds else None
 
 
-def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -> Attempt:
+async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -> Attempt:
     """The attempt after a webhook's patch, with the object checked again; the same one if nothing changed."""
     before = attempt.object_as(kind)
     if before is None:
@@ -229,7 +231,7 @@ def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -
             f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
             f"{error.message}"
         ) from error
-    return attempt.with_object(after, kind)
+    return await attempt.with_object(after, kind)
 
 
 def _conform(obj: object, kind: Kind) -> None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import TooManyRequestsError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import MAX_CONTAINERS, JsonObject
 from homeostat.server.admission.webhook_client import CallError, WebhookClient, address_of
 from homeostat.server.conversion.cache import Cache, Found, Place
 from homeostat.server.conversion.conversion import Conversion
@@ -34,6 +34,8 @@ MOST_REVIEWS = 4
 MOST_WAITING = 64
 """Requests that wait for the webhook of one kind; further ones are refused with 429."""
 _MOST_EVENTS = 1_000
+_MANY_CONTAINERS = MAX_CONTAINERS // 4
+"""Objects and arrays in a review from which on it takes no more: the answer must be a document within the limits."""
 _QUICK_BYTES = 16 * 1024
 """The size of objects that are read and checked on the event loop."""
 
@@ -69,7 +71,7 @@ class Conversions:
         if len(shown) == len(records):
             return shown
         with _Turn(self._waiting, kind, most=0 if is_watch else MOST_WAITING):
-            promised = self._start(kind, conversion, missing) if missing else iter(())
+            promised: Iterator[Found] = self._start(kind, conversion, missing) if missing else iter(())
             awaited = [next(promised) if each is None else each for each in found]
             # Shielded, because others may wait for the same promise.
             return [each if isinstance(each, Record) else await asyncio.shield(each) for each in awaited]
@@ -134,15 +136,14 @@ class Conversions:
             return record
         return self._cache.find((conversion, kind.api_version, record.revision))
 
-    def _start(
-        self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]
-    ) -> Iterator[asyncio.Future[Record]]:
+    def _start(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> Iterator[Found]:
         """Promises of the records. In a task of its own: whoever asked first may leave before the others."""
-        promises = [self._cache.expect(place) for place, _ in missing]
-        task = asyncio.get_running_loop().create_task(self._convert(kind, conversion, missing))
+        wanted = dict(missing)  # A record may be asked for twice: as an event's object, and as the next one's previous.
+        promises = {place: self._cache.expect(place) for place in wanted}
+        task = asyncio.get_running_loop().create_task(self._convert(kind, conversion, list(wanted.items())))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return iter(promises)
+        return iter([promises[place] for place, _ in missing])
 
     async def _convert(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> None:
         room = asyncio.Semaphore(MOST_REVIEWS)
@@ -237,12 +238,14 @@ async def _computed(function: Callable[[], T], size: int, user: str) -> T:
 
 def _batches(missing: list[tuple[Place, Record]]) -> Iterator[list[tuple[Place, Record]]]:
     batch: list[tuple[Place, Record]] = []
-    size = 0
+    size = containers = 0
     for each in missing:
         batch.append(each)
-        size += len(each[1].value)
-        if len(batch) >= MOST_REVIEWED or size >= MOST_REVIEWED_BYTES:
+        value = each[1].value
+        size += len(value)
+        containers += value.count(b"{") + value.count(b"[")
+        if len(batch) >= MOST_REVIEWED or size >= MOST_REVIEWED_BYTES or containers >= _MANY_CONTAINERS:
             yield batch
-            batch, size = [], 0
+            batch, size, containers = [], 0, 0
     if batch:
         yield batch

@@ -278,3 +278,27 @@ async def test_objects_of_a_definition_that_a_status_write_has_established_own_o
     await world.configmap("a", owner(await world.client.create(gadgets, gadget)))
     await world.delete(f"{gadgets}/g")
     await world.gone(configmap_path("a"))
+
+
+async def test_a_definition_gets_a_name_that_another_one_gives_up(world: World) -> None:
+    path = await world.definition()
+    other = await world.client.get(path)
+    short = {**other["spec"]["names"], "shortNames": ["wd", "wdg"]}
+    await world.client.merge(path, {"spec": {"names": {"shortNames": short["shortNames"]}}})
+    names = {
+        "plural": "gadgets",
+        "singular": "gadget",
+        "kind": "Gadget",
+        "listKind": "GadgetList",
+        "shortNames": ["wdg"],
+    }
+    late = {**other, "metadata": {"name": "gadgets.example.com"}, "spec": {**other["spec"], "names": names}}
+    created = await world.client.create(CRDS, {**late, "status": None})
+    assert "shortNames" not in created["status"]["acceptedNames"]
+    await world.client.merge(path, {"spec": {"names": {"shortNames": ["wd"]}}})
+
+    async def is_accepted() -> bool:
+        status = (await world.client.get(f"{CRDS}/gadgets.example.com"))["status"]
+        return bool(status["acceptedNames"].get("shortNames") == ["wdg"])
+
+    await eventually(is_accepted)
