@@ -28,10 +28,10 @@ _STOP_WITHIN_S = 10.0
 class Replica:
     """One process on a port that it keeps over restarts. What it prints is in `log`."""
 
-    def __init__(self, data: Path, database: str, *arguments: str) -> None:
+    def __init__(self, data: Path, database: str, *arguments: str, program: Sequence[str] = (PROGRAM,)) -> None:
         self.data, self.port = data, free_port()
         given = ["--data", str(data), "--database", database, "--port", str(self.port), "--faces-port", "0"]
-        self._command = [PROGRAM, "up", *given, *arguments]
+        self._command = [*program, "up", *given, *arguments]
         self.log = data.parent / f"replica-{self.port}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
