@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from contextlib import suppress
 
 from homeostat.edge.reply import Reply
@@ -58,6 +59,29 @@ async def test_a_first_message_in_pieces_is_waited_for(authority: Authority) -> 
         async with asyncio.timeout(30):
             assert (await reader.readexactly(1))[0] == 0x16
         writer.transport.abort()
+
+
+async def test_clients_that_stop_in_their_first_message_take_no_time(authority: Authority) -> None:
+    hello = first_message(authority.client())
+    async with running(ok, tls=authority.server) as server:
+        opened = open_sockets(server, 300)
+        try:
+            for number, each in enumerate(opened):
+                each.send(hello[: 3 if number % 2 else 100])
+            opened[0].shutdown(socket.SHUT_WR)
+            async with connected(server, tls=authority.client()) as client:
+                assert (await client.get()).status == 200
+            began = time.thread_time()
+            await asyncio.sleep(0.5)
+            # If each were read again every 20 ms, it would take 0.1 s.
+            assert time.thread_time() - began < 0.03
+            opened[1].setblocking(False)
+            opened[1].send(hello[3:])
+            async with asyncio.timeout(30):
+                assert (await asyncio.get_running_loop().sock_recv(opened[1], 1))[0] == 0x16
+        finally:
+            for each in opened:
+                each.close()
 
 
 async def test_a_client_that_never_begins_is_closed(authority: Authority) -> None:
