@@ -32,6 +32,8 @@ _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PIPELINED = 20_000
 _IDLE = 20
 _HOLD_S = 3.0
+_CONNECT_S = 10.0
+_CROWD = 50
 
 
 class Order(msgspec.Struct):
@@ -129,6 +131,62 @@ async def trickle(target: Target) -> str:
     return "left"
 
 
+def _connected(number: int, sent: bytes, *, is_tls: bool = True) -> Run:
+    """Clients that connect, send the beginning of something, and then nothing."""
+
+    async def attack(target: Target) -> str:
+        context = target.context() if is_tls else None
+        transports: list[asyncio.BaseTransport] = []
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                for _ in range(number):
+                    transport, _protocol = await loop.create_connection(
+                        asyncio.Protocol, target.host, target.port, ssl=context
+                    )
+                    transports.append(transport)
+                    transport.write(sent)
+            await asyncio.sleep(_HOLD_S)
+        except TimeoutError:
+            pass
+        finally:
+            for each in transports:
+                each.abort()  # type: ignore[attr-defined]
+        return f"{len(transports)} connections"
+
+    return attack
+
+
+async def yaml_crowd(target: Target) -> str:
+    """Many reviews at once, each as large as one may be."""
+    body = bodies.yaml_review()
+    answers = await asyncio.gather(*(_ask(target, "POST", REVIEWS, body, YAML) for _ in range(_CROWD)))
+    return " ".join(sorted(set(answers)))
+
+
+async def hanging_webhooks(target: Target) -> str:
+    """Writes to a namespace for which a hundred webhooks are called, none of which answers."""
+
+    async def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await asyncio.sleep(_HOLD_S)
+        finally:
+            writer.transport.abort()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0, backlog=1000)
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    await _ask(target, "DELETE", f"{path}/hang", b"{}")
+    try:
+        await _ask(target, "POST", path, bodies.webhooks(server.sockets[0].getsockname()[1]))
+        written = f"{SPACE}/configmaps?dryRun=All"
+        body = bodies.config_map("hooked", "x" * 20_000)
+        answers = await asyncio.gather(*(_ask(target, "POST", written, body) for _ in range(4)))
+    finally:
+        await _ask(target, "DELETE", f"{path}/hang", b"{}")
+        server.close()
+    return " ".join(sorted(set(answers)))
+
+
 async def any_of(target: Target) -> str:
     await _ask(target, "POST", CRDS, bodies.any_of_definition())
     return await _ask(target, "POST", "/apis/soak.example/v1/namespaces/soak/wides", bodies.any_of_object())
@@ -157,6 +215,11 @@ ATTACKS: dict[str, Run] = {
     "json-patch-copies": _sends("PATCH", f"{SPACE}/configmaps/victim", bodies.json_patch_copies, JSON_PATCH),
     "giant-quantity": _sends("POST", f"{SPACE}/pods", bodies.giant_quantity),
     "slow-body": trickle,
+    "slow-headers": _connected(300, b"GET / HTTP/1.1\r\nHost: a\r\nX: "),
+    "idle-connections": _connected(1000, b""),
+    "stopped-handshakes": _connected(1000, b"\x16\x03\x01\x02\x00\x01", is_tls=False),
+    "yaml-crowd": yaml_crowd,
+    "hanging-webhooks": hanging_webhooks,
 }
 
 

@@ -38,6 +38,28 @@ def yaml_flow() -> bytes:
     return b"{a: [%bx]}" % (b"x," * 60_000)
 
 
+def yaml_review() -> bytes:
+    return b"spec:\n" + b"".join(b"  k%d: &a%d x\n" % (each, each) for each in range(6_000))
+
+
+def webhooks(port: int) -> bytes:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    hooks = [
+        {
+            "name": f"h{each}.soak.example",
+            "clientConfig": {"url": f"https://127.0.0.1:{port}/{each}"},
+            "rules": [rule],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "soak"}},
+            "failurePolicy": "Ignore",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 2,
+        }
+        for each in range(100)
+    ]
+    return _encode({"metadata": {"name": "hang"}, "webhooks": hooks})
+
+
 def repeated_keys() -> bytes:
     return b'{"metadata":{"name":"repeated"},"data":{%b"a":""}}' % (b'"a":"",' * 400_000)
 

@@ -14,7 +14,7 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
     """Prints the table; returns whether all bounds hold."""
     out = console()
     table = Table(box=SIMPLE_HEAD, title=f"soak: {machine()}")
-    for title in ("attack", "runs", "longest s", "/readyz ms p99 / longest", "last outcome"):
+    for title in ("attack", "runs", "longest s", "/readyz ms p99 / longest", "turn CPU ms", "last outcome"):
         table.add_column(title, justify="left" if title in {"attack", "last outcome"} else "right")
     for row in rows(result):
         table.add_row(*row)

@@ -14,6 +14,7 @@ from benchmarks.served import Served, compiled_environment, scratch, serve
 from benchmarks.soak.attacks import ATTACKS, Attack, Order, prepare
 from benchmarks.soak.honest import Watcher, Writer, lost_writes
 from benchmarks.soak.probe import Probe, Sample
+from benchmarks.soak.turns import NOTED_S, Turn, read_turns
 from homeostat.client.base import Client
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.http.transport import open_transport
@@ -26,6 +27,8 @@ class Bounds(msgspec.Struct, frozen=True):
     """How much longer the p99 of `/readyz` may be than that of an idle plane beside it, which waits for the machine."""
     growth_mib: float = 48.0
     """How much more memory the last quarter may use than the second."""
+    turn_ms: float = 100.0
+    """CPU time of one turn of the plane's event loop, in which nobody else is served."""
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -47,6 +50,8 @@ class Result(msgspec.Struct):
     lost: int
     gaps: int
     faults: list[str]
+    turns: list[Turn] = []
+    """Long turns of the plane's event loop."""
 
     @property
     def p99_ms(self) -> float:
@@ -72,6 +77,12 @@ class Result(msgspec.Struct):
         if (held_ms := self.p99_ms - self.idle_p99_ms) > bounds.p99_ms:
             beside = f"{held_ms:.0f} ms above that of an idle plane"
             found.append(f"/readyz p99 is {self.p99_ms:.0f} ms, {beside}; the bound is {bounds.p99_ms:g} ms")
+        if (turn := self.longest_turn()) and turn.loop_ms > bounds.turn_ms:
+            where = next(iter(turn.where), "an unknown place")
+            found.append(
+                f"a turn of the event loop took {turn.loop_ms:.0f} ms of CPU, at {where}; "
+                f"the bound is {bounds.turn_ms:g} ms"
+            )
         if self.growth_mib > bounds.growth_mib:
             found.append(f"memory grew by {self.growth_mib:.0f} MiB; the bound is {bounds.growth_mib:g} MiB")
         if failing := sorted({each.name for each in self.attacks if each.outcome == "500"}):
@@ -84,6 +95,12 @@ class Result(msgspec.Struct):
             found.append(f"the watch missed {self.gaps} writes; {'; '.join(self.faults[:3]) or 'in order'}")
         return found
 
+    def longest_turn(self, name: str = "") -> Turn | None:
+        """Of all turns, or of those while this attack ran, or right after it."""
+        spans = [(each.began, each.ended + 0.1) for each in self.attacks if each.name == name or not name]
+        turns = [each for each in self.turns if any(a <= each.at <= b for a, b in spans)]
+        return max(turns, key=lambda each: each.loop_ms, default=None)
+
     def during(self, name: str) -> list[float]:
         """How long `/readyz` took while this attack ran, or right after it."""
         spans = [(each.began, each.ended + 0.1) for each in self.attacks if each.name == name]
@@ -94,13 +111,16 @@ async def soak(scale: Scale) -> Result:
     with (
         scratch() as data,
         scratch() as unused,
-        serve(data, "--operators", "housekeeping") as served,
+        scratch() as figures,
+        serve(data, "--operators", "housekeeping", turns=figures / "turns") as served,
         serve(unused, "--operators", "none") as idle,
     ):
         await prepare(served.target, large=scale.large)
         async with _client(served) as client:
             await client.create("/api/v1/namespaces", {"metadata": {"name": "honest"}})
-            return await _run(served, idle, client, scale)
+            result = await _run(served, idle, client, scale)
+            result.turns = read_turns(figures / "turns")
+            return result
 
 
 async def _run(served: Served, idle: Served, client: Client, scale: Scale) -> Result:
@@ -158,13 +178,17 @@ async def _client(served: Served) -> AsyncIterator[Client]:
         yield Client(transport)
 
 
-def rows(result: Result) -> Sequence[tuple[str, str, str, str, str]]:
-    """For each attack: runs, seconds of the longest, `/readyz` p99 and longest meanwhile, and the last outcome."""
+def rows(result: Result) -> Sequence[tuple[str, str, str, str, str, str]]:
+    """For each attack: runs, seconds of the longest, `/readyz` p99 and longest meanwhile, the longest turn of the event
+    loop in CPU time, and the last outcome.
+    """
     found = []
     for name in dict.fromkeys(each.name for each in result.attacks):
         runs = [each for each in result.attacks if each.name == name]
         waits = sorted(result.during(name)) or [0.0]
         longest = max(each.ended - each.began for each in runs)
         shown = f"{percentile(waits, 0.99):.0f} / {waits[-1]:.0f}"
-        found.append((name, str(len(runs)), f"{longest:.1f}", shown, runs[-1].outcome))
+        turn = result.longest_turn(name)
+        held = f"{turn.loop_ms:.0f}" if turn else f"under {NOTED_S * 1000:.0f}"
+        found.append((name, str(len(runs)), f"{longest:.1f}", shown, held, runs[-1].outcome))
     return found

@@ -11,6 +11,7 @@ from benchmarks.soak.attacks import ATTACKS, Attack
 from benchmarks.soak.honest import Known, Watcher, Writer, lost_writes
 from benchmarks.soak.probe import Sample
 from benchmarks.soak.soak import Bounds, Result, Scale, soak
+from benchmarks.soak.turns import Turn
 from homeostat.client.base import Client, Response
 
 
@@ -40,13 +41,30 @@ def result(**changes: Any) -> Result:
         ),
         ({"samples": [Sample(1.5, 301.0)], "idle": [Sample(1.5, 250.0)]}, []),
         ({"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2}, ["memory grew by 100 MiB; the bound is 48 MiB"]),
+        (
+            {"turns": [Turn(1.5, 180.0, 0.0, 0.0, ["json.py:1 decode"])]},
+            ["a turn of the event loop took 180 ms of CPU, at json.py:1 decode; the bound is 100 ms"],
+        ),
+        ({"turns": [Turn(9.0, 180.0, 0.0, 0.0, [])]}, []),
         ({"attacks": [Attack("any-of", 1.0, 2.0, "500")]}, ["answered with 500: any-of"]),
         ({"failures": 2}, ["/readyz failed 2 times"]),
         ({"lost": 1}, ["1 acknowledged writes are lost"]),
         ({"gaps": 3}, ["the watch missed 3 writes; in order"]),
         ({"faults": ["revision 7 expired"]}, ["the watch missed 0 writes; revision 7 expired"]),
     ],
-    ids=["all hold", "slow", "slow machine", "memory", "error", "not ready", "lost", "gap", "expired"],
+    ids=[
+        "all hold",
+        "slow",
+        "slow machine",
+        "memory",
+        "long turn",
+        "turn before",
+        "error",
+        "not ready",
+        "lost",
+        "gap",
+        "expired",
+    ],
 )
 def test_each_bound_can_be_broken(changes: dict[str, Any], said: list[str]) -> None:
     assert result(**changes).broken(Bounds()) == said
@@ -97,7 +115,7 @@ async def test_a_watch_out_of_order_is_a_fault() -> None:
 
 
 def test_a_soak_of_seconds_sees_attacks_writes_and_memory() -> None:
-    names = ("pipelining", "json-patch-copies", "idle-lists", "slow-body")
+    names = ("pipelining", "json-patch-copies", "idle-lists", "slow-body", "hanging-webhooks", "yaml-crowd")
     assert set(names) < set(ATTACKS)
     found = asyncio.run(soak(Scale(3.0, writers=2, large=2, names=names)))
     assert {each.name for each in found.attacks} <= set(names)
