@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import FINALIZER
@@ -90,7 +91,17 @@ async def test_every_container_counts(api: Api) -> None:
         await live.shows(healthScore=80, violations=6, pods=1)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def on(server: str, *names: str) -> list[ParameterSet]:
+    marks = [pytest.mark.cluster] if server == "cluster" else []
+    return [pytest.param(server, CASES[name], id=f"{server}-{name}", marks=marks) for name in names]
+
+
+# A score is the same wherever the objects are stored, so few of the cases run on a cluster.
+@pytest.mark.parametrize(
+    ("api", "case"),
+    [*on("plane", *CASES), *on("cluster", "a clean Pod", "everything wrong", "three Pods", "no Pods")],
+    indirect=["api"],
+)
 async def test_the_status_says_the_score(api: Api, case: Case) -> None:
     async with operating(api) as live:
         for number, each in enumerate(case.pods):
