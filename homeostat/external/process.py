@@ -183,12 +183,12 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
                 await _drain(process)
                 await process.wait()
     finally:
-        # Also if it is cancelled once more during the grace period.
+        # Also if it is cancelled once more during the grace period: a process that nobody waits for stays a zombie.
         _kill_group(process.pid)
-    await process.wait()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_DRAIN_S):
-            await _drain(process)
+        await process.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DRAIN_S):
+                await _drain(process)
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:

@@ -99,7 +99,7 @@ async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await eventually(lambda: not is_alive(pid))
+    assert not is_alive(pid)
 
 
 async def test_what_is_cancelled_twice_is_gone(tmp_path: Path) -> None:
@@ -115,7 +115,8 @@ async def test_what_is_cancelled_twice_is_gone(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await eventually(lambda: not is_alive(pid))
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class RabbitMq:
             "RABBITMQ_CONFIG_FILE": str(self._folder / "rabbitmq"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self._folder / "enabled_plugins"),
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none",
         }
 
 
