@@ -18,6 +18,7 @@ OUTCOME: Final = f"{GROUP}/outcome"
 READY_AFTER: Final = f"{GROUP}/ready-after"
 BACK_OFF: Final = f"{GROUP}/back-off"
 STOP_AFTER: Final = f"{GROUP}/stop-after"
+EXIT_CODE: Final = f"{GROUP}/exit-code"
 USE: Final = f"{GROUP}/use"
 """What a Pod uses, for autoscalers."""
 LOAD: Final = f"{GROUP}/load"
@@ -158,8 +159,13 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
 
 
+class Terminated(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    exit_code: int = 0
+
+
 class ContainerState(msgspec.Struct, frozen=True, gc=False):
     waiting: Waiting | None = None
+    terminated: Terminated | None = None
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -13,7 +13,8 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.cronjobs.decide import CronError, times
 from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecision
 from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
-from homeostat.operators.workloads.jobs.decide import INDEX, Decision, decide
+from homeostat.operators.workloads.jobs.counts import FAILURES, INDEX, Deleted
+from homeostat.operators.workloads.jobs.decide import Decision, decide
 from homeostat.operators.workloads.jobs.indexes import count, format_indexes, parse_indexes
 from homeostat.server.kinds.builtins.checks.schedule import check_schedule
 from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
@@ -70,13 +71,108 @@ def test_a_job_completes_and_is_deleted_after_its_time_to_live() -> None:
 def test_a_job_fails_at_its_limits() -> None:
     failed = [ended("a", "Failed"), ended("b", "Failed"), pod("c")]
     found = decide(job(backoffLimit=1), failed, now=NOW)
-    assert reasons(found)["Failed"] == "BackoffLimitExceeded"
+    assert reasons(found) == {"FailureTarget": "BackoffLimitExceeded"}
     assert [each.metadata.name for each in found.delete] == ["c"]
     late = decide(job(activeDeadlineSeconds=60), [pod("a")], now=NOW)
-    assert reasons(late)["Failed"] == "DeadlineExceeded"
+    assert reasons(late) == {"FailureTarget": "DeadlineExceeded"}
     restarts = {"containerStatuses": [{"name": "web", "restartCount": 2}]}
     looping = job(backoffLimit=2, template={"spec": {"restartPolicy": "OnFailure"}})
-    assert reasons(decide(looping, [pod("a", status=restarts)], now=NOW))["Failed"] == "BackoffLimitExceeded"
+    assert reasons(decide(looping, [pod("a", status=restarts)], now=NOW)) == {"FailureTarget": "BackoffLimitExceeded"}
+
+
+def test_a_job_has_failed_when_its_last_pod_is_gone() -> None:
+    first = decide(job(activeDeadlineSeconds=60), [pod("a")], now=NOW)
+    leaving = pod("a", metadata={"deletionTimestamp": THEN})
+    waiting = job(activeDeadlineSeconds=60, status=first.status)
+    second = decide(waiting, [leaving], tally=first.tally, now=NOW)
+    assert second.status is not None
+    assert reasons(second) == {"FailureTarget": "DeadlineExceeded"}
+    assert second.status["terminating"] == 1
+    last = decide(job(status=second.status), [], tally=second.tally, now=NOW)
+    assert reasons(last) == {"FailureTarget": "DeadlineExceeded", "Failed": "DeadlineExceeded"}
+    assert last.events == (("DeadlineExceeded", "Job was active longer than specified deadline"),)
+
+
+def exited(name: str, code: int, index: int | None = None, failures: int = 0, **status: Any) -> Pod:
+    state = {"terminated": {"exitCode": code}}
+    annotations = {} if index is None else {INDEX: str(index), FAILURES: str(failures)}
+    containers = [{"name": "web", "ready": False, "state": state}]
+    return pod(
+        name,
+        phase="Failed",
+        ready=False,
+        metadata={"annotations": annotations},
+        status={"containerStatuses": containers, **status},
+    )
+
+
+RULES = [
+    {"action": "FailJob", "onExitCodes": {"containerName": "web", "operator": "In", "values": [42]}},
+    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [1, 42]}},
+]
+
+
+def test_a_job_follows_its_rules_for_failed_pods() -> None:
+    ruled = job(podFailurePolicy={"rules": RULES}, backoffLimit=0)
+    found = decide(ruled, [exited("a", 42)], now=NOW)
+    assert found.status is not None
+    assert reasons(found)["Failed"] == "PodFailurePolicy"
+    words = "Container web for pod default/a failed with exit code 42 matching FailJob rule at index 0"
+    assert found.status["conditions"][0]["message"] == words
+    evicted = exited("a", 1, conditions=[{"type": "DisruptionTarget", "status": "True"}])
+    ignored = decide(ruled, [evicted], now=NOW)
+    assert ignored.tally is not None
+    assert (ignored.tally.failed, len(ignored.create)) == (0, 2)
+    assert reasons(decide(ruled, [exited("a", 1)], now=NOW))["Failed"] == "BackoffLimitExceeded"
+
+
+def test_an_index_has_a_limit_of_its_own() -> None:
+    limits = {"backoffLimitPerIndex": 1, "backoffLimit": 2**31 - 1, "podFailurePolicy": {"rules": RULES}}
+    wanted = job(completionMode="Indexed", completions=3, parallelism=3, **limits)
+    later = NOW + timedelta(hours=1)
+    first = decide(wanted, [exited("a", 1, 0), exited("b", 3, 1)], now=later)
+    assert first.status is not None
+    assert first.status["failedIndexes"] == "1"
+    assert (first.create, first.failures) == ((0, 2), {0: 1, 1: 1})
+    second = decide(wanted, [exited("c", 1, 0, failures=1), exited("b", 3, 1), ended("d", index=2)], now=later)
+    assert second.status is not None
+    assert reasons(second)["Failed"] == "FailedIndexes"
+    assert (second.status["failedIndexes"], second.status["completedIndexes"]) == ("0,1", "2")
+    few = job(completionMode="Indexed", completions=3, parallelism=3, maxFailedIndexes=0, **limits)
+    assert reasons(decide(few, [exited("b", 3, 1)], now=later))["Failed"] == "MaxFailedIndexesExceeded"
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_met"),
+    [
+        ({"succeededIndexes": "0,2-3"}, True),
+        ({"succeededIndexes": "0-3"}, False),
+        ({"succeededIndexes": "1-3", "succeededCount": 2}, True),
+        ({"succeededCount": 4}, False),
+    ],
+)
+def test_a_job_succeeds_by_its_policy(rule: JsonObject, is_met: bool) -> None:
+    wanted = job(completionMode="Indexed", completions=9, successPolicy={"rules": [{"succeededCount": 9}, rule]})
+    found = decide(wanted, [ended(str(index), index=index) for index in (0, 2, 3)], now=NOW)
+    expected = {"SuccessCriteriaMet": "SuccessPolicy", "Complete": "SuccessPolicy"} if is_met else {}
+    assert reasons(found) == expected
+
+
+def test_a_pod_that_somebody_deletes_counts_as_failed() -> None:
+    leaving = pod("a", metadata={"deletionTimestamp": THEN})
+    deleted = Deleted(lost=frozenset({leaving.metadata.uid}))
+    found = decide(job(), [leaving], deleted=deleted, now=NOW + timedelta(hours=1))
+    assert found.status is not None
+    assert (found.status["failed"], found.status["terminating"], len(found.create)) == (1, 1, 2)
+    after = decide(job(), [leaving], tally=found.tally, now=NOW + timedelta(hours=1))
+    assert after.status is not None
+    assert after.status["failed"] == 1
+    gone = decide(job(), [], deleted=Deleted(gone=(ended("b"),)), now=NOW)
+    assert gone.status is not None
+    assert gone.status["succeeded"] == 1
+    patient = job(podReplacementPolicy="Failed")
+    assert len(decide(patient, [leaving], now=NOW).create) == 1
 
 
 def test_a_new_pod_waits_after_a_failed_one() -> None:

@@ -283,6 +283,42 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
     stage.play(scene)
 
 
+def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            f"""
+            apiVersion: batch/v1
+            kind: Job
+            metadata: {{name: work}}
+            spec:
+              parallelism: 2
+              completions: 2
+              backoffLimit: 3
+              podFailurePolicy:
+                rules: [{{action: FailJob, onExitCodes: {{operator: In, values: [42]}}}}]
+              podReplacementPolicy: Failed
+              template:
+                metadata:
+                  annotations: {{{SIMULATION}/ready-after: 1h, {SIMULATION}/back-off: 1ms}}
+                spec: {{restartPolicy: Never, containers: [{CONTAINER}]}}
+            """
+        )
+        running = await on.until_all("Pod", lambda pods: len(pods) == 2 and all("podIP" in x["status"] for x in pods))
+        first = running[0]["metadata"]["name"]
+        await on.client.delete(on.path("Pod", first))
+        await on.until("Job", "work", lambda job: job["status"].get("failed") == 1 and job["status"]["active"] == 2)
+        name = names(await on.until_all("Pod", lambda pods: len(pods) == 2 and first not in names(pods)))[0]
+        fails = {f"{SIMULATION}/outcome": "fail", f"{SIMULATION}/exit-code": "42", f"{SIMULATION}/ready-after": "0s"}
+        await on.client.merge(on.path("Pod", name), {"metadata": {"annotations": fails}})
+        job = await on.until("Job", "work", lambda job: conditions(job).get("Failed") == "PodFailurePolicy")
+        assert job["status"]["failed"] == 2
+        assert not job["status"].get("active")
+        await on.until_events("work", "PodFailurePolicy")
+        await on.client.delete(on.path("Job", "work"), {"propagationPolicy": "Background"})
+
+    stage.play(scene)
+
+
 def test_the_operator_needs_its_rules_and_no_others(stage: Stage) -> None:
     """After the scenes above. Requests to a namespace that is being deleted are refused whatever the rules say."""
     assert stage.used - granted_by(workloads.RULES) == set()

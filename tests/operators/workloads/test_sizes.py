@@ -9,7 +9,7 @@ from homeostat.operators.workloads.availability import DELETION_COST, in_deletio
 from homeostat.operators.workloads.conditions import find, with_condition
 from homeostat.operators.workloads.deployments.sets import REVISION, revision_of
 from homeostat.operators.workloads.deployments.status import status_of
-from homeostat.operators.workloads.jobs.decide import INDEX, index_of
+from homeostat.operators.workloads.jobs.counts import INDEX, index_of
 from homeostat.operators.workloads.sizes import integer_of, scaled
 from tests.operators.workloads.objects import NOW, pod, workload
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,7 +14,8 @@ from homeostat.operators.workloads.api import BACK_OFF, JOB, Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
-from homeostat.operators.workloads.jobs.decide import INDEX, REQUIRED, Decision, Tally, decide, with_index
+from homeostat.operators.workloads.jobs.counts import FAILURES, INDEX, Deleted, Tally
+from homeostat.operators.workloads.jobs.decide import REQUIRED, Decision, decide, with_index
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
@@ -25,7 +27,7 @@ from homeostat.runtime.setup import Setup
 
 COMPONENT: Final = "job-controller"
 _BACK_OFF_S: Final = 10.0
-_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
+_NORMAL: Final = frozenset({"Completed", "Suspended", "Resumed"})
 
 
 class Jobs:
@@ -37,13 +39,32 @@ class Jobs:
         self._reconciler = Reconciler(setup, "jobs", self._reconcile)
         self._tallies: dict[str, Tally] = {}
         """By the uid of the Job."""
+        self._gone: dict[str, dict[str, Pod]] = {}
+        """By the uids of the Job and the Pod: Pods that were deleted and are not counted yet."""
+        self._dismissed: set[str] = set()
+        """The uids of Pods that their Jobs delete themselves."""
         jobs.add_handler(self._note_job)
+        pods.add_handler(self._note_pod)
         pods.add_handler(owner_router(JOB, self._reconciler.soon, lambda _: []))
 
     def _note_job(self, change: Change[Workload]) -> None:
         if change.new is None and change.old is not None:
             self._tallies.pop(change.old.metadata.uid, None)
+            self._gone.pop(change.old.metadata.uid, None)
         self._reconciler.add((change.namespace, change.name))
+
+    def _note_pod(self, change: Change[Pod]) -> None:
+        """Keeps a Pod that somebody deletes until it is counted: it may be gone before its Job is reconciled."""
+        old, pod = change.old, change.new or change.old
+        owner = None if pod is None else pod.metadata.controller
+        if old is None or pod is None or owner is None or owner.kind != JOB.kind:
+            return
+        uid = pod.metadata.uid
+        is_leaving = not old.metadata.is_terminating and (change.new is None or pod.metadata.is_terminating)
+        if uid not in self._dismissed and (is_leaving or (change.new is None and old.is_finished)):
+            self._gone.setdefault(owner.uid, {})[uid] = pod
+        if change.new is None:
+            self._dismissed.discard(uid)
 
     async def _reconcile(self, key: Key) -> None:
         job = self._jobs.get(*key)
@@ -51,7 +72,8 @@ class Jobs:
             return
         pods = await claim_pods(self._client, JOB, job, self._pods, selector_of(job.spec.get("selector")))
         former = self._tallies.pop(job.metadata.uid, None)
-        decision = decide(job, pods, tally=former, back_off_s=_back_off_s(job), now=datetime.now(UTC))
+        deleted = self._deleted(job, {each.metadata.uid for each in pods})
+        decision = decide(job, pods, tally=former, deleted=deleted, back_off_s=_back_off_s(job), now=datetime.now(UTC))
         if decision.tally is not None and self._jobs.get(*key) is not None:
             self._tallies[job.metadata.uid] = decision.tally
         if decision.expired:
@@ -61,19 +83,35 @@ class Jobs:
         if decision.status is not None:
             await self._client.merge(JOB.path(*key, "status"), status_patch(decision.status, *REQUIRED))
         for reason, message in decision.events:
-            type_: EventType = "Warning" if reason in _FAILURES else "Normal"
+            type_: EventType = "Normal" if reason in _NORMAL else "Warning"
             self._events.record(JOB, job.metadata, reason, message, by=COMPONENT, type_=type_)
         if decision.again_s is not None:
             self._reconciler.add(key, after_s=decision.again_s)
         if failure:
             raise ApiError(failure)
 
+    def _deleted(self, job: Workload, present: Collection[str]) -> Deleted:
+        """Those that are counted now. With the replacement policy Failed a Pod counts when it has stopped."""
+        kept = self._gone.pop(job.metadata.uid, {})
+        waits = job.spec.get("podReplacementPolicy") == "Failed"
+        later = {uid: each for uid, each in kept.items() if waits and uid in present}
+        if later:
+            self._gone[job.metadata.uid] = later
+        now = [each for uid, each in kept.items() if uid not in later]
+        return Deleted(
+            tuple(each for each in now if each.metadata.uid not in present),
+            frozenset(each.metadata.uid for each in now if not each.is_finished),
+        )
+
     async def _act(self, job: Workload, decision: Decision) -> str:
         if decision.delete:
+            self._dismissed |= {each.metadata.uid for each in decision.delete}
             await self._creation.delete(job.metadata, decision.delete)
         if not decision.create:
             return ""
-        return await self._creation.create(job.metadata, [_pod(job, index) for index in decision.create])
+        return await self._creation.create(
+            job.metadata, [_pod(job, index, decision.failures) for index in decision.create]
+        )
 
     async def _delete(self, job: Workload) -> None:
         options: JsonObject = {"propagationPolicy": "Foreground", "preconditions": {"uid": job.metadata.uid}}
@@ -83,18 +121,19 @@ class Jobs:
             return
 
 
-def _pod(job: Workload, index: int | None) -> JsonObject:
+def _pod(job: Workload, index: int | None, failures: Mapping[int, int]) -> JsonObject:
     template, meta = job.spec.get("template") or {}, job.metadata
     if index is None:
         return pod_from(template, kind=JOB, owner=meta, name=suffixed(meta.name, random_suffix()))
     stem = f"{meta.name}-{index}"
+    given = {} if job.spec.get("backoffLimitPerIndex") is None else {FAILURES: str(failures.get(index, 0))}
     pod = pod_from(
         template,
         kind=JOB,
         owner=meta,
         name=suffixed(stem, random_suffix()),
         labels={INDEX: str(index)},
-        annotations={INDEX: str(index)},
+        annotations={INDEX: str(index), **given},
     )
     return {
         **pod,

@@ -1,7 +1,6 @@
 """Jobs: how many Pods to create, which to delete, and the status with its conditions. Pure.
 
-Finished Pods are counted once each, by uid, and stay counted when they are deleted. The tally is in memory; after a
-start it begins with the status, or with the Pods that are there if they are more.
+A Job that has reached its end deletes the Pods that still run. When the last of them is gone, it is Complete or Failed.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,11 +17,11 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.conditions import find, with_condition
-from homeostat.operators.workloads.jobs.indexes import Span, count, format_indexes, free_indexes, merged, parse_indexes
-from homeostat.operators.workloads.sizes import integer_of
+from homeostat.operators.workloads.jobs.counts import INDEX, NONE_DELETED, Counts, Deleted, Tally, index_of
+from homeostat.operators.workloads.jobs.indexes import count, format_indexes, free_indexes, merged
+from homeostat.operators.workloads.jobs.policies import success_message
 from homeostat.operators.workloads.status import is_same_status
 
-INDEX: Final = "batch.kubernetes.io/job-completion-index"
 MOST_AT_ONCE: Final = 500
 REQUIRED: Final = ("ready", "terminating", "uncountedTerminatedPods")
 """Parts of the status that are there even if they are 0 or empty."""
@@ -32,17 +31,11 @@ _FIRST_BACK_OFF_S: Final = 10.0
 _LONGEST_BACK_OFF_S: Final = 600.0
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """How many Pods of a Job have ended, and the uids of those among them that still exist."""
-
-    succeeded: int
-    failed: int
-    uids: frozenset[str]
-
-
 class Decision(msgspec.Struct, frozen=True):
     create: tuple[int | None, ...] = ()
     """The completion index of each new Pod; None if the Job has none."""
+    failures: dict[int, int] = {}
+    """How often indexes have failed, in a Job that limits that for each."""
     delete: tuple[Pod, ...] = ()
     status: JsonObject | None = None
     again_s: float | None = None
@@ -67,6 +60,7 @@ def decide(
     pods: Sequence[Pod],
     *,
     tally: Tally | None = None,
+    deleted: Deleted = NONE_DELETED,
     back_off_s: float = _FIRST_BACK_OFF_S,
     now: datetime,
 ) -> Decision:
@@ -75,64 +69,46 @@ def decide(
         return _after(job, pods, now)
     if job.metadata.is_terminating:
         return Decision()
-    counts = _Counts(job, pods, tally)
+    counts = Counts(job, pods, tally, deleted)
     return msgspec.structs.replace(_next(job, counts, back_off_s, now), tally=counts.tally)
 
 
-def _next(job: Workload, counts: _Counts, back_off_s: float, now: datetime) -> Decision:
-    failure = _failure(job, counts, now)
-    if failure is not None:
-        return _end(job, counts, "Failed", *failure, now=now)
-    if _is_done(job, counts):
-        return _end(job, counts, "Complete", "CompletionsReached", _DONE, now=now)
+def _next(job: Workload, counts: Counts, back_off_s: float, now: datetime) -> Decision:
+    end = _ordained(job) or _end_of(job, counts, now)
+    if end is not None:
+        return _end(job, counts, end, now)
     if job.spec.get("suspend"):
         return _suspended(job, counts, now)
     return _running(job, counts, back_off_s, now)
 
 
-_DONE: Final = "Reached expected number of succeeded pods"
+class End(NamedTuple):
+    kind: str
+    """`Complete` or `Failed`."""
+    reason: str
+    message: str
 
 
-class _Counts:
-    """The Pods of a Job by their state, together with those that were counted before."""
-
-    def __init__(self, job: Workload, pods: Sequence[Pod], tally: Tally | None) -> None:
-        status = job.status
-        self.active = [each for each in pods if each.is_active]
-        self.ready = sum(1 for each in self.active if each.is_ready)
-        self.terminating = sum(1 for each in pods if each.metadata.is_terminating and not each.is_finished)
-        succeeded = [each for each in pods if each.status.phase == "Succeeded"]
-        failed = [each for each in pods if each.status.phase == "Failed"]
-        self.failed_pods = failed
-        self.is_indexed = job.spec.get("completionMode") == "Indexed"
-        self.done: list[Span] = []
-        if self.is_indexed:
-            completions = job.spec.get("completions") or 0
-            new = [(index, index) for each in succeeded if (index := index_of(each)) is not None]
-            inside = [each for each in new if each[0] < completions]
-            self.done = merged([*parse_indexes(status.get("completedIndexes") or "", completions), *inside])
-        self.tally = _tally(status, succeeded, failed, tally)
-        self.failed = self.tally.failed
-        self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
+_DONE: Final = End("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+_FIRST: Final = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
 
 
-def _tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod], former: Tally | None) -> Tally:
-    uids = frozenset(each.metadata.uid for each in (*succeeded, *failed))
-    if former is None:
-        return Tally(
-            max(len(succeeded), status.get("succeeded") or 0), max(len(failed), status.get("failed") or 0), uids
-        )
-
-    def new(pods: Sequence[Pod]) -> int:
-        return sum(1 for each in pods if each.metadata.uid not in former.uids)
-
-    return Tally(former.succeeded + new(succeeded), former.failed + new(failed), uids)
+def _ordained(job: Workload) -> End | None:
+    """The end that was written before, while Pods are still being deleted."""
+    for kind, first in _FIRST.items():
+        found = find(job.status.get("conditions") or (), first)
+        if found is not None and found.get("status") == "True":
+            return End(kind, found.get("reason") or "", found.get("message") or "")
+    return None
 
 
-def index_of(pod: Pod) -> int | None:
-    text = pod.metadata.annotations.get(INDEX, "")
-    index = integer_of(text)
-    return index if index is not None and index >= 0 else None
+def _end_of(job: Workload, counts: Counts, now: datetime) -> End | None:
+    failure = _failure(job, counts, now)
+    if failure is not None:
+        return End("Failed", *failure)
+    if message := success_message(job, counts.done):
+        return End("Complete", "SuccessPolicy", message)
+    return _DONE if _is_done(job, counts) else None
 
 
 def with_index(spec: JsonObject) -> JsonObject:
@@ -149,7 +125,7 @@ def with_index(spec: JsonObject) -> JsonObject:
     return {**spec, **{name: [informed(each) for each in spec[name]] for name in parts if spec.get(name)}}
 
 
-def _is_done(job: Workload, counts: _Counts) -> bool:
+def _is_done(job: Workload, counts: Counts) -> bool:
     wanted = job.spec.get("completions")
     if wanted is None:
         # A work queue: one success says that the work is done, and then the others end by themselves.
@@ -157,7 +133,15 @@ def _is_done(job: Workload, counts: _Counts) -> bool:
     return bool(counts.succeeded >= wanted)
 
 
-def _failure(job: Workload, counts: _Counts, now: datetime) -> tuple[str, str] | None:
+def _failure(job: Workload, counts: Counts, now: datetime) -> tuple[str, str] | None:
+    if counts.verdict is not None:
+        return "PodFailurePolicy", counts.verdict.message
+    if counts.failed_indexes:
+        most = job.spec.get("maxFailedIndexes")
+        if most is not None and count(counts.failed_indexes) > most:
+            return "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+        if count(counts.failed_indexes) + counts.succeeded >= (job.spec.get("completions") or 0):
+            return "FailedIndexes", "Job has failed indexes"
     limit = job.spec.get("backoffLimit", 6)
     restarts = sum(each.restarts for each in counts.active) if _restarts(job) else 0
     if (
@@ -184,7 +168,7 @@ def _deadline_left(job: Workload, now: datetime) -> float | None:
     return float(deadline_s) - (now - time_of(started, now)).total_seconds()
 
 
-def _status(counts: _Counts, *, active: int, conditions: list[JsonObject]) -> JsonObject:
+def _status(counts: Counts, *, active: int, conditions: list[JsonObject]) -> JsonObject:
     status: JsonObject = {
         "active": active,
         "ready": counts.ready if active else 0,
@@ -196,24 +180,29 @@ def _status(counts: _Counts, *, active: int, conditions: list[JsonObject]) -> Js
     }
     if counts.is_indexed:
         status["completedIndexes"] = format_indexes(counts.done)
+    if counts.failed_indexes:
+        status["failedIndexes"] = format_indexes(counts.failed_indexes)
     return status
 
 
-def _end(job: Workload, counts: _Counts, kind: str, reason: str, message: str, *, now: datetime) -> Decision:
+def _end(job: Workload, counts: Counts, end: End, now: datetime) -> Decision:
     moment = format_time(now)
     conditions: list[JsonObject] = list(job.status.get("conditions") or ())
-    first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
-    for each in (first, kind):
-        conditions = with_condition(conditions, each, "True", reason, message, now=moment, key=_PROBED)
+    is_over = not counts.active and not counts.terminating
+    for each in (_FIRST[end.kind], *([end.kind] if is_over else [])):
+        conditions = with_condition(conditions, each, "True", end.reason, end.message, now=moment, key=_PROBED)
     status = _status(counts, active=0, conditions=conditions)
     status["startTime"] = job.status.get("startTime") or moment
-    if kind == "Complete":
+    if not is_over:
+        is_same = is_same_status(job.status, status)
+        return Decision(delete=tuple(counts.active), status=None if is_same else status)
+    if end.kind == "Complete":
         status["completionTime"] = moment
-    event = ("Completed", "Job completed") if kind == "Complete" else (reason, message)
-    return Decision(delete=tuple(counts.active), status=status, again_s=0.0, events=(event,))
+    event = ("Completed", "Job completed") if end.kind == "Complete" else (end.reason, end.message)
+    return Decision(status=status, again_s=0.0, events=(event,))
 
 
-def _suspended(job: Workload, counts: _Counts, now: datetime) -> Decision:
+def _suspended(job: Workload, counts: Counts, now: datetime) -> Decision:
     conditions: list[JsonObject] = list(job.status.get("conditions") or ())
     words = ("True", "JobSuspended", "Job suspended")
     noted = with_condition(conditions, "Suspended", *words, now=format_time(now), key=_PROBED)
@@ -224,7 +213,7 @@ def _suspended(job: Workload, counts: _Counts, now: datetime) -> Decision:
     return Decision(delete=tuple(counts.active), status=None if is_same else status, events=events)
 
 
-def _running(job: Workload, counts: _Counts, back_off_s: float, now: datetime) -> Decision:
+def _running(job: Workload, counts: Counts, back_off_s: float, now: datetime) -> Decision:
     moment = format_time(now)
     conditions: list[JsonObject] = list(job.status.get("conditions") or ())
     started, events = job.status.get("startTime"), ()
@@ -242,27 +231,34 @@ def _running(job: Workload, counts: _Counts, back_off_s: float, now: datetime) -
     waits = [each for each in (wait_s or None, _deadline_left(job, now)) if each is not None and each > 0]
     is_same = is_same_status(job.status, status)
     return Decision(
-        create, delete, None if is_same else status, again_s=min(waits) + 0.05 if waits else None, events=events
+        create,
+        counts.index_failures,
+        delete,
+        None if is_same else status,
+        again_s=min(waits) + 0.05 if waits else None,
+        events=events,
     )
 
 
-def _wanted(job: Workload, counts: _Counts) -> tuple[tuple[int | None, ...], tuple[Pod, ...]]:
+def _wanted(job: Workload, counts: Counts) -> tuple[tuple[int | None, ...], tuple[Pod, ...]]:
     parallelism, completions = job.spec.get("parallelism", 1), job.spec.get("completions")
-    active = len(counts.active)
+    # With this policy a Pod is replaced when it has stopped, and not when it begins to.
+    leaving = counts.terminating if job.spec.get("podReplacementPolicy") == "Failed" else 0
+    active = len(counts.active) + leaving
     if counts.is_indexed and completions is not None:
         taken = {index_of(each) for each in counts.active}
         room = max(min(parallelism - active, MOST_AT_ONCE), 0)
-        free = islice(free_indexes(counts.done, taken, completions), room)
+        free = islice(free_indexes(merged([*counts.done, *counts.failed_indexes]), taken, completions), room)
         return tuple(free), tuple(counts.active[parallelism:])
     if completions is None:
         wanted = active if counts.succeeded else parallelism
     else:
         wanted = min(completions - counts.succeeded, parallelism)
     missing = min(wanted - active, MOST_AT_ONCE)
-    return (None,) * max(missing, 0), tuple(counts.active[wanted:]) if active > wanted else ()
+    return (None,) * max(missing, 0), tuple(counts.active[wanted:]) if len(counts.active) > wanted else ()
 
 
-def _back_off_left(counts: _Counts, first_s: float, now: datetime) -> float:
+def _back_off_left(counts: Counts, first_s: float, now: datetime) -> float:
     """After failures new Pods wait: 10 s from the last one, doubled with each, at most 10 minutes."""
     if not counts.failed_pods:
         return 0.0

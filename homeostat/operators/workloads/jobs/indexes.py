@@ -48,3 +48,14 @@ def free_indexes(done: Iterable[Span], taken: Collection[int | None], completion
     for first, last in (*done, (completions, completions)):
         yield from (each for each in range(start, first) if each not in taken)
         start = last + 1
+
+
+def overlap(some: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+    """The indexes of both; each list is in order and apart."""
+    rest = list(others)
+    return [
+        (max(first, start), min(last, end))
+        for first, last in some
+        for start, end in rest
+        if max(first, start) <= min(last, end)
+    ]

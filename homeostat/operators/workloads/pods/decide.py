@@ -50,7 +50,7 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
             return _looping(pod, fate, -left_s, "Completed", 0)
         case "oom-killed":
             return _failing(pod, fate, -left_s, "OOMKilled", 137)
-    return _failing(pod, fate, -left_s, "Error", 1)
+    return _failing(pod, fate, -left_s, "Error", fate.exit_code)
 
 
 def elapsed_before(pod: Pod, fate: Fate) -> float:

@@ -26,14 +26,18 @@ from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.workloads.api import BACK_OFF, OUTCOME, READY_AFTER, STOP_AFTER, USE, Pod, Rules
+from homeostat.operators.workloads.api import BACK_OFF, EXIT_CODE, OUTCOME, READY_AFTER, STOP_AFTER, USE, Pod, Rules
+from homeostat.operators.workloads.sizes import integer_of
 
 Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
 OUTCOMES: Final = get_args(Outcome)
 SHARED_NAMESPACE: Final = "kube-system"
 MOST_BYTES: Final = 65_536
 MOST_RULES: Final = 1000
-_FIELDS: Final = frozenset({"selector", "image", "outcome", "ready-after", "back-off", "stop-after", "use"})
+_LARGEST_EXIT_CODE: Final = 255
+_FIELDS: Final = frozenset(
+    {"selector", "image", "outcome", "ready-after", "back-off", "stop-after", "use", "exit-code"}
+)
 
 
 class RuleError(ValueError):
@@ -49,6 +53,8 @@ class Fate(msgspec.Struct, frozen=True):
     """How long the containers take to stop when the Pod is deleted, within its grace period."""
     use: str = ""
     """What the Pod uses, for autoscalers."""
+    exit_code: int = 1
+    """Of containers that fail by themselves."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -59,6 +65,7 @@ class Rule(msgspec.Struct, frozen=True):
     back_off_s: float | None
     stop_after_s: float | None
     use: str | None
+    exit_code: int | None
 
     def selects(self, pod: Pod) -> bool:
         if not self.selector.matches(pod.metadata.labels):
@@ -87,7 +94,9 @@ def _rule(text: str) -> Rule:
     except yaml.YamlError as error:
         raise RuleError(f"it is not YAML: {error}") from error
     if not isinstance(found, dict):
-        raise RuleError("expected the fields selector, image, outcome, ready-after, back-off, stop-after, use")
+        raise RuleError(
+            "expected the fields selector, image, outcome, ready-after, back-off, stop-after, use, exit-code"
+        )
     if unknown := sorted(map(str, found.keys() - _FIELDS)):
         raise RuleError(f"unknown field {unknown[0]!r}; expected {', '.join(sorted(_FIELDS))}")
     try:
@@ -102,6 +111,7 @@ def _rule(text: str) -> Rule:
         _given(found, "back-off"),
         _given(found, "stop-after"),
         None if found.get("use") is None else str(found["use"]),
+        None if found.get("exit-code") is None else _exit_code(str(found["exit-code"])),
     )
 
 
@@ -124,6 +134,7 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
                 fate.back_off_s if rule.back_off_s is None else rule.back_off_s,
                 fate.stop_after_s if rule.stop_after_s is None else rule.stop_after_s,
                 fate.use if rule.use is None else rule.use,
+                fate.exit_code if rule.exit_code is None else rule.exit_code,
             )
             break
     if annotations and not _SAID.isdisjoint(annotations):
@@ -159,7 +170,7 @@ class Rulebook:
         return own + [rule for key in sorted(self._rules) if key[0] == SHARED_NAMESPACE for rule in self._rules[key]]
 
 
-_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER, USE})
+_SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER, USE, EXIT_CODE})
 
 
 def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
@@ -169,6 +180,7 @@ def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
         _seconds(BACK_OFF, annotations[BACK_OFF]) if BACK_OFF in annotations else fate.back_off_s,
         _seconds(STOP_AFTER, annotations[STOP_AFTER]) if STOP_AFTER in annotations else fate.stop_after_s,
         annotations.get(USE, fate.use),
+        _exit_code(annotations[EXIT_CODE]) if EXIT_CODE in annotations else fate.exit_code,
     )
 
 
@@ -178,6 +190,13 @@ def _outcome(text: str) -> Outcome:
             found: Outcome = each
             return found
     raise RuleError(f"outcome {text[:64]!r} is unknown; expected one of {', '.join(OUTCOMES)}")
+
+
+def _exit_code(text: str) -> int:
+    found = integer_of(text)
+    if found is None or not 0 < found <= _LARGEST_EXIT_CODE:
+        raise RuleError(f"exit-code {text[:64]!r} is invalid; expected 1 to {_LARGEST_EXIT_CODE}")
+    return found
 
 
 def _seconds(name: str, text: str) -> float:

@@ -1,0 +1,103 @@
+"""The Pods of a Job by their state, together with those that were counted before. Pure.
+
+Ended Pods are counted once each, by uid, and stay counted when they are deleted. The tally is in memory; after a start
+it begins with the status, or with the Pods that are there if they are more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.jobs.indexes import Span, count, merged, parse_indexes
+from homeostat.operators.workloads.jobs.policies import verdict_on
+from homeostat.operators.workloads.sizes import integer_of
+
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many Pods of a Job have ended, and the uids of those among them that still exist."""
+
+    succeeded: int
+    failed: int
+    uids: frozenset[str]
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """Pods that others have deleted and that are not counted yet."""
+
+    gone: tuple[Pod, ...] = ()
+    """Those that no longer exist."""
+    lost: frozenset[str] = frozenset()
+    """The uids of those that ran, gone or not: they count as failed."""
+
+
+NONE_DELETED: Final = Deleted()
+
+
+class Counts:
+    def __init__(self, job: Workload, pods: Sequence[Pod], tally: Tally | None, deleted: Deleted) -> None:
+        status = job.status
+        self.active = [each for each in pods if each.is_active]
+        self.ready = sum(1 for each in self.active if each.is_ready)
+        self.terminating = sum(1 for each in pods if each.metadata.is_terminating and not each.is_finished)
+        ended = [*pods, *deleted.gone]
+        succeeded = [each for each in ended if each.status.phase == "Succeeded"]
+        failed = [each for each in ended if each.status.phase == "Failed" or each.metadata.uid in deleted.lost]
+        verdicts = [(each, verdict_on(job, each)) for each in failed]
+        self.failed_pods = [each for each, verdict in verdicts if verdict.action != "Ignore"]
+        self.verdict = next((verdict for _, verdict in verdicts if verdict.action == "FailJob"), None)
+        self.is_indexed = job.spec.get("completionMode") == "Indexed"
+        self.done: list[Span] = []
+        self.failed_indexes: list[Span] = []
+        self.index_failures: dict[int, int] = {}
+        if self.is_indexed:
+            completions = job.spec.get("completions") or 0
+            self.done = _spans(status.get("completedIndexes"), [index_of(each) for each in succeeded], completions)
+            self._count_indexes(job, [each for each, verdict in verdicts if verdict.action == "FailIndex"], completions)
+        self.tally = _tally(status, succeeded, self.failed_pods, tally)
+        self.failed = self.tally.failed
+        self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
+
+    def _count_indexes(self, job: Workload, doomed: Sequence[Pod], completions: int) -> None:
+        """Of a Job with a limit for each index: how often each has failed, and which may not be tried again."""
+        limit = job.spec.get("backoffLimitPerIndex")
+        if limit is None:
+            return
+        for pod in self.failed_pods:
+            index = index_of(pod)
+            if index is not None:
+                before = integer_of(pod.metadata.annotations.get(FAILURES, "")) or 0
+                self.index_failures[index] = max(self.index_failures.get(index, 0), before + 1)
+        over = [index for index, failures in self.index_failures.items() if failures > limit]
+        ended = [*over, *(index_of(each) for each in doomed)]
+        self.failed_indexes = _spans(job.status.get("failedIndexes"), ended, completions)
+
+
+def _spans(text: str | None, indexes: Sequence[int | None], completions: int) -> list[Span]:
+    new = [(index, index) for index in indexes if index is not None and index < completions]
+    return merged([*parse_indexes(text or "", completions), *new])
+
+
+def _tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod], former: Tally | None) -> Tally:
+    uids = frozenset(each.metadata.uid for each in (*succeeded, *failed))
+    if former is None:
+        return Tally(
+            max(len(succeeded), status.get("succeeded") or 0), max(len(failed), status.get("failed") or 0), uids
+        )
+
+    def new(pods: Sequence[Pod]) -> int:
+        return sum(1 for each in pods if each.metadata.uid not in former.uids)
+
+    return Tally(former.succeeded + new(succeeded), former.failed + new(failed), uids)
+
+
+def index_of(pod: Pod) -> int | None:
+    index = integer_of(pod.metadata.annotations.get(INDEX, ""))
+    return index if index is not None and index >= 0 else None
