@@ -17,7 +17,7 @@ from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
-from homeostat.operators.images.records import record_of
+from homeostat.operators.images.status import record_of
 from homeostat.operators.images.world import Record
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import ipaddress
-import shlex
-import shutil
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,15 +14,16 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from homeostat import __version__
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.operators.choice import asleep_line, check_environments
+from homeostat.cli.operators.choice import check_environments
 from homeostat.cli.operators.faces.options import FaceCommand, face_options, setting_environment
 from homeostat.cli.operators.faces.places import check_faces, up_choice
-from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
+from homeostat.cli.plane.audit import Audit, audit_options
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
+from homeostat.cli.plane.simulation import Simulation, simulation_options
+from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
 from homeostat.edge.files import raise_file_limit
 
 if TYPE_CHECKING:
@@ -33,11 +31,8 @@ if TYPE_CHECKING:
 
     from homeostat.plane import Plane, Settings
     from homeostat.runtime.description import Description
-    from homeostat.server.audit.policy import Policy
 
 _STOP_WITHIN_S = 4.8
-HOUSEKEEPING = "housekeeping"
-WORKLOADS = "homeostat.operators.workloads"
 
 
 @click.command(cls=FaceCommand, short_help="Start the control plane.")
@@ -68,21 +63,7 @@ WORKLOADS = "homeostat.operators.workloads"
     help="Operators to run; also a file (./greeter.py) or a module of your own. Housekeeping (garbage collection, "
     "deletion of namespaces and definitions) always runs beside them, except with none.",
 )
-@click.option(
-    "--workloads",
-    type=click.Choice(["none", "nodes", "simulated"]),
-    default="none",
-    show_default=True,
-    help="Give Deployments, Jobs, Pods and the like a life without containers, on simulated Nodes; with nodes only the "
-    "Pods, beside a scheduler and controllers of yours.",
-)
-@click.option("--nodes", metavar="N", default=None, help="Number of simulated Nodes.  [default: 3]")
-@click.option(
-    "--node-size",
-    metavar="SIZE",
-    default=None,
-    help="Size of a simulated Node, as cpu=32,memory=256Gi,pods=110 (the default).",
-)
+@simulation_options
 @programs_option
 @click.option(
     "--resume-effects",
@@ -90,18 +71,7 @@ WORKLOADS = "homeostat.operators.workloads"
     is_flag=True,
     help="Let operators act again on a restored database; until then they are paused.",
 )
-@click.option(
-    "--audit-log",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Log requests to this file: who did what, on which object, with what result.",
-)
-@click.option(
-    "--audit-policy",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Policy of audit.k8s.io/v1 that says which requests are logged, and how much of them.",
-)
+@audit_options
 @click.option("-v", "--verbose", count=True, help="Log more; twice for everything.")
 @click.pass_context
 def command(
@@ -115,13 +85,10 @@ def command(
     address: str,
     is_open: bool,
     operators: str,
-    workloads: str,
-    nodes: str | None,
-    node_size: str | None,
+    simulation: Simulation,
     allows_programs: bool,
     resumes_effects: bool,
-    audit_log: Path | None,
-    audit_policy: Path | None,
+    audit: Audit,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -145,11 +112,11 @@ def command(
         _check_open(database, allows_programs=allows_programs)
     # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
-    raise_file_limit()
     from homeostat.plane import OPERATORS, Settings
 
-    named = _operators(operators, OPERATORS) | _workloads(workloads, nodes=nodes, node_size=node_size)
+    named = _operators(operators, OPERATORS) | simulation.operators
     described = _described(named)
+    environment = {**environment_with(allows_programs=allows_programs), **setting_environment(ctx)}
     settings = Settings(
         data=data.absolute(),
         bind=host,
@@ -158,20 +125,21 @@ def command(
         is_open=is_open,
         database=database,
         operators=named,
-        environment={
-            **environment_with(allows_programs=allows_programs),
-            **setting_environment(ctx),
-            **_workload_settings(workloads, nodes, node_size),
-        },
+        environment={**environment, **simulation.environment},
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
-        audit_log=audit_log.absolute() if audit_log is not None else None,
-        audit_policy=_audit_policy(audit_policy, audit_log),
+        audit_log=audit.log,
+        audit_policy=audit.read_policy(),
     )
+    _check(settings, described)
+    _serve(settings, verbose)
+
+
+def _check(settings: Settings, described: Sequence[Description]) -> None:
+    """Report invalid settings of operators and faces before anything is started."""
     check_environments(described, settings.environment)
     if settings.faces is not None:
         check_faces(described, settings.environment)
-    _serve(settings, verbose)
 
 
 def _ephemeral(ctx: click.Context, port: int) -> tuple[Path, int]:
@@ -192,19 +160,6 @@ def _check_open(database: Path | str | None, *, allows_programs: bool) -> None:
             "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
         )
     refuse_programs("--open", allows_programs=allows_programs)
-
-
-def _audit_policy(path: Path | None, log: Path | None) -> Policy:
-    from homeostat.server.audit.policy import DEFAULT, AuditPolicyError, parse_policy
-
-    if path is None:
-        return DEFAULT
-    if log is None:
-        raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
-    try:
-        return parse_policy(path.read_bytes())
-    except (AuditPolicyError, OSError) as error:
-        raise Failure(f'invalid audit policy "{path}": {error}') from error
 
 
 def _address(url: str) -> str:
@@ -237,26 +192,6 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
     return wanted | {HOUSEKEEPING}
 
 
-def _workloads(choice: str, *, nodes: str | None, node_size: str | None) -> frozenset[str]:
-    """The operator that simulates workloads, and what it depends on."""
-    if choice == "simulated":
-        return frozenset({WORKLOADS, HOUSEKEEPING})
-    if choice == "nodes":
-        return frozenset({WORKLOADS})
-    if nodes is not None or node_size is not None:
-        raise click.UsageError("--nodes and --node-size need --workloads simulated or nodes")
-    return frozenset()
-
-
-def _workload_settings(choice: str, nodes: str | None, node_size: str | None) -> dict[str, str]:
-    if choice == "none":
-        return {}
-    from homeostat.operators.workloads.settings import NODES, PARTS, SIZE
-
-    given = {NODES: nodes, SIZE: node_size, PARTS: "nodes" if choice == "nodes" else "all"}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _described(names: frozenset[str]) -> list[Description]:
     """Report an unknown operator, or one with invalid kinds, before anything is started."""
     from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, find_operator
@@ -279,6 +214,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.server.pki.directory import PkiError
     from homeostat.store.base import StoreError
 
+    raise_file_limit()
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
@@ -298,7 +234,7 @@ async def _until_stopped(settings: Settings) -> None:
     metrics = _PlaneMetrics()
     async with telemetry(metrics, last_export_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
         metrics.plane = plane
-        click.echo(_welcome(plane))
+        click.echo(welcome(plane))
         # After the plane has reported that it serves: this takes some 20 ms.
         gc.collect()
         gc.freeze()
@@ -312,64 +248,6 @@ class _PlaneMetrics:
 
     def collect(self) -> Iterable[Metric]:
         return self.plane.app.metrics.collect() if self.plane is not None else ()
-
-
-def _welcome(plane: Plane) -> str:
-    path = shlex.quote(str(plane.kubeconfig_path))
-    return (
-        f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
-        f"  kubeconfig  {path}\n"
-        f"  use it      export KUBECONFIG={path}\n"
-        f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
-        f"{face_lines(plane.faces)}"
-        f"{_sign_in_line(plane)}"
-        f"{_paused_line(plane)}"
-        f"{_awake_line(plane)}"
-        f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
-        f"{_housekeeping_line(plane)}"
-        "  end it      Ctrl-C"
-    )
-
-
-def _paused_line(plane: Plane) -> str:
-    if not plane.are_effects_paused:
-        return ""
-    return (
-        "  PAUSED      operators do not act: the database was restored from a backup, and the original plane may\n"
-        "              still run; to let them act, start with --resume-effects\n"
-    )
-
-
-def _sign_in_line(plane: Plane) -> str:
-    """The link for the first login. Without credentials there is nothing to log in to."""
-    if plane.settings.is_open:
-        return ""
-    served = next((each for each in plane.faces if each.face.sign_in and each.url), None)
-    if served is None:
-        return ""
-    link = f"{served.url}{served.face.sign_in}?code={plane.sign_in.code}"
-    return f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
-
-
-def _awake_line(plane: Plane) -> str:
-    names = [each.description.name for each in plane.supervisors if each.is_awake]
-    if HOUSEKEEPING in plane.settings.operators:
-        names.append(HOUSEKEEPING)
-    return f"  awake       {', '.join(sorted(names))}\n" if names else ""
-
-
-def _housekeeping_line(plane: Plane) -> str:
-    if HOUSEKEEPING in plane.settings.operators:
-        return ""
-    return (
-        "  left out    housekeeping: nothing collects garbage, and deleted namespaces and definitions stay;\n"
-        "              it runs with any --operators but none\n"
-    )
-
-
-def _program() -> str:
-    """How to call this program: by name if it is in PATH, else by the path of this call."""
-    return "homeostat" if shutil.which("homeostat") else shlex.quote(sys.argv[0])
 
 
 def _why_not_served(error: OSError, settings: Settings) -> str:
