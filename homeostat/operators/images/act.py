@@ -25,9 +25,9 @@ from homeostat.operators.images.engine.entry import failed, patched, skipped, up
 from homeostat.operators.images.engine.manifest import Change, Manifest
 from homeostat.operators.images.engine.message import commit_message
 from homeostat.operators.images.engine.places import ManifestError
-from homeostat.operators.images.records import Outcome
 from homeostat.operators.images.settings import ImageSettings
 from homeostat.operators.images.sources.repositories import Count, read_files
+from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Problem
 
 _ATTEMPTS: Final = 10

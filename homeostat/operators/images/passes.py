@@ -28,11 +28,12 @@ from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed, without
 from homeostat.operators.images.pulls.proposal import Standing, TooManyProposalsError
 from homeostat.operators.images.pulls.propose import Proposer
-from homeostat.operators.images.records import Outcome, Records, was_proposed
+from homeostat.operators.images.records import Records
 from homeostat.operators.images.sources.guard import REFUSED
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, UnreadableSecretError
 from homeostat.operators.images.sources.statuses import CommitState, wants_status
+from homeostat.operators.images.status import Outcome, was_proposed
 from homeostat.operators.images.world import Problem
 from homeostat.runtime.control.recorder import About, EventType, Recorder
 

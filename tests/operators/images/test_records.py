@@ -10,7 +10,8 @@ from homeostat.operators.images import KINDS
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate
 from homeostat.operators.images.engine.annotations import remembered
 from homeostat.operators.images.engine.entry import up_to_date
-from homeostat.operators.images.records import Outcome, Records
+from homeostat.operators.images.records import Records
+from homeostat.operators.images.status import Outcome
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.installation import install
 from homeostat.runtime.watch.source import Source

@@ -41,11 +41,11 @@ from homeostat.operators.images.pulls.text import (
     marks_of,
     title_of,
 )
-from homeostat.operators.images.records import Outcome
 from homeostat.operators.images.settings import ImageSettings
 from homeostat.operators.images.sources.forges import Forges, UnknownForgeError
 from homeostat.operators.images.sources.repositories import Count, read_files
 from homeostat.operators.images.sources.secrets import MissingSecretError, Secrets
+from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Record
 
 log = logging.getLogger(__name__)

@@ -22,10 +22,10 @@ from homeostat.operators.images.engine.manifest import Change, Target
 from homeostat.operators.images.engine.rules import rules_of
 from homeostat.operators.images.pulls.batch import Batch, branch_of
 from homeostat.operators.images.pulls.propose import Proposer
-from homeostat.operators.images.records import Outcome
 from homeostat.operators.images.settings import ImageSettings
 from homeostat.operators.images.sources.forges import Forges
 from homeostat.operators.images.sources.secrets import SecretName, Secrets
+from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Record
 from tests.external.fake_pulls import TOKEN, Dialect
 from tests.operators.images.scenarios import OLD
