@@ -28,6 +28,7 @@ TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "wire" / "data
 API_GROUPS = {
     "admission.v1": "admission.k8s.io",
     "admissionregistration.v1": "admissionregistration.k8s.io",
+    "admissionregistration.v1beta1": "admissionregistration.k8s.io",
     "apps.v1": "apps",
     "authentication.v1": "authentication.k8s.io",
     "authorization.v1": "authorization.k8s.io",

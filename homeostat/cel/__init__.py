@@ -30,6 +30,7 @@ from homeostat.cel.types import (
     ObjectType,
     OpaqueType,
     OptionalType,
+    StructType,
     Type,
     TypeType,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "OptionalType",
     "Overload",
     "Program",
+    "StructType",
     "Timestamp",
     "Type",
     "TypeType",

@@ -15,7 +15,7 @@ from homeostat.cel.check.estimate import MAX_COST, estimate
 from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue, NoSuchOverloadError
 from homeostat.cel.registry import Overload, registry
 from homeostat.cel.syntax.tree import Node
-from homeostat.cel.types import Type
+from homeostat.cel.types import Structs, Type
 
 if TYPE_CHECKING:
     from homeostat.cel.compile.frame import Code
@@ -75,6 +75,7 @@ class Environment:
     """Declared variables and functions. `functions` come in addition to the standard ones.
 
     Literals of lists and maps hold one type of items, as Kubernetes demands, unless `homogeneous_literals` is false.
+    `structs` returns the type that an expression constructs by a name, or None.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Environment:
         functions: Iterable[Overload] = (),
         *,
         homogeneous_literals: bool = True,
+        structs: Structs | None = None,
     ) -> None:
         from homeostat.cel.functions import standard
 
@@ -91,18 +93,25 @@ class Environment:
         for name, overloads in registry(functions).items():
             self._functions[name] = self._functions.get(name, ()) + overloads
         self._homogeneous = homogeneous_literals
+        self._structs = structs
 
     def compile(self, text: str) -> Program:
         """The program of an expression; `CompileError` with every issue and its position."""
         # The compiler and the functions are large. A plane without expressions does not import them.
-        from homeostat.cel.check.checker import Checker
+        from homeostat.cel.check.checker import Checker, no_structs
         from homeostat.cel.compile.compiler import Compiler
         from homeostat.cel.compile.scope import Scope
         from homeostat.cel.syntax.parser import parse
 
         try:
             node = parse(text)
-            checker = Checker(text, self._variables, self._functions, homogeneous=self._homogeneous)
+            checker = Checker(
+                text,
+                self._variables,
+                self._functions,
+                homogeneous=self._homogeneous,
+                structs=self._structs or no_structs,
+            )
             checker.check(node)
             uses = frozenset(checker.uses)
             slots = {name: index for index, name in enumerate(sorted(uses), start=1)}

@@ -6,7 +6,7 @@ equality. Object types compare by identity: they may refer to themselves and may
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -118,3 +118,14 @@ class ObjectType(Type):
         return self._by_identifier.get(identifier)
 
     __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A type that expressions construct, `Name{field: value}`; `fields` None means any."""
+
+    type: Type
+    fields: Mapping[str, Type] | None = None
+
+
+Structs = Callable[[str], StructType | None]

@@ -45,6 +45,16 @@ class Opaque:
     cel_type_name = ""
 
 
+class Struct(dict[str, Any]):
+    """A value that an expression constructed as `Name{...}`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, members: dict[str, Any]) -> None:
+        super().__init__(members)
+        self.name = name
+
+
 def equal(left: Any, right: Any) -> bool:
     """Equality across types: numbers by value, containers by their parts, nothing else equals anything of another type.
 

@@ -28,8 +28,8 @@ _LONGEST_VALUE = 512
 class Cause(msgspec.Struct, frozen=True, rename={"kind": "reason"}, omit_defaults=True):
     """One reason why a field is invalid. `kind` is the wire's `reason`: FieldValueInvalid, FieldValueRequired, ..."""
 
-    kind: str
-    message: str
+    kind: str = ""
+    message: str = ""
     field: str = ""
 
 

@@ -85,6 +85,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         new_uid=new_uid,
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
         require=authorizer.require,
+        authorize=authorizer.authorize,
         issue_token=issue_token,
         certify=certify,
     )

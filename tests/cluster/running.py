@@ -157,6 +157,9 @@ class Cluster:
             "--disable-admission-plugins=ServiceAccount",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--endpoint-reconciler-type=none",
+            # Served by default from the next version on, and by the plane.
+            "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
+            "--feature-gates=MutatingAdmissionPolicy=true",
             f"--watch-cache-sizes={UNCACHED}#0",
         ]
 

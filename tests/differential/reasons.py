@@ -62,6 +62,7 @@ STEPS: dict[str, dict[str, str]] = {
     "finalizer added late": {r"\.causes": "told once"},
     "discovery": {r"\.resources": "sorted by name here"},
     "discovery group": {},
+    "discovery of v1beta1 admission": {r"\.resources": "sorted by name here"},
     "VolumeAttachment refused": {r"\.causes": "told once"},
     **{f"VolumeAttributesClass {each}": _PROTECTED for each in ("created", "changed", "read", "put", "table")},
     "VolumeAttributesClass deleted": {r"\.metadata\.\w+$": "there it waits for the finalizer of protection"},

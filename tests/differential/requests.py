@@ -14,6 +14,7 @@ from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.invalid import INVALID_STEPS
 from tests.differential.kinds import KIND_STEPS
 from tests.differential.limits import LIMITS_STEPS
+from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.step import (
@@ -53,6 +54,7 @@ SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
     *CUSTOM_SETUP,
     *DETAILS_SETUP,
+    *MUTATION_SETUP,
 ]
 
 STEPS = [
@@ -384,4 +386,5 @@ STEPS = [
     *KIND_STEPS,
     *CERTIFICATE_STEPS,
     *REGISTRATION_STEPS,
+    *MUTATION_STEPS,
 ]

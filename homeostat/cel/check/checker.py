@@ -44,6 +44,8 @@ from homeostat.cel.types import (
     OpaqueType,
     OptionalType,
     ParamType,
+    Structs,
+    StructType,
     Type,
     TypeType,
 )
@@ -59,13 +61,24 @@ _CONSTANTS: dict[type, Type] = {
 _LITERAL_CHECKED = frozenset({"matches", "find", "findAll", "duration", "timestamp"})
 
 
+def no_structs(_: str) -> StructType | None:
+    return None
+
+
 class Checker:
     """Checks one expression. `uses` collects the variables of the host that it reads."""
 
     def __init__(
-        self, source: str, variables: Mapping[str, Type], functions: Registry, *, homogeneous: bool = True
+        self,
+        source: str,
+        variables: Mapping[str, Type],
+        functions: Registry,
+        *,
+        homogeneous: bool = True,
+        structs: Structs = no_structs,
     ) -> None:
         self.source = source
+        self.structs = structs
         self.variables = variables
         self.functions = functions
         self.homogeneous = homogeneous
@@ -119,6 +132,10 @@ class Checker:
         return self.undeclared(node.position, node.name)
 
     def select(self, node: Select) -> Type:
+        if not (node.is_test or node.is_optional) and (name := qualified_name(node)) in self.variables:
+            node.variable = name or ""
+            self.uses.add(node.variable)
+            return self.variables[node.variable]
         operand = self.inference.resolve(self.visit(node.operand))
         is_wrapped = isinstance(operand, OptionalType)
         found = self.field_type(node, operand.value if isinstance(operand, OptionalType) else operand)
@@ -248,7 +265,20 @@ class Checker:
         return DYN
 
     def struct(self, node: StructNode) -> Type:
-        return self.undeclared(node.position, node.name)
+        found = self.structs(node.name)
+        if found is None:
+            return self.undeclared(node.position, node.name)
+        for member in node.members:
+            given = self.visit(member.value)
+            if member.is_optional:
+                given = self.unwrapped(member.value, given)
+            wanted = DYN if found.fields is None else found.fields.get(member.name)
+            if wanted is None:
+                self.complain(member.position, f"undefined field '{member.name}'")
+            elif not self.inference.fits(wanted, given):
+                expected = f"expected type of field '{member.name}' is '{wanted}'"
+                self.complain(member.position, f"{expected} but provided type is '{self.shown(given)}'")
+        return found.type
 
     def bind(self, node: Bind) -> Type:
         value = self.visit(node.value)

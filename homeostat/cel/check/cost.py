@@ -20,6 +20,7 @@ from homeostat.cel.syntax.tree import (
     Node,
     OptionalMap,
     Select,
+    StructNode,
     children,
 )
 
@@ -41,7 +42,7 @@ ITERATION_COSTS = {
 }
 """The cost of the loop itself for each item: reading the accumulator, testing the condition, appending to a list."""
 
-_LIST_COST, _MAP_COST = 10, 30
+_LIST_COST, _MAP_COST, _STRUCT_COST = 10, 30, 40
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ def own_cost(node: Node) -> int:
             return _LIST_COST
         case MapNode():
             return _MAP_COST
+        case StructNode():
+            return _STRUCT_COST
         case Comprehension() | OptionalMap():
             return 1
         case _:

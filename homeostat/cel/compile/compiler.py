@@ -26,8 +26,9 @@ from homeostat.cel.syntax.tree import (
     Node,
     OptionalMap,
     Select,
+    StructNode,
 )
-from homeostat.cel.values import NONE, Optional, TypeValue
+from homeostat.cel.values import NONE, Optional, Struct, TypeValue
 
 
 class Compiler:
@@ -55,6 +56,8 @@ class Compiler:
         return lambda frame: frame[slot]
 
     def select(self, node: Select) -> Code:
+        if node.variable:
+            return self.ident(Ident(node.position, node.variable, type=node.type))
         return selection.select(self, node)
 
     def call(self, node: Call) -> Code:
@@ -92,6 +95,22 @@ class Compiler:
                 elif value.has_value:
                     built[key] = value.value
             return built
+
+        return build
+
+    def struct(self, node: StructNode) -> Code:
+        members = [(each.name, self.code(each.value), each.is_optional) for each in node.members]
+        name = node.name
+
+        def build(frame: Frame) -> Struct:
+            built: dict[str, Any] = {}
+            for field, code, is_optional in members:
+                value = code(frame)
+                if not is_optional:
+                    built[field] = value
+                elif value.has_value:
+                    built[field] = value.value
+            return Struct(name, built)
 
         return build
 
@@ -160,6 +179,7 @@ _COMPILERS: dict[type[Node], Any] = {
     Call: Compiler.call,
     ListNode: Compiler.list_node,
     MapNode: Compiler.map_node,
+    StructNode: Compiler.struct,
     Bind: Compiler.bind,
     OptionalMap: Compiler.optional_map,
     Comprehension: Compiler.comprehension,

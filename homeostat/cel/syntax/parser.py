@@ -12,7 +12,7 @@ from homeostat.cel.errors import CompileError, Issue
 from homeostat.cel.names import RESERVED, TYPE_NAMES
 from homeostat.cel.syntax.lexer import Token, tokenize
 from homeostat.cel.syntax.macros import expand
-from homeostat.cel.syntax.tree import Call, Constant, Entry, Ident, ListNode, MapNode, Node, Select, StructNode
+from homeostat.cel.syntax.tree import Call, Constant, Entry, Ident, ListNode, MapNode, Member, Node, Select, StructNode
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 MAX_DEPTH = 100
@@ -143,7 +143,7 @@ class _Parser:
                 node = Call(position, function, None, [node, self.expression()])
                 self.expect("]")
             elif self.at("{") and (name := qualified_name(node)) is not None:
-                node = self.struct(node.position, name)
+                node = self.struct(position, name)
             else:
                 self.depth = depth
                 return node
@@ -234,19 +234,22 @@ class _Parser:
         return entries
 
     def struct(self, position: int, name: str) -> Node:
-        """Messages can be written but none is declared; the checker says so by its name."""
+        """Most environments declare no structs; the checker says so by the name."""
         self.expect("{")
+        members: list[Member] = []
         while not self.at("}"):
-            self.take("?")
+            is_optional = self.take("?")
             if self.token.kind not in ("name", "quoted"):
                 raise self.unexpected("IDENTIFIER")
+            field = self.token
             self.index += 1
+            colon = self.token.position
             self.expect(":")
-            self.expression()
+            members.append(Member(str(field.value), self.expression(), is_optional, colon))
             if not self.take(","):
                 break
         self.expect("}")
-        return StructNode(position, name)
+        return StructNode(position, name, members)
 
 
 def _balanced(function: str, terms: list[Node], positions: list[int]) -> Node:

@@ -40,6 +40,8 @@ class Select(Node):
     field: str
     is_test: bool = False
     is_optional: bool = False
+    variable: str = ""
+    """The variable that the whole chain names, such as `authorizer.requestResource`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,8 +76,19 @@ class MapNode(Node):
 
 
 @dataclass(slots=True, eq=False)
-class StructNode(Node):
+class Member:
     name: str
+    value: Node
+    is_optional: bool
+    position: int
+
+
+@dataclass(slots=True, eq=False)
+class StructNode(Node):
+    """`Name{field: value}`."""
+
+    name: str
+    members: list[Member]
 
 
 Kind = Literal["all", "exists", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry"]
@@ -126,6 +139,9 @@ def children(node: Node) -> Iterator[Node]:
             for entry in node.entries:
                 yield entry.key
                 yield entry.value
+        case StructNode():
+            for member in node.members:
+                yield member.value
         case Comprehension():
             yield node.source
             if node.test is not None:

@@ -67,6 +67,12 @@ def _check(operation: Json) -> None:
         raise BadRequestError(f"JSON patch operation {quoted(kind)} needs a value")
 
 
+class TestFailedError(InvalidError):
+    """An operation `test` found another value."""
+
+    __test__ = False
+
+
 class _Patched:
     """A document whose containers are copied before they first change."""
 
@@ -230,7 +236,7 @@ def _test(patched: _Patched, operation: Json) -> None:
     found = patched.get(path)
     # A missing member passes a test for null: this is how a patch requires that a field is absent.
     if not _same(None if found is _MISSING else found, expected):
-        raise InvalidError(f"JSON patch: testing path {path} failed")
+        raise TestFailedError(f"JSON patch: testing path {path} failed")
 
 
 def _copied(value: Json) -> Json:

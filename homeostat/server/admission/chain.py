@@ -1,8 +1,8 @@
 """Admission control of a write, in the order of Kubernetes.
 
-Mutating webhooks change the object before validation. Then follow the check of privilege escalation, admission policies
-and validating webhooks. Last come the checks of operators in this process, which a cluster does not have (`guards.py`).
-If none of them matches, a write costs one look-up.
+Mutating policies and webhooks change the object before validation. Then follow the check of privilege escalation,
+validating policies and validating webhooks. Last come the checks of operators in this process, which a cluster does
+not have (`guards.py`). If none of them matches, a write costs one look-up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.guards import Guards
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
-from homeostat.server.admission.registry import GROUP, AdmissionRules
+from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
 from homeostat.server.admission.webhook_client import WebhookClient
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
@@ -31,6 +31,7 @@ from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Put, Store
 
 if TYPE_CHECKING:
+    from homeostat.server.admission.mutations import Mutations
     from homeostat.server.admission.policies import Policies
     from homeostat.server.admission.webhooks import Webhooks
 
@@ -62,6 +63,12 @@ class AdmissionChain:
 
         return Policies()
 
+    @cached_property
+    def _mutations(self) -> Mutations:
+        from homeostat.server.admission.mutations import Mutations
+
+        return Mutations()
+
     async def follow(self, store: Store) -> None:
         await self._rules.follow(store)
         await self._plugins.follow(store)
@@ -91,14 +98,31 @@ class AdmissionChain:
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
     ) -> JsonObject | None:
         interested = self._rules.interested(call.kind, call.subresource, operation)
-        if not interested.mutating:
+        if not (interested.mutating or interested.mutations):
             return obj
         attempt = Attempt(call, obj, old, operation)
-        changed = await self._webhooks.mutate(attempt, interested.mutating)
+        changed = await self._mutated(attempt, interested)
         if changed is attempt or changed.obj is None or obj is None:
             return obj
         wanted = _rescaled(call, obj, changed.obj) if call.subresource == "scale" else changed.obj
         return _settled(call, wanted, obj, old)
+
+    async def _mutated(self, attempt: Attempt, interested: Interested) -> Attempt:
+        """After policies and webhooks, each of which may be asked again if a later one changed the object."""
+        hooks, policies, invoked = interested.mutating, interested.mutations, set[str]()
+        changed = attempt
+        if policies:
+            changed, invoked = await self._mutations.mutate(attempt, policies)
+        after_policies = changed
+        if hooks:
+            changed, asked, again = await self._webhooks.mutate(changed, hooks)
+        if invoked and (after_policies is not attempt or changed is not after_policies):
+            before = changed
+            repeated = tuple(each for each in policies if each.policy.name in invoked and each.policy.is_reinvoked)
+            changed, _ = await self._mutations.mutate(changed, repeated)
+            if hooks and changed is not before:
+                again.update(each for each in asked if each.is_reinvoked)
+        return await self._webhooks.mutate_again(changed, hooks, again) if hooks else changed
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         group = call.kind.group

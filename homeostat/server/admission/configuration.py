@@ -23,10 +23,10 @@ def configuration_causes(obj: JsonObject) -> list[Cause]:
     match obj["kind"]:
         case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
             return _faults(_condition_expressions(obj))
-        case "ValidatingAdmissionPolicy":
+        case "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy":
             spec = struct(obj, "spec")
             return _check_names(spec) or _faults(_policy_expressions(obj))
-        case "ValidatingAdmissionPolicyBinding":
+        case "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding":
             reference = struct(obj, "spec").get("paramRef")
             return _check_reference(reference, "spec.paramRef") if isinstance(reference, dict) else []
     return []
@@ -52,6 +52,9 @@ def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
         yield f"spec.validations[{index}].expression", validation.condition
         if validation.message_expression is not None:
             yield f"spec.validations[{index}].messageExpression", validation.message_expression
+    for index, mutation in enumerate(policy.mutations):
+        member = "jsonPatch" if mutation.is_json_patch else "applyConfiguration"
+        yield f"spec.mutations[{index}].{member}.expression", mutation.expression
 
 
 def _check_names(spec: JsonObject) -> list[Cause]:

@@ -31,6 +31,14 @@ from homeostat.cel.syntax.tree import Ident, Node, Select, children
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.admission.attempt import Attempt
+from homeostat.server.admission.authorizer import (
+    AUTHORIZATION,
+    AUTHORIZER,
+    RESOURCE_CHECK,
+    authorizer_of,
+    request_resource_of,
+)
+from homeostat.server.admission.construction import ESCAPE_KEY, constructed
 from homeostat.server.kinds.registry import Kind
 
 QUICK_COST = 50_000
@@ -80,21 +88,37 @@ _REQUEST = _struct(
     dryRun=BOOL,
     options=DYN,
 )
-_WEBHOOK = {"object": DYN, "oldObject": DYN, "request": _REQUEST}
+_REQUEST_RESOURCE = "authorizer.requestResource"
+_WEBHOOK = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": _REQUEST,
+    "authorizer": AUTHORIZER,
+    _REQUEST_RESOURCE: RESOURCE_CHECK,
+}
 
 
 @lru_cache(maxsize=1)
 def webhook_environment() -> Environment:
     """For the conditions of webhooks."""
-    return Environment(_WEBHOOK)
+    return Environment(_WEBHOOK, AUTHORIZATION)
 
 
-def policy_environment(variables: Mapping[str, Type], *, has_params: bool) -> Environment:
-    """For the expressions of a policy. `variables` are those declared so far."""
+def policy_environment(
+    variables: Mapping[str, Type], *, has_params: bool, constructs: bool = False, asks: bool = True
+) -> Environment:
+    """For the expressions of a policy. `variables` are those declared so far.
+
+    Mutations construct objects. All but messages may ask the authorizer.
+    """
     known: dict[str, Type] = {**_WEBHOOK, "namespaceObject": DYN, "variables": _Struct("variables", fields=variables)}
     if has_params:
         known["params"] = DYN
-    return Environment(known)
+    if constructs:
+        return Environment(known, (*AUTHORIZATION, ESCAPE_KEY), structs=constructed)
+    if not asks:
+        del known["authorizer"], known[_REQUEST_RESOURCE]
+    return Environment(known, AUTHORIZATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +143,16 @@ class Expression:
             raise ExpressionError(f"expression '{self.text}' resulted in error: {error}") from error
 
 
-def compile_expression(environment: Environment, text: str, wanted: Type | None = BOOL) -> Expression:
-    """`wanted` None means any type. An expression whose type is known only at run time is accepted too."""
+def compile_expression(
+    environment: Environment, text: str, wanted: Type | None = BOOL, *, is_exact: bool = False
+) -> Expression:
+    """`wanted` None means any type. Unless `is_exact`, a type that is known only at run time is accepted too."""
     try:
         program = environment.compile(text)
     except CompileError as error:
-        is_authorizer = any(issue.undeclared == "authorizer" for issue in error.issues)
-        hint = "; this server does not support authorizer in expressions" if is_authorizer else ""
-        return Expression(text, None, f"compilation failed: {error}{hint}")
-    if wanted is not None and program.type not in (wanted, DYN):
-        return Expression(text, None, f"must evaluate to {wanted}")
+        return Expression(text, None, f"compilation failed: {error}")
+    if wanted is not None and program.type != wanted and (is_exact or program.type != DYN):
+        return Expression(text, None, f"must evaluate to {wanted} but got {program.type}")
     mentioned = frozenset(_mentioned(parse(text))) if "variables" in program.uses else frozenset()
     return Expression(text, program, variables=mentioned)
 
@@ -212,6 +236,10 @@ def bindings_of(attempt: Attempt, kind: Kind, uses: frozenset[str], params: Json
     bindings: Bindings = {"object": attempt.object_as(kind), "oldObject": attempt.old_as(kind), "params": params}
     if "request" in uses:
         bindings["request"] = attempt.request(kind)
+    if "authorizer" in uses:
+        bindings["authorizer"] = authorizer_of(attempt)
+    if _REQUEST_RESOURCE in uses:
+        bindings[_REQUEST_RESOURCE] = request_resource_of(attempt)
     if "namespaceObject" in uses:
         bindings["namespaceObject"] = attempt.namespace_object()
     return bindings

@@ -29,7 +29,7 @@ from homeostat.server.admission.policy import Binding, Expressions, Policy, Vali
 from homeostat.server.kinds.registry import Kind
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
-_COMPILER = "admission policies"
+COMPILER = "admission policies"
 """Its work is done one after the other, so that writes that wait for the same policy compile it once."""
 _LONGEST_MESSAGE_BYTES = 5 * 1024
 
@@ -51,7 +51,7 @@ class Finding:
     reason: str = "Invalid"
 
 
-class _Run:
+class Run:
     """Evaluates one policy on one write with one parameter object. `failed` has the errors of variables."""
 
     __slots__ = ("bindings", "budget", "expressions", "failed", "fails", "quick")
@@ -66,12 +66,11 @@ class _Run:
 
     def findings(self) -> list[Finding]:
         expressions = self.expressions
-        if expressions.conditions:
-            try:
-                if not expressions.conditions.hold(self.bindings, self.quick):
-                    return []
-            except ExpressionError as error:
-                return [Finding(str(error))]
+        try:
+            if not self.is_matched():
+                return []
+        except ExpressionError as error:
+            return [Finding(str(error))]
         found = []
         for validation in expressions.validations:
             finding = self._finding(validation)
@@ -79,15 +78,20 @@ class _Run:
                 found.append(finding)
         return found
 
+    def is_matched(self) -> bool:
+        """Whether all match conditions hold; `ExpressionError` if one failed and the policy fails with it."""
+        conditions = self.expressions.conditions
+        return not conditions or conditions.hold(self.bindings, self.quick)
+
     def _finding(self, validation: Validation) -> Finding | None:
         try:
-            if self._value(validation.condition) is True:
+            if self.value(validation.condition) is True:
                 return None
         except ExpressionError as error:
             return Finding(str(error)) if self.fails else None
         return Finding(self._message(validation), validation.reason)
 
-    def _value(self, expression: Expression) -> object:
+    def value(self, expression: Expression) -> object:
         for name in expression.variables:
             self._bind(name)
         try:
@@ -104,14 +108,14 @@ class _Run:
         if name in values or name in self.failed:
             return
         try:
-            values[name] = self._value(self.expressions.variables[name])
+            values[name] = self.value(self.expressions.variables[name])
         except ExpressionError as error:
             self.failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
 
     def _message(self, validation: Validation) -> str:
         if validation.message_expression is not None:
             try:
-                text = self._value(validation.message_expression)
+                text = self.value(validation.message_expression)
             except ExpressionError:
                 text = ""
             text = text.strip() if isinstance(text, str) else ""
@@ -121,7 +125,7 @@ class _Run:
 
 
 def _findings(policy: Policy, bindings: Bindings, quick: Budget | None) -> list[Finding]:
-    return _Run(policy, bindings, quick).findings()
+    return Run(policy, bindings, quick).findings()
 
 
 class Policies:
@@ -147,7 +151,7 @@ class Policies:
             if narrowed.kind_for(attempt) is None:
                 return
             if not policy.is_compiled:
-                await in_thread(lambda: policy.expressions, user=_COMPILER)
+                await in_thread(lambda: policy.expressions, user=COMPILER)
             params = await self._params.find(attempt, policy.param_kind, binding.params)
         except (ParamError, NotFoundError) as error:
             if policy.fails:

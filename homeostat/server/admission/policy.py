@@ -1,4 +1,4 @@
-"""A ValidatingAdmissionPolicy and its bindings, compiled and ready to be evaluated. Pure."""
+"""An admission policy, validating or mutating, and its bindings, compiled and ready to be evaluated. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from homeostat.cel import DYN, STRING, Environment, Type
 from homeostat.objects.json import Json, JsonObject, decode_stored, encode
+from homeostat.server.admission.construction import OBJECT, OPERATIONS
 from homeostat.server.admission.expressions import Conditions, Expression, compile_expression, policy_environment
 from homeostat.server.admission.match import Match, resource_match
 from homeostat.server.admission.params import ParamRef, param_ref
@@ -22,19 +23,26 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
+class Mutation:
+    expression: Expression
+    is_json_patch: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Expressions:
     """All expressions of a policy; `uses` are the names that they use."""
 
     conditions: Conditions
     variables: dict[str, Expression]
     validations: tuple[Validation, ...]
+    mutations: tuple[Mutation, ...]
     uses: frozenset[str]
 
 
 class Policy:
     """Its expressions are compiled when they are first used. That takes up to 0.2 s, so it is done in a thread."""
 
-    __slots__ = ("_expressions", "_spec", "fails", "match", "name", "param_kind")
+    __slots__ = ("_expressions", "_spec", "fails", "is_reinvoked", "match", "name", "param_kind")
 
     def __init__(self, name: str, spec: JsonObject) -> None:
         param_kind = spec.get("paramKind")
@@ -43,6 +51,7 @@ class Policy:
         self.fails = spec.get("failurePolicy") != "Ignore"
         """An evaluation error denies the write."""
         self.param_kind = None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", ""))
+        self.is_reinvoked = spec.get("reinvocationPolicy") == "IfNeeded"
         self._spec = spec
         self._expressions: Expressions | None = None
 
@@ -82,9 +91,15 @@ def _compiled(spec: JsonObject, *, fails: bool) -> Expressions:
     conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
     conditions.compile()  # while no variable is declared: conditions cannot use them
     variables = _variables(spec.get("variables"), environment, types)
-    validations = tuple(_validation(each, environment) for each in spec.get("validations") or ())
-    uses = conditions.uses.union(*(each.uses for each in _expressions(variables, validations)))
-    return Expressions(conditions, variables, validations, uses)
+    messages = policy_environment(types, has_params=spec.get("paramKind") is not None, asks=False)
+    validations = tuple(_validation(each, environment, messages) for each in spec.get("validations") or ())
+    mutations: tuple[Mutation, ...] = ()
+    if spec.get("mutations"):
+        constructing = policy_environment(types, has_params=spec.get("paramKind") is not None, constructs=True)
+        mutations = tuple(_mutation(each, constructing) for each in spec["mutations"])
+    every = (*_expressions(variables, validations), *(each.expression for each in mutations))
+    uses = conditions.uses.union(*(each.uses for each in every))
+    return Expressions(conditions, variables, validations, mutations, uses)
 
 
 def _variables(values: Json, environment: Environment, types: dict[str, Type]) -> dict[str, Expression]:
@@ -97,14 +112,22 @@ def _variables(values: Json, environment: Environment, types: dict[str, Type]) -
     return variables
 
 
-def _validation(value: JsonObject, environment: Environment) -> Validation:
+def _validation(value: JsonObject, environment: Environment, messages: Environment) -> Validation:
     message = value.get("messageExpression")
     return Validation(
         condition=compile_expression(environment, value["expression"]),
         message=(value.get("message") or "").strip(),
-        message_expression=compile_expression(environment, message, STRING) if message else None,
+        message_expression=compile_expression(messages, message, STRING) if message else None,
         reason=value.get("reason") or "Invalid",
     )
+
+
+def _mutation(value: JsonObject, environment: Environment) -> Mutation:
+    is_json_patch = value.get("patchType") == "JSONPatch"
+    holder = value.get("jsonPatch" if is_json_patch else "applyConfiguration") or {}
+    wanted = OPERATIONS if is_json_patch else OBJECT
+    expression = compile_expression(environment, holder.get("expression") or "", wanted, is_exact=True)
+    return Mutation(expression, is_json_patch)
 
 
 def _expressions(variables: dict[str, Expression], validations: Iterable[Validation]) -> Iterable[Expression]:

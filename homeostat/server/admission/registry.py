@@ -32,12 +32,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Interested:
+    mutations: tuple[BoundPolicy, ...] = ()
     mutating: tuple[Matched, ...] = ()
     policies: tuple[BoundPolicy, ...] = ()
     validating: tuple[Matched, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.mutating or self.policies or self.validating)
+        return bool(self.mutations or self.mutating or self.policies or self.validating)
 
 
 NOBODY = Interested()
@@ -50,6 +51,8 @@ class AdmissionRules:
         self._validating: dict[str, list[Webhook]] = {}
         self._policies: dict[str, Policy] = {}
         self._bindings: dict[str, Binding] = {}
+        self._mutations: dict[str, Policy] = {}
+        self._mutation_bindings: dict[str, Binding] = {}
         self._interested: dict[tuple[Kind, str, str], Interested] = {}
         self._generation = -1
         self.is_empty = True
@@ -59,6 +62,8 @@ class AdmissionRules:
         await _follow(store, "validatingwebhookconfigurations", self._validating, _webhooks_of, self._forget)
         await _follow(store, "validatingadmissionpolicies", self._policies, _policy_of, self._forget)
         await _follow(store, "validatingadmissionpolicybindings", self._bindings, _binding_of, self._forget)
+        await _follow(store, "mutatingadmissionpolicies", self._mutations, _policy_of, self._forget)
+        await _follow(store, "mutatingadmissionpolicybindings", self._mutation_bindings, _binding_of, self._forget)
 
     def interested(self, kind: Kind, subresource: str, operation: str) -> Interested:
         if self._generation != self._registry.generation:
@@ -74,7 +79,8 @@ class AdmissionRules:
 
     def _forget(self) -> None:
         self._interested.clear()
-        self.is_empty = not (self._mutating or self._validating or (self._policies and self._bindings))
+        has_policies = (self._policies and self._bindings) or (self._mutations and self._mutation_bindings)
+        self.is_empty = not (self._mutating or self._validating or has_policies)
 
     def _find(self, occasion: Occasion) -> Interested:
         kind = occasion.kind
@@ -88,26 +94,30 @@ class AdmissionRules:
         ]
         return Interested(
             mutating=_matched(self._mutating, occasion, others),
-            policies=self._bound(occasion, others),
+            mutations=_bound(self._mutations, self._mutation_bindings, occasion, others),
+            policies=_bound(self._policies, self._bindings, occasion, others),
             validating=_matched(self._validating, occasion, others),
         )
 
-    def _bound(self, occasion: Occasion, others: list[Kind]) -> tuple[BoundPolicy, ...]:
-        from homeostat.server.admission.policies import BoundPolicy
 
-        found = []
-        for _, policy in sorted(self._policies.items()):
-            narrowed = policy.match.narrow(occasion, others)
-            if narrowed is None:
-                continue
-            bindings = tuple(
-                (binding, rest)
-                for _, binding in sorted(self._bindings.items())
-                if binding.policy == policy.name and (rest := binding.match.narrow(occasion, others)) is not None
-            )
-            if bindings:
-                found.append(BoundPolicy(policy, narrowed, bindings))
-        return tuple(found)
+def _bound(
+    policies: dict[str, Policy], known: dict[str, Binding], occasion: Occasion, others: list[Kind]
+) -> tuple[BoundPolicy, ...]:
+    from homeostat.server.admission.policies import BoundPolicy
+
+    found = []
+    for _, policy in sorted(policies.items()):
+        narrowed = policy.match.narrow(occasion, others)
+        if narrowed is None:
+            continue
+        bindings = tuple(
+            (binding, rest)
+            for _, binding in sorted(known.items())
+            if binding.policy == policy.name and (rest := binding.match.narrow(occasion, others)) is not None
+        )
+        if bindings:
+            found.append(BoundPolicy(policy, narrowed, bindings))
+    return tuple(found)
 
 
 def _webhooks_of(configuration: JsonObject) -> list[Webhook]:

@@ -93,8 +93,10 @@ class Webhooks:
         self._client = client
         self._reported: dict[str, Reported] = {}
 
-    async def mutate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> Attempt:
-        """The attempt after mutating webhooks; the same value if none changed it."""
+    async def mutate(
+        self, attempt: Attempt, webhooks: Sequence[Matched]
+    ) -> tuple[Attempt, list[Webhook], set[Webhook]]:
+        """The attempt after the webhooks, the same value if none changed it; those called, and those to call again."""
         asked: list[Webhook] = []
         again: set[Webhook] = set()
         for webhook, narrowed in webhooks:
@@ -103,9 +105,12 @@ class Webhooks:
                 # Webhooks called before have not seen this change.
                 again.update(each for each in asked[:-1] if each.is_reinvoked)
             attempt = changed
+        return attempt, asked, again
+
+    async def mutate_again(self, attempt: Attempt, webhooks: Sequence[Matched], again: set[Webhook]) -> Attempt:
         for webhook, narrowed in webhooks:
             if webhook in again:
-                attempt = await self._mutate_once(attempt, webhook, narrowed, asked)
+                attempt = await self._mutate_once(attempt, webhook, narrowed, [])
         return attempt
 
     async def _mutate_once(
@@ -225,7 +230,7 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
         if after == before:
             return attempt
         if attempt.call.subresource != "scale":
-            _conform(after, kind)
+            conform(after, kind)
     except ApiError as error:
         raise InternalError(
             f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
@@ -234,7 +239,7 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
     return await attempt.with_object(after, kind)
 
 
-def _conform(obj: object, kind: Kind) -> None:
+def conform(obj: object, kind: Kind) -> None:
     if not isinstance(obj, dict):
         raise BadRequestError("the result of the patch is not an object")
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):

@@ -26,6 +26,7 @@ v1 policy 17100 15
 v1 rbac.authorization.k8s.io 17000 15
 v1 storage.k8s.io 16800 15
 v1 admissionregistration.k8s.io 16700 15
+v1beta1 admissionregistration.k8s.io 16700 12
 v1 apiextensions.k8s.io 16700 15
 v1 scheduling.k8s.io 16600 15
 v1 coordination.k8s.io 16500 15

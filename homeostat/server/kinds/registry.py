@@ -273,6 +273,8 @@ admissionregistration.k8s.io/v1 MutatingWebhookConfiguration mutatingwebhookconf
 admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration validatingwebhookconfigurations - GER
 admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy validatingadmissionpolicies - SGER
 admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings - GER
+admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicy mutatingadmissionpolicies - GER
+admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings - GER
 authentication.k8s.io/v1 TokenReview tokenreviews - V
 authentication.k8s.io/v1 SelfSubjectReview selfsubjectreviews - V
 authorization.k8s.io/v1 SubjectAccessReview subjectaccessreviews - V
@@ -283,6 +285,12 @@ authorization.k8s.io/v1 SelfSubjectRulesReview selfsubjectrulesreviews - V
 
 _DEPRECATIONS = {
     ("v1", "Endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    **{
+        ("admissionregistration.k8s.io/v1beta1", kind): (
+            f"admissionregistration.k8s.io/v1beta1 {kind} is deprecated in v1.37+, unavailable in v1.40+"
+        )
+        for kind in ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    },
 }
 _CONVERSIONS = {
     ("events.k8s.io/v1", "Event"): (event_to_core, event_to_events),

@@ -17,7 +17,7 @@ from homeostat.edge.reply import Reply, StreamReply
 from homeostat.objects.apply.versions import Versions
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.attributes import Attributes
+from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.user import User
 from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.server.request.negotiate import PLAIN, Representation
@@ -112,6 +112,8 @@ class Backend:
     random_suffix: Callable[[], str]
     require: Callable[[Attributes], None]
     """Raises `ForbiddenError` if the user lacks a permission."""
+    authorize: Callable[[Attributes], Decision]
+    """Whether a user has a permission."""
     issue_token: Callable[[Call], JsonObject]
     """The answer to a TokenRequest for the call's service account."""
     certify: Callable[[Call, JsonObject], Awaitable[JsonObject]]

@@ -65,7 +65,9 @@ def test_a_condition_without_a_value_is_decided_by_the_failure_policy() -> None:
         ("request.color == ''", "undefined field 'color'"),
         ("params.x == 1", "undeclared reference to 'params'"),
         ("variables.x == 1", "undefined field 'x'"),
-        ("authorizer.path('/').check('get').allowed()", "does not support authorizer"),
+        ("authorizer.path('/').check('get')", "must evaluate to bool but got kubernetes.authorization.Decision"),
+        ("authorizer.none()", "undeclared reference to 'none'"),
+        ("Object{} == null", "undeclared reference to 'Object'"),
     ],
 )
 def test_what_does_not_compile_fails_with_the_reason(text: str, fault: str) -> None:

@@ -25,7 +25,9 @@ _EXPRESSIONS = {
     "variables": ("expression",),
     "auditAnnotations": ("valueExpression",),
     "matchConditions": ("expression",),
+    "mutations": (),
 }
+_PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 _ACTIONS = ("Audit", "Deny", "Warn")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 
@@ -134,14 +136,7 @@ def _check_match_conditions(holder: JsonObject, path: str) -> list[Cause]:
 
 def _check_policy(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = check_choice(spec, "failurePolicy", "spec", _FAILURE_POLICIES)
-    constraints = spec.get("matchConstraints")
-    if not isinstance(constraints, dict):
-        causes.append(required("spec.matchConstraints"))
-    else:
-        if not items(constraints, "resourceRules"):
-            causes.append(required("spec.matchConstraints.resourceRules"))
-        causes += _check_match(constraints, "spec.matchConstraints")
+    causes = _check_constraints(spec)
     if not items(spec, "validations") and not items(spec, "auditAnnotations"):
         message = "validations or auditAnnotations must be set"
         causes += [required(f"spec.{each}", message) for each in ("validations", "auditAnnotations")]
@@ -152,12 +147,58 @@ def _check_policy(obj: JsonObject) -> list[Cause]:
     return causes + _check_match_conditions(spec, "spec") + _check_expressions(spec)
 
 
+def _check_mutating_policy(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = _check_constraints(spec) + _check_match_conditions(spec, "spec")
+    if not items(spec, "mutations"):
+        causes.append(required("spec.mutations", "mutations must contain at least one item"))
+    for at, mutation in numbered(spec, "mutations", "spec"):
+        causes += _check_mutation(mutation, at)
+    if not text(spec, "reinvocationPolicy"):
+        causes.append(required("spec.reinvocationPolicy"))
+    causes += check_choice(spec, "reinvocationPolicy", "spec", ("IfNeeded", "Never"))
+    return causes + _check_expressions(spec)
+
+
+def _check_mutation(mutation: JsonObject, path: str) -> list[Cause]:
+    patch = text(mutation, "patchType")
+    if not patch:
+        return [required(f"{path}.patchType")]
+    if patch not in _PATCHES:
+        return [unsupported(f"{path}.patchType", patch, tuple(_PATCHES))]
+    causes: list[Cause] = []
+    own = _PATCHES[patch]
+    if not isinstance(mutation.get(own), dict):
+        causes.append(required(f"{path}.{own}", f"must be specified when patchType is {patch}"))
+    elif not text(struct(mutation, own), "expression").strip():
+        causes.append(required(f"{path}.{own}.expression"))
+    for other in _PATCHES.values():
+        if other != own and mutation.get(other) is not None:
+            message = f"must not be specified when patchType is {patch}"
+            causes.append(invalid(f"{path}.{other}", f"{{{other}}}", message))
+    return causes
+
+
+def _check_constraints(spec: JsonObject) -> list[Cause]:
+    causes = check_choice(spec, "failurePolicy", "spec", _FAILURE_POLICIES)
+    constraints = spec.get("matchConstraints")
+    if not isinstance(constraints, dict):
+        causes.append(required("spec.matchConstraints"))
+    else:
+        if not items(constraints, "resourceRules"):
+            causes.append(required("spec.matchConstraints.resourceRules"))
+        causes += _check_match(constraints, "spec.matchConstraints")
+    return causes
+
+
 def _check_expressions(spec: JsonObject) -> list[Cause]:
     causes, total = [], 0
     for name, members in _EXPRESSIONS.items():
         if (count := len(items(spec, name))) > MAX_EXPRESSIONS:
             causes.append(too_many(f"spec.{name}", count, MAX_EXPRESSIONS))
         total += sum(len(text(each, member)) for _, each in numbered(spec, name, "spec") for member in members)
+    for _, mutation in numbered(spec, "mutations", "spec"):
+        total += sum(len(text(struct(mutation, member), "expression")) for member in _PATCHES.values())
     if total > MAX_EXPRESSION_CHARACTERS:
         message = f"Too long: the expressions have {total} characters in total; limit {MAX_EXPRESSION_CHARACTERS}"
         causes.append(Cause("FieldValueTooLong", f"{message}; use several policies", "spec"))
@@ -174,11 +215,17 @@ def _check_match(match: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
-def _check_policy_binding(obj: JsonObject) -> list[Cause]:
+def _check_mutating_binding(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = check_required(spec, "policyName", "spec", dns1123_subdomain)
     if isinstance(match := spec.get("matchResources"), dict):
         causes += _check_match(match, "spec.matchResources")
+    return causes
+
+
+def _check_policy_binding(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = _check_mutating_binding(obj)
     actions = strings(spec, "validationActions")
     if not actions:
         causes.append(required("spec.validationActions"))
@@ -199,4 +246,6 @@ CHECKS = {
     (_GROUP, "ValidatingWebhookConfiguration"): _check_webhooks,
     (_GROUP, "ValidatingAdmissionPolicy"): _check_policy,
     (_GROUP, "ValidatingAdmissionPolicyBinding"): _check_policy_binding,
+    (_GROUP, "MutatingAdmissionPolicy"): _check_mutating_policy,
+    (_GROUP, "MutatingAdmissionPolicyBinding"): _check_mutating_binding,
 }

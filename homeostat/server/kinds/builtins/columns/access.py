@@ -49,7 +49,7 @@ def _policy(obj: JsonObject) -> list[Cell]:
     spec = struct(obj, "spec")
     kind = spec.get("paramKind")
     printed = f"{text(kind, 'apiVersion')}/{text(kind, 'kind')}" if isinstance(kind, dict) else UNSET
-    return [name_of(obj), len(items(spec, "validations")), printed, age_of(obj)]
+    return [name_of(obj), len(items(spec, "validations") or items(spec, "mutations")), printed, age_of(obj)]
 
 
 def _policy_binding(obj: JsonObject) -> list[Cell]:
@@ -119,6 +119,12 @@ PRINTERS = {
         (NAME, count("Validations", "How many rules it has."), shown("ParamKind"), AGE), _policy
     ),
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): Printer(
+        (NAME, shown("PolicyName"), shown("ParamRef"), AGE), _policy_binding
+    ),
+    (_ADMISSION, "MutatingAdmissionPolicy"): Printer(
+        (NAME, count("Mutations", "How many mutations it has."), shown("ParamKind"), AGE), _policy
+    ),
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): Printer(
         (NAME, shown("PolicyName"), shown("ParamRef"), AGE), _policy_binding
     ),
 }

@@ -73,4 +73,6 @@ DEFAULTS = {
     (_ADMISSION, "ValidatingWebhookConfiguration"): _default_webhooks,
     (_ADMISSION, "ValidatingAdmissionPolicy"): _default_policy,
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): _default_policy_binding,
+    (_ADMISSION, "MutatingAdmissionPolicy"): _default_policy,
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): _default_policy_binding,
 }

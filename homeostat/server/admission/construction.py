@@ -1,0 +1,103 @@
+"""What an expression of a mutating policy constructs: `Object{spec: Object.spec{replicas: 3}}`, `JSONPatch{op: ...}`.
+
+Pure. The name of an `Object` is the path of the field that it is for; any field may be set, and the schema of the kind
+decides later. Values become JSON before they are merged or applied.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from homeostat.cel import DYN, STRING, ListType, OpaqueType, StructType, function
+from homeostat.cel.timestamps import Duration, Timestamp
+from homeostat.cel.values import Struct, Uint, type_name
+from homeostat.objects.apply.shape import Shape
+from homeostat.objects.json import Json, JsonObject
+
+_ROOT = "Object"
+OBJECT = OpaqueType(_ROOT)
+_OPERATION = OpaqueType("JSONPatch")
+OPERATIONS = ListType(_OPERATION)
+_JSON_PATCH = StructType(_OPERATION, {"op": STRING, "path": STRING, "from": STRING, "value": DYN})
+ESCAPE_KEY = function("jsonpatch.escapeKey(string) -> string", lambda key: key.replace("~", "~0").replace("/", "~1"))
+
+
+class ConstructionError(Exception):
+    """A constructed value is not what a mutation can use."""
+
+
+def constructed(name: str) -> StructType | None:
+    """The type that an expression constructs by a name."""
+    if name == _ROOT or name.startswith(f"{_ROOT}."):
+        return StructType(OpaqueType(name))
+    return _JSON_PATCH if name == _OPERATION.name else None
+
+
+def patch_object(value: Any) -> JsonObject:
+    """The fields that an ApplyConfiguration sets."""
+    plain = _plain(value, _ROOT)
+    if not isinstance(plain, dict):
+        raise ConstructionError(f"unsupported return type from ApplyConfiguration expression: {type_name(value)}")
+    return plain
+
+
+def patch_operations(value: Any) -> list[JsonObject]:
+    """The operations of a JSONPatch. A member that was not set is left out."""
+    return [_operation(each) for each in value]
+
+
+def _operation(value: Any) -> JsonObject:
+    operation = {name: _plain(each, "") for name, each in value.items()}
+    if not operation.get("from"):
+        operation.pop("from", None)
+    return {"op": "", "path": "", **operation}
+
+
+def _plain(value: Any, expected: str) -> Json:
+    """The value as JSON; each `Object` in it must have the name of its place, if that is known."""
+    match value:
+        case Struct():
+            if expected and value.name != expected:
+                raise ConstructionError(
+                    f'type mismatch: unexpected type name "{value.name}", expected "{expected}", which matches field '
+                    "name path from root Object type"
+                )
+            return {name: _plain(each, f"{value.name}.{name}") for name, each in value.items()}
+        case dict():
+            return {_key(name): _plain(each, expected) for name, each in value.items()}
+        case list():
+            return [_plain(each, expected) for each in value]
+        case bool() | str() | float() | None:
+            return value
+        case Uint() | int():
+            return int(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case Timestamp() | Duration():
+            return str(value)
+    raise ConstructionError(f"type mismatch: a value of type {type_name(value)} cannot be written as JSON")
+
+
+def _key(name: object) -> str:
+    if isinstance(name, str):
+        return name
+    raise ConstructionError(f"type mismatch: a key of type {type_name(name)} cannot be written as JSON")
+
+
+def atomic_paths(value: Json, shape: Shape | None, path: str = "") -> list[str]:
+    """The atomic lists, maps and structs that a value would replace as a whole."""
+    if not isinstance(value, (dict, list)):
+        return []
+    if shape is None:
+        return [path]
+    found: list[str] = []
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            found += atomic_paths(each, shape.item, f"{path}[{index}]")
+    elif shape.kind == "struct":
+        for name, each in value.items():
+            element, inner, is_named, _ = shape.member(name)
+            if is_named:
+                found += atomic_paths(each, inner, f"{path}.{element.removeprefix('f:')}")
+    return found

@@ -1,0 +1,85 @@
+"""Mutating policies: their place beside webhooks, scales, custom kinds, and what users may ask of the authorizer.
+
+What they do to objects is compared with a real server in `tests/differential/mutations.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from homeostat.plane import Plane
+from tests.api.conftest import MERGE_PATCH, Api
+from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition
+from tests.differential.mutations import BINDINGS, POLICIES, binding, merged, policy
+from tests.server.admission.hooks import Hooks, configuration, set_data
+
+MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+
+def rules(resource: str, group: str = "", operations: tuple[str, ...] = ("*",)) -> dict[str, Any]:
+    rule = {"apiGroups": [group], "apiVersions": ["*"], "operations": [*operations], "resources": [resource]}
+    return {"resourceRules": [rule]}
+
+
+async def put_in_force(plane: Plane, name: str, *mutations: dict[str, Any], **spec: Any) -> None:
+    spec.setdefault("matchConstraints", rules("configmaps", operations=("CREATE",)))
+    await plane.client.create(POLICIES, policy(name, *mutations, **spec))
+    await plane.client.create(BINDINGS, binding(name))
+
+
+async def test_policies_come_before_webhooks_and_both_are_asked_again(plane: Plane, hooks: Hooks) -> None:
+    seen = "Object{data: {'seen': string(size(object.data))}}"
+    await put_in_force(plane, "counts", merged(seen), reinvocationPolicy="IfNeeded")
+    await put_in_force(plane, "once", merged("Object{data: {'once': string(size(object.data))}}"))
+    hook = hooks.webhook("/m", set_data("hooked", "1"), reinvocationPolicy="IfNeeded")
+    await plane.client.create(MUTATING, configuration(hook))
+    made = await plane.client.create(CONFIGMAPS, configmap())
+    assert hooks.seen[0][1]["object"]["data"] == {"x": "1", "seen": "1", "once": "2"}
+    assert hooks.paths == ["/m", "/m"]
+    assert made["data"] == {"x": "1", "seen": "4", "once": "2", "hooked": "1"}
+
+
+async def test_a_policy_changes_a_scale(plane: Plane) -> None:
+    limited = merged("Object{spec: Object.spec{replicas: object.spec.replicas > 3 ? 3 : object.spec.replicas}}")
+    await put_in_force(plane, "limit", limited, matchConstraints=rules("deployments/scale", "apps"))
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await plane.client.create(
+        DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    )
+    api = Api(plane)
+    answer = await api("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 9}}, type=MERGE_PATCH)
+    assert answer.json["spec"]["replicas"] == 3
+    assert (await plane.client.get(f"{DEPLOYMENTS}/d"))["spec"]["replicas"] == 3
+
+
+async def test_a_policy_changes_a_custom_object_and_no_deletion(plane: Plane) -> None:
+    await plane.client.create(CRDS, definition())
+    await put_in_force(
+        plane,
+        "widgets",
+        merged("Object{metadata: Object.metadata{labels: {'owner': request.operation}}}"),
+        matchConstraints=rules("widgets", "example.com"),
+    )
+    made = await plane.client.create(
+        WIDGETS, {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
+    )
+    assert list(made["metadata"]["labels"]) == ["owner"]
+    await plane.client.delete(f"{WIDGETS}/w")
+
+
+async def test_a_policy_asks_what_the_user_may_do(api: Api, plane: Plane) -> None:
+    allowed = "authorizer.group('').resource('secrets').namespace('default').check('get').allowed()"
+    await put_in_force(plane, "asks", merged(f"Object{{data: {{'may': string({allowed})}}}}"))
+    role = {"rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}], "metadata": {"name": "r"}}
+    bound = {
+        "metadata": {"name": "r"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "jane"}],
+    }
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    await plane.client.create(f"{rbac}/roles", role)
+    await plane.client.create(f"{rbac}/rolebindings", bound)
+    mine = await plane.client.create(CONFIGMAPS, configmap("mine"))
+    hers = await api("POST", CONFIGMAPS, configmap("hers"), headers={"impersonate-user": "jane"})
+    assert (mine["data"]["may"], hers.json["data"]["may"]) == ("true", "false")
