@@ -8,10 +8,11 @@ nothing. Quantities compare by amount, so `Quantity.parse("1000m") == Quantity.p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from typing import Literal
+
+import msgspec
 
 Family = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -36,13 +37,13 @@ class QuantityError(ValueError):
 
 
 @total_ordering
-@dataclass(slots=True, frozen=True, eq=False)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True, eq=False):
     nanos: int
     family: Family = "DecimalSI"
 
-    @classmethod
-    def parse(cls, text: str) -> Quantity:
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def parse(text: str) -> Quantity:
         if len(text) > MAX_LENGTH:
             raise QuantityError(f"quantities must have at most {MAX_LENGTH} characters", text)
         found = _parts(text)
@@ -52,7 +53,7 @@ class Quantity:
         scale, family = _scale_of(suffix)
         exact = Fraction(digits) * scale * _NANO
         nanos = min(-(-exact.numerator // exact.denominator), _CAP)
-        return cls(-nanos if sign == "-" else nanos, family)
+        return Quantity(-nanos if sign == "-" else nanos, family)
 
     def __str__(self) -> str:
         if not self.nanos:

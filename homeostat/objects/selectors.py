@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from homeostat.objects.errors import BadRequestError, quoted
 from homeostat.objects.json import Json, type_name
@@ -29,8 +30,7 @@ _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!<>(),])|([^ \t\r\n=!<>(),]+)|$)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
-@dataclass(slots=True, frozen=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     key: str
     operator: Operator
     values: tuple[str, ...] = ()
@@ -47,8 +47,7 @@ class Requirement:
                 return f"{self.key}{self.operator}{self.values[0]}"
 
 
-@dataclass(slots=True, frozen=True)
-class LabelSelector:
+class LabelSelector(msgspec.Struct, frozen=True):
     """`matches` takes the labels of an object. A selector without requirements matches everything, except `NOTHING`."""
 
     requirements: tuple[Requirement, ...]
@@ -276,8 +275,7 @@ def _comparison(key: str, operator: str, bound: int) -> Predicate:
     return matches
 
 
-@dataclass(slots=True, frozen=True)
-class FieldTerm:
+class FieldTerm(msgspec.Struct, frozen=True):
     """One condition of a field selector: `metadata.name=web`, or `!=`."""
 
     field: str

@@ -6,8 +6,9 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from homeostat.edge.server import Handler
 from homeostat.plane.background import LEASES
@@ -20,8 +21,7 @@ from homeostat.runtime.supervisor import Supervisor
 _NAMESPACE = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class _Hosted:
+class _Hosted(msgspec.Struct, frozen=True):
     """The operator of a face, and what the face is opened with."""
 
     supervisor: Supervisor

@@ -8,8 +8,9 @@ of them declares, so that a process imports them only when there is work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorOption:
+class OperatorOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option of `up` and `run` that sets an environment variable; without a `metavar` it is a switch."""
 
     name: str
@@ -32,8 +32,7 @@ class OperatorOption:
     metavar: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """A short name for leases, logs and metrics."""
     definitions: Callable[[], tuple[JsonObject, ...]]

@@ -30,9 +30,10 @@ import random
 import socket
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
+
+import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError
@@ -52,8 +53,7 @@ class LeadershipLostError(Exception):
     """The lease was not renewed in time, or another candidate holds it. The work was cancelled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """A leader tries to renew every `retry_s`, gives up after `renew_s`, and is replaced after `lease_s`."""
 
     lease_s: int = 15

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from time import perf_counter
+
+import msgspec
 
 from homeostat.edge.ids import RequestIds, id_in
 from homeostat.edge.loopback import refusal_of
@@ -82,8 +83,7 @@ _WITH_OBJECT = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch
 SystemPage = Callable[[Request, User], Awaitable[Reply]]
 
 
-@dataclass(slots=True)
-class App:
+class App(msgspec.Struct):
     backend: Backend
     authenticator: Authenticator
     authorizer: Authorizer
@@ -94,9 +94,9 @@ class App:
     public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
     is_open: bool = False
     auditor: Auditor | None = None
-    ids: RequestIds = field(default_factory=lambda: RequestIds("Audit-Id"))
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    in_flight: InFlight = field(default_factory=InFlight)
+    ids: RequestIds = msgspec.field(default_factory=lambda: RequestIds("Audit-Id"))
+    deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
+    in_flight: InFlight = msgspec.field(default_factory=InFlight)
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))

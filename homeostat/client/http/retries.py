@@ -17,7 +17,8 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from homeostat.client.base import Response, Transport, UnreachableError
 from homeostat.objects.time.backoff import Backoff
@@ -34,8 +35,7 @@ def parse_retry_after(text: str | None) -> float | None:
     return float(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """Limits of retries. The delay doubles from `first_s` up to `longest_s`."""
 
     attempts: int = 6

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 from msgspec import inspect
+from msgspec.structs import replace
 
 from homeostat.objects.crd.field_meta import RULES, written_rules
 from homeostat.objects.crd.type_default import takes_none, written_default
@@ -67,8 +67,7 @@ def struct_schema(struct: type[msgspec.Struct], *, has_defaults: bool = True) ->
     return _schema(info, _Place(struct.__name__, has_defaults))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     where: str
     """`Struct.field`, for errors."""
     has_defaults: bool

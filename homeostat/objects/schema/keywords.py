@@ -6,7 +6,8 @@ combinations included, in the words of Kubernetes. `structural.py` checks whethe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from homeostat.objects import json_types as form
 from homeostat.objects.crd.field_path import FieldPathError, resolve
@@ -80,8 +81,7 @@ _SCHEMA = form.object_of(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """What a part of the tree inherits from the nodes above it."""
 
     no_defaults: str = ""

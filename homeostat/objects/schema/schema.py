@@ -8,7 +8,6 @@ built.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -16,8 +15,7 @@ import msgspec
 UNSET = msgspec.UNSET
 
 
-@dataclass(slots=True, frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One entry of `x-kubernetes-validations`."""
 
     rule: str
@@ -28,13 +26,12 @@ class Rule:
     optional_old_self: bool | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Schema:
+class Schema(msgspec.Struct, eq=False):
     type: Literal["object", "array", "string", "integer", "number", "boolean", ""] = ""
     """Empty: any JSON value (or int-or-string, see below)."""
     format: str = ""
     nullable: bool = False
-    properties: dict[str, Schema] = field(default_factory=dict)
+    properties: dict[str, Schema] = {}
     additional: Schema | None = None
     """Schema of a map's values (`additionalProperties`); None for a struct."""
     items: Schema | None = None
@@ -49,12 +46,12 @@ class Schema:
     patch_strategy: tuple[str, ...] = ()
     """Strategic merge: `merge`, `replace`, `retainKeys` (built-in kinds only)."""
     patch_merge_key: str = ""
-    constraints: dict[str, Any] = field(default_factory=dict)
+    constraints: dict[str, Any] = {}
     """JSON Schema keywords as they stand: enum, pattern, minimum, maxLength, allOf, anyOf, oneOf, not, ..."""
     rules: tuple[Rule, ...] = ()
     name: str = ""
     """A built-in type's name, `io.k8s.api.apps.v1.DeploymentSpec`; empty otherwise."""
-    plan: Any = field(default=None, repr=False)
+    plan: Any = None
     """Cache of `default.py` for this node; nobody else reads it."""
 
     def field(self, name: str) -> Schema | None:

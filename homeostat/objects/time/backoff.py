@@ -5,11 +5,10 @@ Pure: the caller counts the failures and draws the random number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(slots=True, frozen=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """`spread` is the share of each delay that is random, so that objects that failed together are not retried
     together.
     """

@@ -6,11 +6,11 @@ defaults that Kubernetes declares are included, not the zero values of Go struct
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import RLock
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from homeostat.objects.schema.schema import UNSET, Schema
 from homeostat.objects.wire.type_table import BuiltinType, Field, flat_fields, kind_named, openapi_name, type_named

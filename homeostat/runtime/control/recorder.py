@@ -24,9 +24,10 @@ import re
 import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, NotFoundError
@@ -82,8 +83,7 @@ class _Saying(NamedTuple):
         return _OVERHEAD_BYTES + sum(map(len, texts))
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct):
     """The number of repetitions since the last write."""
 
     count: int
@@ -91,8 +91,7 @@ class _Waiting:
     last: datetime
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(msgspec.Struct):
     """An Event on the server; `count` is the right count, which a rate-limited Event does not have yet."""
 
     name: str

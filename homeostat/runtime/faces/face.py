@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from homeostat.client.base import Client
 from homeostat.edge.metrics.exposition import Collector
 from homeostat.edge.server import Handler
@@ -79,8 +81,7 @@ Check = Callable[[Mapping[str, str]], None]
 """Raises `ValueError` for an environment that the face cannot be opened with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaceRules:
+class FaceRules(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that a face needs beside those of its operator, as rules of RBAC."""
 
     cluster: tuple[JsonObject, ...] = ()
@@ -90,8 +91,7 @@ class FaceRules:
     """In the namespace of the process itself, which has its Leases and its private secrets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Face:
+class Face(msgspec.Struct, frozen=True, kw_only=True):
     """`open`, `kinds`, `rules` and `check` are the objects themselves or references (`package.module:name`) that are
     imported when needed.
     """

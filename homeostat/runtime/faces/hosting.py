@@ -12,9 +12,10 @@ import errno
 import ssl as tls
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+import msgspec
 
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.request import Request
@@ -29,8 +30,7 @@ _GRACE_S: Final = 3.0
 OpenFace = Callable[[Face], AbstractAsyncContextManager[Handler]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedFace:
+class ServedFace(msgspec.Struct, frozen=True, kw_only=True):
     face: Face
     url: str
     """Without a path; empty if the face is not served."""

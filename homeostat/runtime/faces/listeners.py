@@ -7,8 +7,9 @@ port is required, and a default port is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from homeostat.runtime.faces.face import Face
 
@@ -27,23 +28,21 @@ class Place(NamedTuple):
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaceChoice:
+class FaceChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The configuration of the faces of a process."""
 
     host: str = "127.0.0.1"
     """The address of faces that have none of their own."""
     shared: Place | None = None
     """The port of faces that have none of their own."""
-    own: Mapping[str, Place] = field(default_factory=dict)
+    own: Mapping[str, Place] = msgspec.field(default_factory=dict)
     """By the name of the face."""
     without: frozenset[str] = frozenset()
     only_own: bool = False
     """Serve only faces that have an address of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class Listener(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     faces: tuple[Face, ...]
     is_required: bool

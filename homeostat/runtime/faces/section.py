@@ -10,13 +10,12 @@ SECTIONS = (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from homeostat.objects.json import JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredSection:
+class DeclaredSection(msgspec.Struct, frozen=True, kw_only=True):
     open: str
     """A reference (`package.module:name`) to a function from a `Client` to a `Section` (`web/dashboard/section.py`)."""
     rules: tuple[JsonObject, ...] = ()

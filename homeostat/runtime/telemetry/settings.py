@@ -26,8 +26,9 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from homeostat import __version__
 from homeostat.edge.metrics.exposition import Collector
@@ -49,8 +50,7 @@ class TelemetryError(Exception):
     """The environment variables ask for something that is not supported or not installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetrySettings:
+class TelemetrySettings(msgspec.Struct, frozen=True):
     sends_traces: bool
     sends_metrics: bool
     ratio: float

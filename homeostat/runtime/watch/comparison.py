@@ -17,8 +17,9 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Generic, Never, TypeVar
+
+from msgspec.structs import replace
 
 from homeostat.objects.errors import ExpiredError
 from homeostat.runtime.cache.cache import CacheWriter

@@ -6,36 +6,32 @@ because its resource version or continue token is still valid. After any other e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError, ExpiredError, TooManyRequestsError, UnavailableError
 from homeostat.runtime.cache.decoding import GarbledError
 
 
-@dataclass(slots=True, frozen=True)
-class Streaming:
+class Streaming(msgspec.Struct, frozen=True):
     """A watch that starts with the current state as initial events."""
 
 
-@dataclass(slots=True, frozen=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """The page of `token`, or the first page; unpaged if a continue token expired before the end of the list."""
 
     token: str = ""
     is_paged: bool = True
 
 
-@dataclass(slots=True, frozen=True)
-class Watching:
+class Watching(msgspec.Struct, frozen=True):
     """A watch from the newest resource version that was seen."""
 
 
 Phase = Streaming | Listing | Watching
 
 
-@dataclass(slots=True, frozen=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     delay_s: float
     reason: str
     then: Phase

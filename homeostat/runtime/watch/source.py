@@ -6,9 +6,10 @@ A source is a value, so that readers of equal sources share a watch.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
@@ -50,8 +51,7 @@ def place_of(path: str) -> Place:
 _source_place = lru_cache(maxsize=1024)(place_of)
 
 
-@dataclass(slots=True, frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """The path of a collection, of all namespaces or of one, with its selectors."""
 
     path: str

@@ -24,8 +24,10 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, Never, TypeVar
+
+from msgspec.structs import replace
 
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, NotFoundError, error_of
 from homeostat.objects.time.backoff import Backoff

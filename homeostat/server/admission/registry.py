@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject, decode_stored
@@ -30,8 +31,7 @@ GROUP = "admissionregistration.k8s.io"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Interested:
+class Interested(msgspec.Struct, frozen=True):
     mutations: tuple[BoundPolicy, ...] = ()
     mutating: tuple[Matched, ...] = ()
     policies: tuple[BoundPolicy, ...] = ()

@@ -11,10 +11,11 @@ import base64
 import binascii
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from homeostat.edge.imports import import_aside
 from homeostat.edge.threads import in_thread
@@ -38,8 +39,7 @@ class CallError(Exception):
     """A webhook could not be called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """The `clientConfig` of a webhook: a URL, or a Service with port and path. `authorities` is base64."""
 
     url: str = ""

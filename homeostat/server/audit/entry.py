@@ -6,7 +6,6 @@ The event loop only collects what it has at hand. `line` does the rest in the th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -35,8 +34,7 @@ class _Named(msgspec.Struct, frozen=True):
 _named = msgspec.json.Decoder(_Named)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     decision: Decision
     stage: Stage

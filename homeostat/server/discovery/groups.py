@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from weakref import WeakKeyDictionary
 
+import msgspec
 from msgspec import Raw
 
 from homeostat.objects.json import JsonObject, encode
@@ -49,8 +49,7 @@ _resources: WeakKeyDictionary[Kind, Raw] = WeakKeyDictionary()
 _STABILITY = {None: 2, "beta": 1, "alpha": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(msgspec.Struct, frozen=True):
     name: str
     verbs: tuple[str, ...]
     group: str

@@ -69,6 +69,21 @@ _SLOW = frozenset({("certificates.k8s.io", "CertificateSigningRequest")})
 """Kinds whose checks take long: the first one loads the X.509 part of the cryptography package."""
 
 
+_RULES_ON_SPEC = frozenset(
+    {
+        ("", "Pod"),
+        ("", "ReplicationController"),
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("batch", "CronJob"),
+        ("batch", "Job"),
+    }
+)
+"""Kinds whose rules are about their spec alone, so that a write of the status cannot break them."""
+
+
 class BuiltinBehaviour:
     claims_names = False
 
@@ -77,6 +92,7 @@ class BuiltinBehaviour:
         self.is_slow = (group, kind) in _SLOW
         self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
         self._write_conditions = WRITTEN.get((group, kind))
+        self._has_rules_on_spec = (group, kind) in _RULES_ON_SPEC
 
     @cached_property
     def schema(self) -> Schema:
@@ -113,6 +129,8 @@ class BuiltinBehaviour:
         return check_finalizer_names(obj["metadata"]) + check(self._group, self._kind, obj)
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
+            return check_finalizer_names(new["metadata"])
         return check_update(self._group, self._kind, new, old) or self.check(new)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:

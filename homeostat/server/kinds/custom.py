@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from homeostat.cel import Budget
 from homeostat.objects.crd.accepted import Decision, accept_names

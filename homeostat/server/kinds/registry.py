@@ -7,9 +7,10 @@ implement. To add a built-in kind, add a line to `BUILTINS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
@@ -66,15 +67,13 @@ class Behaviour(Protocol):
     def selectable_fields(self) -> frozenset[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ScalePaths:
+class ScalePaths(msgspec.Struct, frozen=True):
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
     label_selector: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Kind:
+class Kind(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A kind at one version, as served under one plural."""
 
     group: str
@@ -96,18 +95,18 @@ class Kind:
     storage_resource: str = ""
     """The resource in the store, if several kinds share one (events); otherwise made of plural and group."""
     storage_version: str = ""
-    behaviour: Behaviour = field(default=None, repr=False)  # type: ignore[assignment]
+    behaviour: Behaviour = None  # type: ignore[assignment]
     raw_schema: JsonObject | None = None
     printer_columns: Sequence[JsonObject] = ()
     to_storage: Callable[[JsonObject], JsonObject] | None = None
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     defaults_before: int = 0
     """Objects of an older revision may lack defaults of the stored version, and get them when they are read."""
-    default_stored: Callable[[JsonObject], bool] | None = field(default=None, repr=False)
+    default_stored: Callable[[JsonObject], bool] | None = None
     """Adds these defaults, where some objects or versions lack them. Returns False if they are too many, and the object
     is half filled.
     """
-    conversion: Conversion | None = field(default=None, repr=False)
+    conversion: Conversion | None = None
     """How objects at other versions become those of this one; None if versions differ in nothing but their name."""
     deprecation: str = ""
     """A warning that each request to this version gets."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
+
+import msgspec
 
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.objects.apply.versions import Versions
@@ -98,8 +99,7 @@ class OpenWatches(Protocol):
     def run(self, watch: OpenWatch) -> None: ...
 
 
-@dataclass(slots=True)
-class Backend:
+class Backend(msgspec.Struct):
     """What all calls share."""
 
     store: Store
@@ -120,8 +120,7 @@ class Backend:
     """Signs a CertificateSigningRequest that the call approves."""
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     backend: Backend
     kind: Kind
     path: ObjectPath
@@ -134,7 +133,7 @@ class Call:
     accepts_gzip: bool = False
     subresource: str = ""
     is_apply: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     versions: Versions | None = None
     """The object at the versions of its managers, if the kind has a conversion."""
     _timestamp: str = ""
@@ -166,7 +165,7 @@ class Call:
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""
-        return replace(self, path=self.path._replace(namespace=namespace, name=name))
+        return msgspec.structs.replace(self, path=self.path._replace(namespace=namespace, name=name))
 
     def timestamp(self) -> str:
         """The time of the call: the same value at each use."""

@@ -14,10 +14,11 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
 from functools import partial, wraps
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar, cast
+
+from msgspec.structs import replace
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
 from homeostat.server.request.call import Admission, Answer, Call, Conversions

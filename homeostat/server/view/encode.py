@@ -34,7 +34,8 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
         kind.default_stored(obj)
     metadata, rest = obj["metadata"].copy(), obj.copy()
     metadata.pop("resourceVersion", None)
-    del rest["apiVersion"], rest["kind"], rest["metadata"]
+    for name in ("apiVersion", "kind", "metadata"):
+        rest.pop(name, None)
     meta = encode(metadata)
     if not rest:
         return Draft(kind.stored_head, b'",%s}' % meta[1:])

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import msgspec
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHARED: Final = "faces"
@@ -25,8 +25,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _named_by = re.compile(r"--(?:no-(?P<no>[a-z][a-z0-9-]*)|(?P<port>[a-z][a-z0-9-]*)-port)(?:=.*)?", re.DOTALL).fullmatch
 
 
-@dataclass(slots=True)
-class FaceOptions:
+class FaceOptions(msgspec.Struct):
     """The given options by name of face: ports, and the faces that are not to be served."""
 
     ports: dict[str, str]

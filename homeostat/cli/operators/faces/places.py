@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.operators.faces.options import SHARED, FaceOptions, titles
@@ -71,8 +71,7 @@ def check_faces(operators: Iterable[Description], environment: Mapping[str, str]
                 raise Failure(f"the {face.title}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class RunFaces:
+class RunFaces(msgspec.Struct, frozen=True):
     """Without certificate files: plain HTTP on loopback, without credentials."""
 
     listeners: tuple[Listener, ...]
@@ -91,7 +90,7 @@ def run_faces(
     renew_secret: str = "",
 ) -> RunFaces | None:
     """Where `homeostat run` serves faces; None if no option requests it. `UsageError`."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from homeostat.cli.webhook.renewal import read_secret_name
     from homeostat.runtime.faces.listeners import arrange

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from homeostat.cel import BOOL, STRING, CompileError, Environment, Optional, OptionalType, Program, Type
 from homeostat.objects.crd.field_path import FieldPathError, resolve
@@ -22,8 +23,7 @@ class RuleError(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
-class RuleProgram:
+class RuleProgram(msgspec.Struct, frozen=True):
     rule: Rule
     condition: Program
     message: Program | None

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import thread_time
+
+import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
@@ -41,8 +42,7 @@ BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
 _PACE = Pace(backoff=BACKOFF)
 
 
-@dataclass(slots=True, frozen=True)
-class _Followed:
+class _Followed(msgspec.Struct, frozen=True):
     source: Source
     relay: Relay
     task: asyncio.Task[None]

@@ -6,7 +6,8 @@ Types, reasons and messages are those of Kubernetes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
@@ -25,12 +26,11 @@ _FINE = {
 }
 
 
-@dataclass(slots=True)
-class RemainingContent:
-    objects: dict[str, int] = field(default_factory=dict)
+class RemainingContent(msgspec.Struct):
+    objects: dict[str, int] = msgspec.field(default_factory=dict)
     """How many of each `plural.group`."""
-    finalizers: dict[str, int] = field(default_factory=dict)
-    errors: list[ApiError] = field(default_factory=list)
+    finalizers: dict[str, int] = msgspec.field(default_factory=dict)
+    errors: list[ApiError] = msgspec.field(default_factory=list)
 
     def count(self, kind: Kind, left: Iterable[Metadata]) -> None:
         for each in left:

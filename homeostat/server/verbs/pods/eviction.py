@@ -6,10 +6,10 @@ up the same allowance. Pods that do not run, or are not ready while enough other
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from homeostat.objects.errors import (
     BadRequestError,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, encode
