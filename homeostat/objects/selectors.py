@@ -107,6 +107,14 @@ def selector_of(value: Json) -> LabelSelector:
 _OPERATORS: dict[Json, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
+def selects(selector: Json, labels: Labels) -> bool:
+    """Whether a selector of an object matches; an invalid one matches nothing."""
+    try:
+        return selector_of(selector).matches(labels)
+    except BadRequestError:
+        return False
+
+
 def _expression(value: Json) -> Requirement:
     if not isinstance(value, dict):
         raise BadRequestError(f"a match expression must be an object, not {type_name(value)}")

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import BadRequestError, NotFoundError
+from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selects
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import CLUSTER_ROLE_KEY
@@ -32,7 +32,7 @@ def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] 
     while waiting:
         selector = waiting.popleft()
         for name in sorted(unseen):
-            if not _selects(selector, unseen[name]["metadata"].get("labels") or {}):
+            if not selects(selector, unseen[name]["metadata"].get("labels") or {}):
                 continue
             other = unseen.pop(name)
             further = _selectors(other)
@@ -45,13 +45,6 @@ def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] 
 def _selectors(role: JsonObject) -> list[Json]:
     aggregation = role.get("aggregationRule")
     return list(aggregation.get("clusterRoleSelectors") or ()) if isinstance(aggregation, Mapping) else []
-
-
-def _selects(selector: Json, labels: dict[str, str]) -> bool:
-    try:
-        return selector_of(selector).matches(labels)
-    except BadRequestError:
-        return False
 
 
 class Roles:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from homeostat.objects.declared import owner_reference
-from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.selectors import LabelSelector, selector_of
+from homeostat.objects.selectors import LabelSelector
 from homeostat.operators.workloads.api import Meta
 
 
@@ -51,14 +50,6 @@ def claim(
             found.owned.append(each)
             found.adopted.append(each)
     return found
-
-
-def selects(selector: Json, labels: Mapping[str, str]) -> bool:
-    """Whether the selector of a workload matches; an invalid one matches nothing, so that handlers go on."""
-    try:
-        return selector_of(selector).matches(labels)
-    except BadRequestError:
-        return False
 
 
 def adoption(kind: Kind, owner: Meta, adopted: Meta) -> JsonObject:

@@ -12,7 +12,7 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
-from homeostat.server.kinds.builtins.checks.pod import check_new_pod
+from homeostat.server.kinds.builtins.checks.pods.pod import check_new_pod
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
 from homeostat.server.kinds.builtins.warnings import warnings_of

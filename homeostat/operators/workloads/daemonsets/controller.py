@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DAEMON_SET
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.daemonsets.decide import GENERATION, HASH, REQUIRED, decide, spec_on
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
-from homeostat.operators.workloads.ownership import selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler

@@ -9,14 +9,14 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, REPLICA_SET
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import is_namespace_terminating
 from homeostat.operators.workloads.deployments.decide import REFUSED, Step, decide, refused
 from homeostat.operators.workloads.deployments.sets import REVISION, new_set, replicas_of
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
-from homeostat.operators.workloads.ownership import adoption, claim, release, selects
+from homeostat.operators.workloads.ownership import adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
 from homeostat.runtime.cache.cache import Change

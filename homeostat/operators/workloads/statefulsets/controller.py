@@ -8,12 +8,11 @@ from typing import Final
 from homeostat.objects.errors import AlreadyExistsError, ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import STATEFUL_SET
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import CLAIM, Pod, Workload
 from homeostat.operators.workloads.creation import Creation
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
-from homeostat.operators.workloads.ownership import selects
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.statefulsets.decide import (

@@ -22,11 +22,11 @@ from homeostat.server.kinds.builtins.checks import (
     ingress,
     network,
     node,
-    pod,
     registration,
     storage,
     workload,
 )
+from homeostat.server.kinds.builtins.checks.pods import pod
 from homeostat.server.kinds.builtins.immutable import check_update
 
 __all__ = ["check", "check_update"]

@@ -6,7 +6,7 @@ import ipaddress
 
 from homeostat.objects.errors import Cause, invalid
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.checks.affinity import check_taints
+from homeostat.server.kinds.builtins.checks.pods.affinity import check_taints
 from homeostat.server.kinds.builtins.members import strings, struct
 from homeostat.server.kinds.builtins.value import check_quantities
 

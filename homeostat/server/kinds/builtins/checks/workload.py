@@ -7,7 +7,7 @@ import re
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import check_labels
-from homeostat.server.kinds.builtins.checks.pod import check_template
+from homeostat.server.kinds.builtins.checks.pods.pod import check_template
 from homeostat.server.kinds.builtins.checks.schedule import ScheduleError, check_schedule
 from homeostat.server.kinds.builtins.members import integer, struct, structs, text
 from homeostat.server.kinds.builtins.selector import check_selector, is_empty, matches

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.kinds.builtins.checks.container import check_resize_policies, check_resources
-from homeostat.server.kinds.builtins.checks.pod import check_pod_spec
+from homeostat.server.kinds.builtins.checks.pods.container import check_resize_policies, check_resources
+from homeostat.server.kinds.builtins.checks.pods.pod import check_pod_spec
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.immutable.equality import is_same
 from homeostat.server.kinds.builtins.members import items, struct, structs, text

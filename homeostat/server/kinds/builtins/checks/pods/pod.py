@@ -8,11 +8,11 @@ from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, requi
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
-from homeostat.server.kinds.builtins.checks.affinity import EFFECTS, check_placement
-from homeostat.server.kinds.builtins.checks.container import check_containers, check_ephemeral_containers
 from homeostat.server.kinds.builtins.checks.hosts import check_hosts
-from homeostat.server.kinds.builtins.checks.security import check_pod_security
-from homeostat.server.kinds.builtins.checks.volume import check_volumes
+from homeostat.server.kinds.builtins.checks.pods.affinity import EFFECTS, check_placement
+from homeostat.server.kinds.builtins.checks.pods.container import check_containers, check_ephemeral_containers
+from homeostat.server.kinds.builtins.checks.pods.security import check_pod_security
+from homeostat.server.kinds.builtins.checks.pods.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
 from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, is_integer
 

@@ -7,7 +7,7 @@ import re
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import config_key, dns1123_label, dns1123_subdomain, env_name, port_name
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.checks.security import check_container_security
+from homeostat.server.kinds.builtins.checks.pods.security import check_container_security
 from homeostat.server.kinds.builtins.members import integer, numbered, struct, text
 from homeostat.server.kinds.builtins.value import (
     check_choice,

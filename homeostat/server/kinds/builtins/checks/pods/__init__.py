@@ -1,0 +1,1 @@
+"""Validation of Pods: one module a part of their spec."""
