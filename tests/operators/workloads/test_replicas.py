@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from homeostat.objects.json import Json
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import DELETION_COST
 from homeostat.operators.workloads.naming import hash_of, suffix_of, suffixed
-from homeostat.operators.workloads.ownership import claim, selects
+from homeostat.operators.workloads.ownership import claim
 from homeostat.operators.workloads.replicas.decide import Decision, decide
 from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
 
