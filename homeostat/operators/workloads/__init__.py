@@ -41,6 +41,7 @@ from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import FAMILY, POD_INDEXES
 from homeostat.operators.workloads.jobs.controller import Jobs
 from homeostat.operators.workloads.nodes.controller import Nodes
+from homeostat.operators.workloads.nodes.evictions import Evictions
 from homeostat.operators.workloads.pods.controller import Pods
 from homeostat.operators.workloads.pods.rules import Fate, Rulebook
 from homeostat.operators.workloads.replicas.controller import Replicas
@@ -74,6 +75,7 @@ def register(setup: Setup) -> None:
     Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
     if settings.is_nodes_only:
         return
+    Evictions(setup, pods, nodes, events)
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
     for kind, component in _REPLICATED:

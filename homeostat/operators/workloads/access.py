@@ -17,7 +17,7 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["pods", "persistentvolumes"], _ALL),
     rule("", ["pods/binding", "events"], ["create"]),
     rule("", ["events"], ["patch"]),
-    rule("", ["nodes"], [*FOLLOW, "create"]),
+    rule("", ["nodes"], [*FOLLOW, "create", "patch"]),
     rule("", ["services", "configmaps"], FOLLOW),
     rule("", ["replicationcontrollers"], _OWNERS),
     rule("", ["persistentvolumeclaims"], [*FOLLOW, "create", "patch"]),

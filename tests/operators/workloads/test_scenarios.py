@@ -103,7 +103,7 @@ def test_a_stateful_set_waits_until_a_pod_is_gone(stage: Stage) -> None:
 
 
 def conditions(found: JsonObject) -> dict[str, str]:
-    return {each["type"]: each["reason"] for each in (found.get("status") or {}).get("conditions") or ()}
+    return {each["type"]: each.get("reason", "") for each in (found.get("status") or {}).get("conditions") or ()}
 
 
 def test_an_autoscaler_follows_the_load_of_its_target(stage: Stage) -> None:
@@ -315,6 +315,42 @@ def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None
         assert not job["status"].get("active")
         await on.until_events("work", "PodFailurePolicy")
         await on.client.delete(on.path("Job", "work"), {"propagationPolicy": "Background"})
+
+    stage.play(scene)
+
+
+def test_a_node_that_fails_loses_the_pods_that_do_not_tolerate_it(stage: Stage) -> None:
+    node = "/api/v1/nodes/frail"
+    outcome = f"{SIMULATION}/outcome"
+
+    def pod_on(name: str, *tolerations: JsonObject) -> JsonObject:
+        spec = {"nodeName": "frail", "containers": [{"name": "a", "image": "a"}], "tolerations": list(tolerations)}
+        return {"metadata": {"name": name}, "spec": spec}
+
+    async def scene(on: Scene) -> None:
+        own = {"key": "of-the-test", "effect": "NoSchedule"}
+        await on.client.create("/api/v1/nodes", {"metadata": {"name": "frail"}, "spec": {"taints": [own]}})
+        key = "node.kubernetes.io/unreachable"
+        impatient = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
+        await on.client.create(on.path("Pod"), pod_on("impatient", impatient))
+        await on.client.create(on.path("Pod"), pod_on("patient"))
+        await on.until_all("Pod", lambda pods: len(pods) == 2 and all(map(is_ready, pods)))
+        await on.client.merge(node, {"metadata": {"annotations": {outcome: "unreachable"}}})
+        patient = await on.until("Pod", "patient", lambda pod: not is_ready(pod))
+        assert (patient["status"]["phase"], patient["status"]["containerStatuses"][0]["ready"]) == ("Running", True)
+        # Nobody is there to stop its containers.
+        leaving = await on.until("Pod", "impatient", lambda pod: "deletionTimestamp" in pod["metadata"])
+        assert conditions(leaving)["DisruptionTarget"] == "DeletionByTaintManager"
+        failed = await on.client.get(node)
+        assert conditions(failed)["Ready"] == "NodeStatusUnknown"
+        assert len(failed["spec"]["taints"]) == 3
+        await on.client.merge(node, {"metadata": {"annotations": {outcome: None}}})
+        await on.until("Pod", "impatient", lambda pod: not pod)
+        await on.until("Pod", "patient", is_ready)
+        now = {"key": "of-the-test", "effect": "NoExecute"}
+        await on.client.merge(node, {"spec": {"taints": [now]}})
+        await on.until("Pod", "patient", lambda pod: not pod)
+        await on.client.delete(node)
 
     stage.play(scene)
 

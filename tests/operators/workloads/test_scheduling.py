@@ -9,6 +9,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import PodSpec
+from homeostat.operators.workloads.nodes.failure import stays_s
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from tests.operators.workloads.objects import pod, workload
 
@@ -98,3 +99,27 @@ def test_a_node_without_an_address_is_taken_in(addresses: JsonObject | None) -> 
     facts = found.node("odd")
     assert facts is not None
     assert facts.address == ""
+
+
+def tolerating(key: str, seconds: int | None = None) -> JsonObject:
+    return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "taints", "expected"),
+    [
+        ([], ["a"], 0.0),
+        ([], [], None),
+        ([tolerating("a")], ["a"], None),
+        ([tolerating("a", 30)], ["a"], 30.0),
+        ([tolerating("a", 30), tolerating("a", 5)], ["a"], 5.0),
+        ([tolerating("a", 30)], ["a", "b"], 0.0),
+        ([tolerating("a", 30), tolerating("b")], ["a", "b"], 30.0),
+        ([tolerating("a", -1)], ["a"], 0.0),
+    ],
+)
+def test_a_pod_stays_as_long_as_it_tolerates_the_taints(
+    tolerations: list[JsonObject], taints: list[str], expected: float | None
+) -> None:
+    found = [{"key": each, "effect": "NoExecute"} for each in taints]
+    assert stays_s(spec_of(tolerations=tolerations), [*found, {"key": "c", "effect": "NoSchedule"}]) == expected

@@ -20,6 +20,7 @@ from homeostat.operators.workloads.nodes.decide import (
     new_node,
     node_name,
 )
+from homeostat.operators.workloads.nodes.failure import wanted_taints
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.settings import Settings
 from homeostat.runtime.cache.cache import Change
@@ -71,7 +72,12 @@ class Nodes:
             return
         self._wanted.pop(key[1], None)
         address = self._addresses.get(key[1]) or self._take_address(key[1])
-        status = decide(node, self._settings.size, address=address, now=format_time(datetime.now(UTC)))
+        now = format_time(datetime.now(UTC))
+        taints = wanted_taints(node, now)
+        if taints is not None:
+            version = {"resourceVersion": node.metadata.resource_version}
+            await self._client.merge(NODE.path("", key[1]), {"metadata": version, "spec": {"taints": taints or None}})
+        status = decide(node, self._settings.size, address=address, now=now)
         if status is not None:
             await self._client.merge(NODE.path("", key[1], "status"), {"status": status})
             await self._hold(node)

@@ -6,6 +6,7 @@ from typing import Final
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import GROUP, Workload
+from homeostat.operators.workloads.nodes.failure import failed_conditions
 
 VERSION: Final = "v1.34.4"
 LEASE_S: Final = 40
@@ -44,13 +45,14 @@ def new_node(number: int) -> JsonObject:
 
 
 def decide(node: Workload, size: dict[str, str], *, address: str, now: str) -> JsonObject | None:
-    """The status of a Node that has none of a kubelet yet; None if nothing is to be written."""
+    """The status of a Node that has none of a kubelet yet, or that fails or recovers; None if it stays as it is."""
     if node.metadata.is_terminating:
         return None
     found = {each.get("type"): each.get("status") for each in node.status.get("conditions") or ()}
     capacity = node.status.get("capacity") or size
     if "Ready" in found and node.status.get("allocatable") and node.status.get("addresses"):
-        return None
+        changed = failed_conditions(node, _conditions(now), now)
+        return None if changed is None else {"conditions": changed}
     return {
         "capacity": capacity,
         "allocatable": node.status.get("allocatable") or capacity,
@@ -59,17 +61,7 @@ def decide(node: Workload, size: dict[str, str], *, address: str, now: str) -> J
             {"type": "InternalIP", "address": address},
             {"type": "Hostname", "address": node.metadata.name},
         ],
-        "conditions": [
-            {
-                "type": kind,
-                "status": status,
-                "reason": reason,
-                "message": message,
-                "lastHeartbeatTime": now,
-                "lastTransitionTime": now,
-            }
-            for kind, status, reason, message in _CONDITIONS
-        ],
+        "conditions": _conditions(now),
         "nodeInfo": {
             "architecture": "amd64",
             "bootID": "",
@@ -84,6 +76,15 @@ def decide(node: Workload, size: dict[str, str], *, address: str, now: str) -> J
         },
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
     }
+
+
+def _conditions(now: str) -> list[JsonObject]:
+    """Of a Node that is well."""
+    times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+    return [
+        {"type": kind, "status": status, "reason": reason, "message": message, **times}
+        for kind, status, reason, message in _CONDITIONS
+    ]
 
 
 def lease_of(node: Workload, now: str) -> JsonObject:

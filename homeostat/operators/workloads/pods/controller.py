@@ -13,10 +13,18 @@ from homeostat.operators.workloads.api import NODE, Pod, Rules, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
 from homeostat.operators.workloads.family import BY_NODE
+from homeostat.operators.workloads.nodes.failure import FAILURES, UNREACHABLE
 from homeostat.operators.workloads.pods.addresses import Addresses
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
 from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rulebook, RuleError
-from homeostat.operators.workloads.pods.status import Picture, is_shared, other_conditions, shows, status_of
+from homeostat.operators.workloads.pods.status import (
+    Picture,
+    has_others,
+    other_conditions,
+    shows,
+    status_of,
+    unready_condition,
+)
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from homeostat.runtime.cache.cache import Change
@@ -26,6 +34,7 @@ from homeostat.runtime.setup import Setup
 _WORKERS = 64
 _RETRY_UNSCHEDULABLE_S = 0.05
 _NODE_WITHIN_S = 10.0
+_NODES = "node-controller"
 
 
 class Pods:
@@ -80,12 +89,13 @@ class Pods:
             self._wake_unschedulable()
 
     def _note_node(self, change: Change[Workload]) -> None:
-        is_known = self._scheduler.node(change.name) is not None
+        former = self._scheduler.node(change.name)
         if change.new is None:
             self._scheduler.remove_node(change.name)
         elif self._scheduler.set_node(change.new):
             self._wake_unschedulable()
-        if change.new is None or not is_known:
+        now = self._scheduler.node(change.name)
+        if former is None or now is None or former.outcome != now.outcome:
             for pod in self._pods.cache.indexed(BY_NODE, change.name):
                 self._reconciler.add(pod.key)
 
@@ -111,12 +121,16 @@ class Pods:
             return
         node = pod.spec.node_name
         try:
+            facts = self._scheduler.node(node) if node else None
             if pod.metadata.is_terminating:
-                await self._stop(pod)
-            elif node and self._scheduler.node(node) is None:
+                if facts is None or facts.outcome != UNREACHABLE:
+                    await self._stop(pod)
+            elif node and facts is None:
                 await self._leave(pod)
             elif pod.is_finished:
                 return
+            elif facts is not None and facts.outcome in FAILURES:
+                await self._show_unready(pod)
             elif not pod.spec.node_name:
                 await self._schedule(pod)
             else:
@@ -210,6 +224,14 @@ class Pods:
         await self._patch(pod, {"conditions": conditions})
         self._events.record(POD, pod.metadata, "FailedScheduling", message, by=SCHEDULER, type_="Warning")
 
+    async def _show_unready(self, pod: Pod) -> None:
+        """Of a Node that fails: nothing else is known of the Pod."""
+        if pod.is_ready:
+            now = format_time(datetime.now(UTC))
+            conditions = [unready_condition(now), *other_conditions(pod, ("Ready",))]
+            await self._patch(pod, {"conditions": conditions}, is_shared=True)
+            self._events.record(POD, pod.metadata, "NodeNotReady", "Node is not ready", by=_NODES, type_="Warning")
+
     async def _show(self, pod: Pod) -> None:
         fate = self._fate(pod)
         now = self._loop.time()
@@ -246,9 +268,10 @@ class Pods:
             raise
         self._record_shown(pod, picture, is_new=is_new)
 
-    async def _patch(self, pod: Pod, status: JsonObject) -> None:
+    async def _patch(self, pod: Pod, status: JsonObject, *, is_shared: bool = False) -> None:
+        """A patch of a Pod that others write to names the version that it is for."""
         patch: JsonObject = {"status": status}
-        if is_shared(pod):
+        if is_shared or has_others(pod):
             patch["metadata"] = {"resourceVersion": pod.metadata.resource_version}
         await self._client.merge(POD.path(*pod.key, "status"), patch)
 

@@ -96,6 +96,11 @@ def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
     return [*conditions, *other_conditions(pod, _CONDITIONS)]
 
 
+def unready_condition(now: str) -> JsonObject:
+    """Of a Pod on a Node that fails."""
+    return {"type": "Ready", "status": "False", "lastProbeTime": None, "lastTransitionTime": now}
+
+
 def other_conditions(pod: Pod, kinds: Collection[str]) -> list[JsonObject]:
     """Those of other types, which others report: a patch replaces the whole list."""
     return [
@@ -105,7 +110,7 @@ def other_conditions(pod: Pod, kinds: Collection[str]) -> list[JsonObject]:
     ]
 
 
-def is_shared(pod: Pod) -> bool:
+def has_others(pod: Pod) -> bool:
     """Whether others report conditions of the Pod, so that a patch has to name the version that it is for."""
     return bool(pod.spec.readiness_gates) or any(each.type not in _CONDITIONS for each in pod.status.conditions)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity, QuantityError
-from homeostat.operators.workloads.api import Container, PodSpec, Workload
+from homeostat.operators.workloads.api import OUTCOME, Container, PodSpec, Workload
 from homeostat.operators.workloads.sizes import integer_of
 
 PODS: Final = "pods"
@@ -37,6 +37,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
     is_cordoned: bool
     allocatable: Amounts
     address: str
+    outcome: str = ""
+    """What becomes of the Node, by its annotation."""
 
 
 def facts_of(node: Workload) -> NodeFacts:
@@ -49,6 +51,7 @@ def facts_of(node: Workload) -> NodeFacts:
         is_cordoned=bool(node.spec.get("unschedulable")),
         allocatable={name: amount_of(value) for name, value in found.items()},
         address=next((each.get("address") or "" for each in addresses if each.get("type") == "InternalIP"), ""),
+        outcome=node.metadata.annotations.get(OUTCOME, ""),
     )
 
 
@@ -132,6 +135,11 @@ def _holds(expression: JsonObject, labels: Mapping[str, str]) -> bool:
 
 def _tolerates(spec: PodSpec, taint: JsonObject) -> bool:
     return any(_is_tolerated(each, taint) for each in spec.tolerations)
+
+
+def tolerations_of(spec: PodSpec, taint: JsonObject) -> list[JsonObject]:
+    """Those that match a taint."""
+    return [each for each in spec.tolerations if _is_tolerated(each, taint)]
 
 
 def _is_tolerated(toleration: JsonObject, taint: JsonObject) -> bool:
