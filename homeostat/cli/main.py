@@ -32,6 +32,7 @@ _SECTIONS = {
         "wait": "Wait until objects have a condition, exist or are gone.",
         "explain": "Describe the fields of a kind.",
         "api-resources": "List the kinds that a server serves.",
+        "migrate-versions": "Store custom objects at their storage version.",
     },
     "Resources and policies": {
         "type": "Add, list, show and delete resource types.",
@@ -55,7 +56,19 @@ _SECTIONS = {
     },
 }
 _PACKAGES = {
-    "objects": ("get", "describe", "watch", "apply", "delete", "wait", "diff", "edit", "explain", "api-resources"),
+    "objects": (
+        "get",
+        "describe",
+        "watch",
+        "apply",
+        "delete",
+        "wait",
+        "diff",
+        "edit",
+        "explain",
+        "api-resources",
+        "migrate-versions",
+    ),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
 }

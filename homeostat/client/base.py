@@ -129,7 +129,7 @@ class Client:
         token = ""
         while True:
             page = await self.request("GET", path, {"limit": _PAGE, "continue": token, **query}, accept=accept)
-            items += page["items"]
+            items += page["items"] or ()  # kube-apiserver lists the metadata of no objects as null.
             token = page["metadata"].get("continue", "")
             if not token:
                 return items, page["metadata"]["resourceVersion"]
