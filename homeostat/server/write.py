@@ -27,6 +27,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
 from homeostat.server.access.signers import APPROVAL, REQUESTS, record_requester
+from homeostat.server.conversion.review import ConversionError
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
@@ -210,7 +211,11 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if kind.conversion is None:
         manage(call, old, new)
     else:
-        await with_versions(call, partial(manage, call, old, new))
+        try:
+            await with_versions(call, partial(manage, call, old, new))
+        except ConversionError:
+            # As in Kubernetes: a write needs its own version and the stored one, but not those of all managers.
+            new["metadata"].pop("managedFields", None)
     if kind.resource in call.backend.admission.completed:
         await call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")

@@ -35,6 +35,7 @@ STEPS: dict[str, dict[str, str]] = {
     "discovery unknown": {"": "always a Status here, plain text there"},
     "impossible path": {"": "always a Status here, plain text there"},
     "service": {r"ipFamil|clusterIPs": "no cluster network: nothing is allocated"},
+    "list of no metadata": {r"\.items$": "no items are an empty list here and null there"},
     "service without ports": {r"\.spec\.ports$": "an empty list is kept as sent"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
     "job": {r"controller-uid": "made of the uid"},

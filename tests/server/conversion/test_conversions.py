@@ -110,6 +110,17 @@ async def test_a_failed_conversion_ends_the_watch_with_its_error(api: Api, webho
     assert (await api("GET", V2)).status == 200
 
 
+async def test_the_stored_version_is_written_while_the_webhook_fails(api: Api, webhook: Webhook) -> None:
+    await api("POST", V2, two("a", 3))
+    webhook.failure = "no such colour"
+    changed = await api("PATCH", f"{V1}/a", {"spec": {"size": 4}}, type=MERGE_PATCH)
+    assert (changed.status, changed.json["spec"]["size"]) == (200, 4)
+    assert "managedFields" not in changed.json["metadata"]
+    applied = await api("PATCH", f"{V1}/a", one("a", 4), type=APPLY, fieldManager="m")
+    assert applied.status == 200
+    assert (await api("PATCH", f"{V2}/a", {}, type=MERGE_PATCH)).status == 500
+
+
 async def test_a_hanging_webhook_holds_up_nobody_else(api: Api, webhook: Webhook) -> None:
     await create(api, "a")
     webhook.goes_on.clear()
