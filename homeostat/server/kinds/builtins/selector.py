@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import BadRequestError, Cause, are_enough, forbidden, invalid, required
+from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required
 from homeostat.objects.identifiers import is_label_value, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_labels
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import selects
 from homeostat.server.kinds.builtins.members import numbered, strings, struct, structs, text
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -19,10 +19,7 @@ def is_empty(selector: Json) -> bool:
 
 def matches(selector: Json, labels: JsonObject) -> bool:
     """An empty selector matches everything, as in Kubernetes; a malformed one nothing."""
-    try:
-        return selector_of(struct(selector)).matches(labels)
-    except BadRequestError:
-        return False
+    return selects(struct(selector), labels)
 
 
 def print_labels(labels: Json) -> str:
