@@ -1,4 +1,4 @@
-"""The namespaces, priority classes and default roles that a plane creates at its first start.
+"""The namespaces, priority classes, objects of flow control and default roles that a plane creates at its first start.
 
 Existing objects are not changed.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from homeostat.objects.flow_control import mandatory_objects
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.roles import default_roles
 from homeostat.server.discovery.api_services import COLLECTION, built_in_services
@@ -33,6 +34,7 @@ def first_objects() -> Iterator[tuple[str, JsonObject]]:
                 "if necessary.",
             },
         )
+    yield from mandatory_objects()
     for role in default_roles():
         yield f"/apis/{role['apiVersion']}/{role['kind'].lower()}s", role
     for service in built_in_services():

@@ -446,9 +446,17 @@ REASONS: dict[str, dict[str, str]] = {
     "IPAddress": {r"\.cells$": "one cell more than columns there"},
     **dict.fromkeys(("HorizontalPodAutoscaler", "CSINode", "ResourceSlice"), _GO),
     **dict.fromkeys(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"), _GO),
+    "ValidatingAdmissionPolicy": {r"\.status": "checked with the write; a controller does it there"},
     "FlowSchema": {r"conditions|\.cells\[5\]": "no controller has been at it"},
 }
 """Where the plane differs on purpose, by kind: which step and path, and why."""
+
+
+MANDATORY_STEPS = [
+    Step(f"{kind} {name}", "GET", f"/apis/{_FLOW}/{kind}/{name}")
+    for kind in ("flowschemas", "prioritylevelconfigurations")
+    for name in ("exempt", "catch-all")
+]
 
 
 def life_steps(life: Life) -> Iterator[Step]:

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from tests.differential.compare import Answer, Conversation, differences
-from tests.differential.lifecycle import LIVES, NAMESPACE, REASONS, Life, life_steps
+from tests.differential.lifecycle import LIVES, MANDATORY_STEPS, NAMESPACE, REASONS, Life, life_steps
 from tests.differential.reasons import is_allowed
 from tests.differential.step import Step
 
@@ -44,6 +44,12 @@ def test_a_life_is_the_same(life: Life, ours: Conversation, real: Conversation) 
         )
         assert [each["type"] for each in mine] == [each["type"] for each in theirs]
         assert [each for each in differences(mine, theirs) if not _is_allowed(life, "event", each)] == []
+
+
+@pytest.mark.parametrize("step", MANDATORY_STEPS, ids=lambda step: step.id)
+def test_mandatory_objects_are_the_same(step: Step, ours: Conversation, real: Conversation) -> None:
+    life = next(life for life in LIVES if life.plural in step.path)
+    assert _differences(life, step, ours.say(step), real.say(step)) == []
 
 
 def _differences(life: Life, step: Step, mine: Answer, theirs: Answer) -> list[str]:

@@ -12,6 +12,7 @@ from homeostat.client.base import Client
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.housekeeping.api_services import ApiServices
 from homeostat.operators.housekeeping.definitions import Definitions
+from homeostat.operators.housekeeping.flow_control import FlowControl
 from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.namespaces.controller import Namespaces
@@ -53,6 +54,7 @@ async def _run_once(client: Client, authority: str) -> None:
         NamespaceDefaults(client, feed, authority=authority),
         Roles(client, feed),
         ApiServices(client, feed),
+        FlowControl(client, feed),
     )
     async with asyncio.TaskGroup() as tasks:
         for keeper in keepers:

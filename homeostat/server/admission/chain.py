@@ -46,6 +46,7 @@ class AdmissionChain:
 
     def __init__(self, authorizer: Authorizer, registry: Registry, client: WebhookClient) -> None:
         self._authorizer = authorizer
+        self._registry = registry
         self._client = client
         self._rules = AdmissionRules(registry)
         self._plugins = Plugins(registry)
@@ -154,12 +155,24 @@ class AdmissionChain:
             check_signing(self._authorizer, call.user, subresource=call.subresource, obj=obj, old=old)
         elif causes := await in_thread(partial(_configuration_causes, obj), user=call.user.name):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
+        elif kind.kind == "ValidatingAdmissionPolicy" and not call.subresource and _is_unchecked(obj, old):
+            obj["status"] = await in_thread(partial(_checked_status, obj, self._registry), user=call.user.name)
 
 
 def _configuration_causes(obj: JsonObject) -> list[Cause]:
     from homeostat.server.admission.configuration import configuration_causes
 
     return configuration_causes(obj)
+
+
+def _is_unchecked(obj: JsonObject, old: JsonObject | None) -> bool:
+    return old is None or obj.get("spec") != old.get("spec")
+
+
+def _checked_status(obj: JsonObject, registry: Registry) -> JsonObject:
+    from homeostat.server.admission.type_checking import checked_status
+
+    return checked_status(obj, registry)
 
 
 def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject | None) -> JsonObject:

@@ -121,6 +121,22 @@ def policy_environment(
     return Environment(known, AUTHORIZATION)
 
 
+def typed_environment(
+    variables: Mapping[str, Type], *, object_type: Type, namespace_type: Type, params: Type | None
+) -> Environment:
+    """For checking the expressions of a policy against objects of one kind."""
+    known: dict[str, Type] = {
+        **_WEBHOOK,
+        "object": object_type,
+        "oldObject": object_type,
+        "namespaceObject": namespace_type,
+        "variables": _Struct("variables", fields=variables),
+    }
+    if params is not None:
+        known["params"] = params
+    return Environment(known, AUTHORIZATION)
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """`fault` is the error if there is no program. `variables` are the policy's variables that it uses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from homeostat.objects.flow_control import mandatory_objects
 from homeostat.plane import Settings, open_plane
 from tests.cluster.test_names import definition
 from tests.operators.housekeeping.world import CRDS, HOLD, World, configmap_path, eventually, widget_path
@@ -168,6 +169,14 @@ async def test_a_service_account_that_is_deleted_is_made_again(world: World) -> 
         return found is not None and found["metadata"]["uid"] != before
 
     await eventually(is_another)
+
+
+async def test_mandatory_objects_of_flow_control_are_made_again(world: World) -> None:
+    for collection, wanted in mandatory_objects():
+        path = f"{collection}/{wanted['metadata']['name']}"
+        assert (await world.client.get(path))["spec"] == wanted["spec"]
+        await world.client.delete(path)
+        await eventually(lambda path=path: _is_there(world, path))  # type: ignore[misc]
 
 
 async def test_a_certificate_that_is_changed_or_deleted_is_made_right_again(world: World) -> None:

@@ -1,0 +1,41 @@
+"""The mandatory FlowSchemas and PriorityLevelConfigurations: created again after a deletion."""
+
+from __future__ import annotations
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import AlreadyExistsError
+from homeostat.objects.flow_control import MANDATORY, mandatory_objects
+from homeostat.operators.housekeeping.metadata.events import FeedEvent, Gone, Listed
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.kinds import kind_key
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.workers import Workers
+
+_KEYS = tuple(kind_key(obj["apiVersion"], obj["kind"]) for _, obj in mandatory_objects())
+_ALL = "all"
+
+
+class FlowControl:
+    def __init__(self, client: Client, feed: Feed) -> None:
+        self._client = client
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._ensure, name="flow control")
+        feed.subscribe(self._observe, *dict.fromkeys(_KEYS))
+
+    async def run(self) -> None:
+        await self._workers.run()
+
+    def _observe(self, event: FeedEvent) -> None:
+        match event:
+            case Gone(_, metadata) if metadata.name in MANDATORY:
+                self._queue.add(_ALL)
+            case Listed():
+                # The watch does not deliver deletions that happened while it was interrupted.
+                self._queue.add(_ALL)
+
+    async def _ensure(self, _: str) -> None:
+        for collection, wanted in mandatory_objects():
+            try:
+                await self._client.create(collection, wanted)
+            except AlreadyExistsError:
+                continue
