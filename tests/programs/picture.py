@@ -111,10 +111,12 @@ def _replace(text: str, words: Sequence[tuple[str, str]]) -> str:
 
 def _without_volatile(obj: JsonObject) -> JsonObject:
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _VOLATILE}
-    if obj["kind"] != "EndpointSlice":
+    if obj["kind"] not in ("Endpoints", "EndpointSlice"):
         return {**obj, "metadata": metadata}
     # How often it was written, and for which change at last, depends on how the changes came together.
     metadata.pop("generation", None)
     annotations = {name: value for name, value in metadata.pop("annotations", {}).items() if name != _TRIGGER}
-    endpoints = sorted(obj["endpoints"] or (), key=lambda each: each["targetRef"]["name"])
-    return {**obj, "metadata": {**metadata, "annotations": annotations}, "endpoints": endpoints}
+    found = {**obj, "metadata": {**metadata, "annotations": annotations}}
+    if obj["kind"] == "EndpointSlice":
+        found["endpoints"] = sorted(obj["endpoints"] or (), key=lambda each: each["targetRef"]["name"])
+    return found

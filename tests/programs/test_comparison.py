@@ -32,12 +32,15 @@ COMPARED = (
     ("batch/v1", "CronJob"),
     ("v1", "Pod"),
     ("discovery.k8s.io/v1", "EndpointSlice"),
+    ("v1", "Endpoints"),
+    ("policy/v1", "PodDisruptionBudget"),
     ("v1", "Event"),
 )
 
 
 def path_of(version: str, kind: str, namespace: str) -> str:
-    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{kind.lower()}s"
+    plural = kind.lower().removesuffix("s") + "s"
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{plural}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ def is_rolled_out(count: int) -> Callable[[JsonObject], bool]:
 def test_a_deployment_rolls_out_scales_and_rolls_back(sides: list[Side]) -> None:
     service = {"clusterIP": "10.0.0.7", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": "web"}]}
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
     for side in sides:
         side.create("v1", "Service", "web", service)
         side.create("apps/v1", "Deployment", "web", workload(replicas=2, strategy=rolling))
@@ -149,6 +153,8 @@ def test_a_deployment_rolls_out_scales_and_rolls_back(sides: list[Side]) -> None
             side.change("apps/v1", "Deployment", "web", step)
         for side in sides:
             side.wait("apps/v1", "Deployment", "web", is_rolled_out(count), f"rolled out {count}")
+    for side in sides:
+        side.create("policy/v1", "PodDisruptionBudget", "web", budget)
     assert_same(sides)
 
 

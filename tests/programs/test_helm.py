@@ -51,7 +51,8 @@ def test_a_release_lives_from_install_to_uninstall(helm: Helm) -> None:
     assert helm.find(f"{APPS}/deployments/shop")["status"]["readyReplicas"] == 2
     assert helm.find("/apis/shop.example.com/v1/namespaces/store/orders/shop")["spec"] == {"items": 2}
     seen = helm.find("/api/v1/namespaces/store/configmaps/shop-seen")["data"]
-    assert seen == {"server": "v1.34.4", "orders": "true", "phase": "Active"}
+    assert seen.pop("server").startswith("v1.34.")
+    assert seen == {"orders": "true", "phase": "Active"}
     assert helm.find("/apis/batch/v1/namespaces/store/jobs/shop-prepare") is None, "the hook deletes its Job"
     [release] = helm.read("list")
     assert (release["name"], release["revision"], release["status"]) == ("shop", "1", "deployed")
@@ -83,7 +84,7 @@ def test_a_release_lives_from_install_to_uninstall(helm: Helm) -> None:
 def test_a_dry_run_on_the_server_renders_what_is_there_and_stores_nothing(helm: Helm) -> None:
     helm("install", "dry", str(CHART), "--create-namespace", "--dry-run=server")
     printed = helm("upgrade", "dry", str(CHART), "--install", "--dry-run=server", "--debug")
-    assert 'phase: "Active"' in printed or 'phase: ""' in printed
+    assert 'phase: "Active"' in printed
     assert helm.find(f"{APPS}/deployments/dry") is None
     assert helm.read("list", "--all") == []
 

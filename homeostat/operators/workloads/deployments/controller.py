@@ -116,8 +116,9 @@ class Deployments:
             except NotFoundError:
                 continue
         if step.revision:
+            # By the status, for a write of the Deployment itself would count as a new generation.
             patch = {"metadata": {"annotations": {REVISION: step.revision}}}
-            await self._client.merge(DEPLOYMENT.path(*deployment.key), patch)
+            await self._client.merge(DEPLOYMENT.path(*deployment.key, "status"), patch)
 
     async def _create(self, deployment: Workload, new: JsonObject) -> None:
         path = REPLICA_SET.path(deployment.metadata.namespace)
