@@ -20,7 +20,7 @@ import msgspec
 from homeostat.cli.console.failure import Failure
 from homeostat.client.base import Client
 from homeostat.external.secrets.secrets import SecretError
-from homeostat.external.vault.client import VaultError, VaultRefusedError
+from homeostat.external.vault.session import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.external.rest.errors import RestError
-from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
+from homeostat.external.vault.client import Vault
+from homeostat.external.vault.session import VaultError, VaultRefusedError
 from homeostat.external.vault.settings import AppRole, vault_settings
 from homeostat.testing.eventually import eventually
 from tests.external.servers import serving

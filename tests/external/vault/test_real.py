@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
+from homeostat.external.vault.client import Vault
+from homeostat.external.vault.session import VaultError, VaultRefusedError
 from homeostat.external.vault.settings import vault_settings
 from homeostat.testing.eventually import eventually
 from tests.external.vault.real import RealVault, needs_vault, reviewed_token, running_vault
@@ -115,20 +116,20 @@ async def test_a_token_is_renewed_and_after_its_end_or_revocation_replaced(real:
     real.call("POST", "secret/data/kept", {"data": {"value": "x"}})
     role, secret = real.role(token_ttl="2s", token_max_ttl="4s")
     async with client(real, VAULT_ROLE_ID=role, VAULT_SECRET_ID=secret) as vault:
-        first = (await vault._token()).token
+        first = (await vault._session._token()).token
         await eventually(lambda: is_over(real, first))
         assert await vault.get_secret("kept") == "x"
         real.role(token_ttl="1h", token_max_ttl="1h")
-        await eventually(lambda: vault._lease is not None and vault._lease.ttl_s > 60)
-        lease = await vault._token()
+        await eventually(lambda: vault._session._lease is not None and vault._session._lease.ttl_s > 60)
+        lease = await vault._session._token()
         real.call("POST", "auth/token/revoke", {"token": lease.token})
         assert await vault._read("kept") == {"value": "x"}
-        assert (await vault._token()).token != lease.token
+        assert (await vault._session._token()).token != lease.token
     token = real.token(ttl="2s", explicit_max_ttl="1h")
     async with client(real, VAULT_TOKEN=token) as vault:
         await vault.check()
-        renewed = vault._lease
-        await eventually(lambda: vault._lease is not renewed)
+        renewed = vault._session._lease
+        await eventually(lambda: vault._session._lease is not renewed)
         real.call("POST", "auth/token/revoke", {"token": token})
         with pytest.raises(VaultRefusedError, match="permission denied"):
             await vault.get_secret("kept")

@@ -9,7 +9,7 @@ import pytest
 from homeostat.external.secret_stores import SECRETS_DIRECTORY
 from homeostat.external.secrets.scrub import HIDDEN
 from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets
-from homeostat.external.vault.client import VaultRefusedError
+from homeostat.external.vault.session import VaultRefusedError
 from homeostat.operators import actions
 from homeostat.operators.actions.stores import secret_stores
 from tests.external.servers import serving

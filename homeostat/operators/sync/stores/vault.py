@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from homeostat.external.rest.errors import RestError
-from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
+from homeostat.external.vault.client import Vault
+from homeostat.external.vault.session import VaultError, VaultRefusedError
 from homeostat.operators.sync.engine.errors import AuthError, NotFoundError, SyncError, TransportError, ValidationError
 
 
