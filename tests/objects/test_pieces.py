@@ -32,7 +32,7 @@ def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: 
     monkeypatch.setattr(pieces, "_PIECE_COLONS", 3)
     monkeypatch.setattr(pieces, "_PIECE_BYTES", 40)
     chance = random.Random(7)
-    for _ in range(300):
+    for _ in range(80):
         data = layout(encode(some_value(chance, 5)))
         assert decode_pieces(data) == msgspec.json.decode(data)
 
@@ -47,6 +47,7 @@ def test_the_last_of_repeated_keys_counts(monkeypatch: pytest.MonkeyPatch) -> No
 KEYS = b",".join(b'"k%d":1' % at for at in range(230_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [b"{%b}" % KEYS, b'{"metadata":{"managedFields":[{"fieldsV1":{%b}}]}}' % KEYS], ids=["flat", "nested"]
 )
@@ -55,6 +56,7 @@ def test_no_step_of_a_dense_document_holds_the_interpreter_lock_for_long(data: b
     assert longest_hold_s(lambda: decode_stored(data, in_pieces=True), bound_s=whole_s / 2) <= whole_s / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -72,6 +74,7 @@ def test_a_dense_document_that_is_not_json_is_refused(data: bytes, said: str) ->
     assert said in refused.value.message
 
 
+@pytest.mark.slow
 def test_many_small_members_with_others_in_them_are_cut_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     real = pieces._decode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.edge.metrics.exposition import Families, exposition
@@ -58,6 +59,7 @@ def test_figures_of_others_are_on_the_same_page() -> None:
     assert exposition(metrics).count(b"# TYPE apiserver_request_total counter") == 1
 
 
+@pytest.mark.slow
 async def test_a_page_of_five_thousand_kinds_holds_the_event_loop_for_less_than_30_ms() -> None:
     metrics = Metrics()
     for number in range(5_000):

@@ -214,6 +214,7 @@ def test_two_patches_are_one_after_the_other(document: Json, first: Json, second
     assert json_patch(json_patch(document, first), second) == whole
 
 
+@pytest.mark.slow
 def test_a_patch_does_not_shift_long_lists_again_and_again() -> None:
     document = {"a": [0] * 100_000}
     with pytest.raises(InvalidError, match="too many items at the start of long lists"):

@@ -280,6 +280,7 @@ async def test_variables_need_names_of_their_own(api: Api) -> None:
     assert fields == ["spec.variables[1].name", "spec.variables[2].name", "spec.variables[3].expression"]
 
 
+@pytest.mark.slow
 async def test_expressions_that_cost_much_run_beside_the_event_loop(plane: Plane) -> None:
     dear = {"expression": "object.data.all(k, object.data.all(l, object.data[k].size() + object.data[l].size() < 9))"}
     await bind(plane, policy(dear), validationActions=["Warn"])
@@ -290,6 +291,7 @@ async def test_expressions_that_cost_much_run_beside_the_event_loop(plane: Plane
     assert await refusal(plane, "1") is None
 
 
+@pytest.mark.slow
 async def test_a_policy_of_many_expressions_is_compiled_beside_the_event_loop(plane: Plane) -> None:
     text = " && ".join(f"object.data.all(k, k != 'a{at}' || object.data[k].size() < {at})" for at in range(4))
     large = policy(*({"expression": text} for _ in range(128)))
@@ -298,6 +300,7 @@ async def test_a_policy_of_many_expressions_is_compiled_beside_the_event_loop(pl
     assert turns.longest_s < 0.1, "on the loop it would take 0.2 s or more"
 
 
+@pytest.mark.slow
 async def test_a_policy_that_another_replica_stored_is_compiled_beside_the_event_loop(plane: Plane) -> None:
     text = " && ".join(f"object.data.all(k, k != 'a{at}' || object.data[k].size() < {at})" for at in range(4))
     await bind(plane, policy(*({"expression": text} for _ in range(128))))

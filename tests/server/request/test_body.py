@@ -24,6 +24,7 @@ def test_repeated_keys_are_found_in_bodies_of_any_size(filler: str, text: str, f
     assert duplicate_keys(body, decode(body)) == found
 
 
+@pytest.mark.slow
 def test_the_search_for_repeated_keys_lets_other_threads_run() -> None:
     """In C it takes some 100 ms in one step, so that this thread would get some ten turns."""
     body = b'{%b"a":1}' % (b'"a":1,' * 480_000)

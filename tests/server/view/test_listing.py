@@ -91,6 +91,7 @@ async def test_a_list_of_many_objects_is_sent_in_batches(api: Api, monkeypatch: 
     assert batches == [7, 7, 7, 7, 2]
 
 
+@pytest.mark.slow
 async def test_rows_of_a_table_are_made_as_the_client_reads(
     api: Api, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +113,7 @@ async def test_rows_of_a_table_are_made_as_the_client_reads(
         assert 0 < made < 30
 
 
+@pytest.mark.slow
 async def test_initial_events_are_sent_as_the_client_reads(api: Api, plane: Plane, server: Server) -> None:
     await fill(api, 40, 1_000_000)
     before = server.counters.bytes_out
