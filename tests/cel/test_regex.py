@@ -26,7 +26,7 @@ BOMBS = [
 
 
 @pytest.mark.parametrize(("pattern", "text"), BOMBS)
-def test_a_bomb_ends(pattern: str, text: str) -> None:
+def test_a_pattern_that_makes_other_engines_backtrack_for_long_is_matched(pattern: str, text: str) -> None:
     compiled = compile_pattern(pattern)
     assert compiled.is_match(text) is (compiled.find(text) is not None)
 
@@ -40,7 +40,7 @@ def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
 
 
 @pytest.mark.slow
-def test_finding_with_a_bomb_is_bounded_too() -> None:
+def test_finding_all_matches_ends_after_too_many_steps() -> None:
     machine = Machine(parse_pattern("(a*)*c|a"))
     with pytest.raises(EvaluationError, match="too many steps"):
         list(machine.find_all("a" * 20_000))

@@ -34,7 +34,7 @@ def is_alive(pid: int) -> bool:
     return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
 
 
-async def test_what_it_reads_prints_and_returns_comes_through(tmp_path: Path) -> None:
+async def test_stdin_stdout_stderr_and_the_exit_code_are_passed_on(tmp_path: Path) -> None:
     code = "import sys; print(sys.stdin.read().upper(), end=''); print('told', file=sys.stderr); sys.exit(3)"
     done = await run_program(python(code, tmp_path, stdin=b"hello"))
     assert (done.code, done.stdout, done.stderr) == (3, b"HELLO", b"told\n")
@@ -49,20 +49,22 @@ async def test_output_is_delivered_as_it_arrives(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (b"out\n", b"err\n")
 
 
-async def test_nothing_of_this_environment_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_gets_only_the_environment_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TOKEN_OF_OURS", "secret")
     done = await run_program(python("import os; print(sorted(os.environ))", tmp_path, environment={"GIVEN": "1"}))
     names = eval(done.stdout)
     assert {"GIVEN", "HOME", "LANG", "PATH"} <= set(names) <= {"GIVEN", "HOME", "LANG", "PATH", "PWD", "LC_CTYPE"}
 
 
-async def test_it_runs_in_its_directory(tmp_path: Path) -> None:
+async def test_a_program_runs_in_its_directory(tmp_path: Path) -> None:
     (tmp_path / "here").touch()
     done = await run_program(python("import os; print(os.listdir())", tmp_path))
     assert done.stdout == b"['here']\n"
 
 
-async def test_what_takes_too_long_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
+async def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys, time; "
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
@@ -74,13 +76,13 @@ async def test_what_takes_too_long_is_stopped_with_all_that_it_started(tmp_path:
     await eventually(lambda: not is_alive(pid))
 
 
-async def test_what_will_not_stop_is_made_to(tmp_path: Path) -> None:
+async def test_a_program_that_ignores_the_stop_signal_is_killed(tmp_path: Path) -> None:
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with pytest.raises(ProgramTimeoutError):
         await run_program(python(code, tmp_path, timeout_s=0.5, grace_s=0.2))
 
 
-async def test_it_may_end_in_its_own_way_when_it_is_asked_to(tmp_path: Path) -> None:
+async def test_a_program_may_handle_the_stop_signal_and_exit(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"
         "def stop(*_): open('stopped', 'w').write('yes'); sys.exit(0)\n"
@@ -91,7 +93,7 @@ async def test_it_may_end_in_its_own_way_when_it_is_asked_to(tmp_path: Path) -> 
     assert (tmp_path / "stopped").read_text() == "yes"
 
 
-async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
+async def test_a_cancelled_program_has_ended(tmp_path: Path) -> None:
     code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
     task = asyncio.create_task(run_program(python(code, tmp_path)))
     written = tmp_path / "pid"
@@ -102,7 +104,7 @@ async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
     assert not is_alive(pid)
 
 
-async def test_what_is_cancelled_twice_is_gone(tmp_path: Path) -> None:
+async def test_a_program_that_is_cancelled_twice_has_ended_and_is_no_zombie(tmp_path: Path) -> None:
     code = (
         "import os, signal, time; signal.signal(15, lambda *_: open('asked', 'w').close());"
         "open('pid', 'w').write(str(os.getpid())); [time.sleep(1) for _ in range(60)]"
@@ -119,7 +121,7 @@ async def test_what_is_cancelled_twice_is_gone(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:
+async def test_children_that_a_program_leaves_behind_are_killed(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys; "
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
@@ -129,30 +131,30 @@ async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:
     await eventually(lambda: not is_alive(int(done.stdout)))
 
 
-async def test_memory_beyond_the_limit_is_not_to_be_had(tmp_path: Path) -> None:
+async def test_a_program_cannot_allocate_more_than_its_memory_limit(tmp_path: Path) -> None:
     done = await run_program(python("x = b'1' * (1 << 28)", tmp_path, memory_bytes=128 << 20))
     assert done.code != 0
     assert b"MemoryError" in done.stderr
 
 
-async def test_a_flood_is_stopped(tmp_path: Path) -> None:
+async def test_a_program_that_prints_too_much_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(OutputTooLargeError, match="more than 100000 bytes"):
         await run_program(python("while True: print('x' * 1000)", tmp_path, largest_output=100_000))
 
 
-async def test_of_many_errors_the_end_is_kept(tmp_path: Path) -> None:
+async def test_of_a_long_stderr_the_last_bytes_are_kept(tmp_path: Path) -> None:
     code = "import sys; sys.stderr.write('x' * 300000 + 'the end')"
     done = await run_program(python(code, tmp_path, largest_output=1000))
     assert len(done.stderr) == 1000
     assert done.stderr.endswith(b"the end")
 
 
-async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_a_missing_program(tmp_path: Path) -> None:
     with pytest.raises(ProgramMissingError, match='cannot start the program "no-such-program"'):
         await run_program(Program(arguments=("no-such-program",), directory=tmp_path))
 
 
-async def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
+async def test_no_shell_interprets_the_arguments(tmp_path: Path) -> None:
     done = await run_program(Program(arguments=("echo", "$(id)", ";", "`id`", "'"), directory=tmp_path))
     assert done.stdout == b"$(id) ; `id` '\n"
 
@@ -182,12 +184,12 @@ async def test_a_program_that_outlives_its_killed_starter_is_not_started_beside_
     await eventually(runs)
 
 
-async def test_a_lock_goes_with_the_program(tmp_path: Path) -> None:
+async def test_the_lock_is_released_when_the_program_ends(tmp_path: Path) -> None:
     program = Program(arguments=("true",), directory=tmp_path, lock=tmp_path / "lock")
     assert [(await run_program(program)).code for _ in range(2)] == [0, 0]
 
 
-def test_a_program_need_not_read_what_it_is_given_on_either_loop(tmp_path: Path) -> None:
+def test_a_program_need_not_read_its_stdin_on_either_event_loop(tmp_path: Path) -> None:
     """Under uvloop a pipe that the program has closed already refuses in a way of its own."""
 
     async def often() -> list[bytes]:

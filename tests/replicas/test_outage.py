@@ -104,7 +104,7 @@ async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_i
         await eventually(lambda: {figure(each, "homeostat_store_revision") for each in pair}, lambda it: len(it) == 1)
 
 
-async def test_a_write_of_which_nobody_knows_is_not_to_be_sent_again_unread(server: Postgres, tmp_path: Path) -> None:
+async def test_a_commit_of_unknown_outcome_is_not_answered_with_retry_after(server: Postgres, tmp_path: Path) -> None:
     """Clients repeat by themselves what is answered with `Retry-After`: two objects of one generateName."""
     async with running_proxy(server.port) as proxy:
         url = server.url_at(proxy.port)

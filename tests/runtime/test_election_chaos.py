@@ -111,9 +111,9 @@ async def stand(election: Election, chance: random.Random) -> None:
                 await election.run(lambda: asyncio.sleep(1e9))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @virtual_time
-async def test_one_at_most_leads_in_any_weather_and_somebody_does_in_good_one(seed: int) -> None:
+async def test_at_most_one_leads_despite_faults_and_most_of_the_time_one_does(seed: int) -> None:
     chance, server = random.Random(seed), LeaseServer()
     weathers = [Weather(server, chance) for _ in range(CANDIDATES)]
     elections = [
@@ -147,7 +147,7 @@ async def test_one_at_most_leads_in_any_weather_and_somebody_does_in_good_one(se
 
 
 @virtual_time
-async def test_in_good_weather_a_leader_is_replaced_within_its_lease() -> None:
+async def test_a_leader_that_is_cut_off_is_replaced_within_its_lease() -> None:
     chance, server = random.Random(1), LeaseServer()
     weathers = [Weather(server, chance) for _ in range(2)]
     first, second = (

@@ -138,7 +138,7 @@ async def test_a_request_is_opened_updated_and_closed(data: Path, tmp_path: Path
         assert len(scene.forge.calls) == calls
 
 
-async def test_a_person_decides(data: Path, tmp_path: Path) -> None:
+async def test_what_a_person_closes_or_pushes_is_not_overwritten(data: Path, tmp_path: Path) -> None:
     async with _scene(data, tmp_path, "github") as scene:
         await scene.deploy("web")
         await scene.entry()

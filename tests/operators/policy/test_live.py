@@ -102,7 +102,7 @@ def on(server: str, *names: str) -> list[ParameterSet]:
     [*on("plane", *CASES), *on("cluster", "a clean Pod", "everything wrong", "three Pods", "no Pods")],
     indirect=["api"],
 )
-async def test_the_status_says_the_score(api: Api, case: Case) -> None:
+async def test_the_status_shows_score_violations_and_class(api: Api, case: Case) -> None:
     async with operating(api) as live:
         for number, each in enumerate(case.pods):
             await live.run_pod(f"web-{number}", each.container, restarts=each.restarts, phase=each.phase)
