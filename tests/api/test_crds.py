@@ -244,15 +244,21 @@ async def test_a_deprecated_version_warns(api: Api) -> None:
     assert (await api("GET", WIDGETS)).headers["warning"] == ['299 - "example.com/v1 Widget is deprecated"']
 
 
-async def test_a_write_at_another_version_gets_the_defaults_of_the_stored_one(api: Api) -> None:
+async def test_a_version_shows_the_fields_that_its_schema_knows(api: Api) -> None:
     made = definition()
     other = {**definition(schema=schema(properties={"size": {"type": "integer"}}))["spec"]["versions"][0]}
     made["spec"]["versions"].append({**other, "name": "v2", "storage": False})
     assert (await api("POST", CRDS, made)).status == 201
     path = WIDGETS.replace("/v1/", "/v2/")
     created = await api("POST", path, {**widget("w"), "apiVersion": "example.com/v2"})
-    assert created.json["spec"]["color"] == "red"
-    assert (await api("GET", f"{WIDGETS}/w")).json["spec"]["color"] == "red"
+    assert created.json["spec"] == {"size": 1}
+    assert (await api("GET", f"{WIDGETS}/w")).json["spec"] == {"size": 1, "color": "red"}
+    watch = await api.watch(path)
+    assert (await watch.next())[1]["spec"] == {"size": 1}
+    await api("PATCH", f"{WIDGETS}/w", {"spec": {"color": "green", "size": 2}}, type=MERGE_PATCH)
+    assert (await watch.next())[1]["spec"] == {"size": 2}
+    assert [each["spec"] for each in (await api("GET", path)).json["items"]] == [{"size": 2}]
+    assert (await api("GET", f"{WIDGETS}/w")).json["spec"] == {"size": 2, "color": "green"}
 
 
 async def test_a_large_object_that_lacks_a_default_is_completed_beside_the_loop(api: Api) -> None:

@@ -184,5 +184,28 @@ DEFINITIONS = [
 ]
 
 
-def setup(converter: Converter) -> Step:
-    return Step("definition", "POST", CRDS, definition(converter.conversion()))
+LAMPS1 = "/apis/example.com/v1/namespaces/diff/lamps"
+LAMPS2 = "/apis/example.com/v2/namespaces/diff/lamps"
+
+
+def _lamp(version: str, name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"example.com/{version}", "kind": "Lamp", "metadata": {"name": name}, "spec": spec}
+
+
+UNCONVERTED = [
+    Step("lamp", "POST", LAMPS1, _lamp("v1", "l", size=1, color="blue")),
+    Step("lamp at the other version", "GET", f"{LAMPS2}/l"),
+    Step("lamps at the other version", "GET", LAMPS2, is_late=True),
+    Step("lamp of the other version", "POST", LAMPS2, _lamp("v2", "m", dimensions={"width": 2})),
+    Step("lamp of the other version, stored", "GET", f"{LAMPS1}/m"),
+    Step("lamp of the other version, read", "GET", f"{LAMPS2}/m"),
+    Step("lamp of the other version, patched", "PATCH", f"{LAMPS2}/m", {"spec": {"color": "blue"}}, MERGE),
+]
+"""Without a webhook: a version shows what its schema knows, and the stored one keeps what its own knows."""
+
+
+def setup(converter: Converter) -> list[Step]:
+    return [
+        Step("definition", "POST", CRDS, definition(converter.conversion())),
+        Step("definition without a webhook", "POST", CRDS, definition(plural="lamps")),
+    ]

@@ -1,7 +1,8 @@
 """How the versions of one custom kind are converted into each other: the webhook, and the schema of each version.
 
-Everything that a schema demands of a converted object happens here: an object is read with the defaults of the version
-that it was stored at, and loses the fields that the other version does not know, as in Kubernetes.
+Without a webhook, versions differ in what their schemas know, and a conversion leaves out the rest. Everything that a
+schema demands of a converted object happens here: an object is read with the defaults of the version that it was stored
+at, and loses the fields that the other version does not know, as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class VersionBehaviour(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conversion:
-    endpoint: Endpoint
+    endpoint: Endpoint | None
+    """The webhook; None for the strategy `None`."""
     review_version: str
     kind: str
     stored: str
@@ -58,8 +60,13 @@ class Conversion:
         filled = decode_stored(encode(obj))
         return filled if self.behaviours[self.stored].default_stored(filled) else obj
 
+    def rename(self, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
+        """The objects at another version, as the strategy `None` converts them; the originals are not changed."""
+        copies = [decode_stored(encode({**obj, "apiVersion": api_version})) for obj in objects]
+        return self.accept(copies, api_version)
+
     def accept(self, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
-        """Objects that came from the webhook, without what their version does not know. In place."""
+        """Converted objects without what their version does not know. In place."""
         behaviour = self.behaviours[api_version]
         for obj in objects:
             make_whole(obj)

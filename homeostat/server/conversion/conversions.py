@@ -1,4 +1,4 @@
-"""Converts stored objects to the version of a request, and written ones to the stored version, by webhooks.
+"""Converts stored objects to the version of a request, and written ones to the stored version.
 
 Reads turn stored records into records at the version of their kind (`shown`), so that everything behind them is the
 same with and without a conversion. All objects that one request needs go into as few reviews as their size allows. A
@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import TooManyRequestsError
-from homeostat.objects.json import MAX_CONTAINERS, JsonObject
+from homeostat.objects.json import MAX_CONTAINERS, JsonObject, encode
 from homeostat.server.admission.webhook_client import CallError, WebhookClient, address_of
 from homeostat.server.conversion.cache import Cache, Found, Place
 from homeostat.server.conversion.conversion import Conversion
@@ -34,6 +35,7 @@ MOST_REVIEWS = 4
 MOST_WAITING = 64
 """Requests that wait for the webhook of one kind; further ones are refused with 429."""
 _MOST_EVENTS = 1_000
+_LOOKED_UP_AT_ONCE = 10_000
 _MANY_CONTAINERS = MAX_CONTAINERS // 4
 """Objects and arrays in a review from which on it takes no more: the answer must be a document within the limits."""
 _QUICK_BYTES = 16 * 1024
@@ -62,7 +64,9 @@ class Conversions:
             return records
         found: list[Found | None] = []
         missing: list[tuple[Place, Record]] = []
-        for record in records:
+        for index, record in enumerate(records, 1):
+            if index % _LOOKED_UP_AT_ONCE == 0:
+                await asyncio.sleep(0)
             known = self._find(kind, conversion, record)
             if known is None:
                 missing.append(((conversion, kind.api_version, record.revision), record))
@@ -70,7 +74,7 @@ class Conversions:
         shown = [each for each in found if isinstance(each, Record)]
         if len(shown) == len(records):
             return shown
-        with _Turn(self._waiting, kind, most=0 if is_watch else MOST_WAITING):
+        with _Turn(self._waiting, kind, most=0 if is_watch or conversion.endpoint is None else MOST_WAITING):
             promised: Iterator[Found] = self._start(kind, conversion, missing) if missing else iter(())
             awaited = [next(promised) if each is None else each for each in found]
             # Shielded, because others may wait for the same promise.
@@ -124,7 +128,7 @@ class Conversions:
         at = [index for index, obj in enumerate(objects) if obj["apiVersion"] != api_version]
         if conversion is None or not at:
             return objects
-        with _Turn(self._waiting, kind, most=MOST_WAITING):
+        with _Turn(self._waiting, kind, most=0 if conversion.endpoint is None else MOST_WAITING):
             found = list(objects)
             converted = await self._reviewed(conversion, [objects[index] for index in at], api_version)
             for index, obj in zip(at, converted, strict=True):
@@ -138,12 +142,19 @@ class Conversions:
 
     def _start(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> Iterator[Found]:
         """Promises of the records. In a task of its own: whoever asked first may leave before the others."""
-        wanted = dict(missing)  # A record may be asked for twice: as an event's object, and as the next one's previous.
-        promises = {place: self._cache.expect(place) for place in wanted}
-        task = asyncio.get_running_loop().create_task(self._convert(kind, conversion, list(wanted.items())))
+        fresh: list[tuple[Place, Record]] = []
+        promised: list[Found] = []
+        for place, record in missing:
+            # A record may be asked for twice: as an event's object, and as the next one's previous.
+            found = self._cache.find(place)
+            if found is None:
+                found = self._cache.expect(place)
+                fresh.append((place, record))
+            promised.append(found)
+        task = asyncio.get_running_loop().create_task(self._convert(kind, conversion, fresh))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return iter([promises[place] for place, _ in missing])
+        return iter(promised)
 
     async def _convert(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> None:
         room = asyncio.Semaphore(MOST_REVIEWS)
@@ -179,9 +190,12 @@ class Conversions:
         changed = [obj for obj in objects if obj["apiVersion"] != api_version]
         if not changed:
             return objects
+        endpoint = conversion.endpoint
+        if endpoint is None:
+            renamed = partial(conversion.rename, objects, api_version)
+            return await _computed(renamed, sum(len(encode(obj)) for obj in objects), conversion.kind)
         uid = self._new_uid()
         body = review_of(changed, wanted=api_version, version=conversion.review_version, uid=uid)
-        endpoint = conversion.endpoint
         try:
             address = address_of(endpoint, self._store)
             answer = await self._client.post(address, endpoint.authorities, body, timeout_s=TIMEOUT_S)

@@ -221,12 +221,12 @@ def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBe
 
 
 def conversion_of(spec: JsonObject, kinds: Sequence[Kind], defaults_before: int) -> Conversion:
-    """The conversion by webhook that a definition asks for."""
+    """The conversion that a definition asks for."""
     from homeostat.server.admission.webhook_client import endpoint_of
     from homeostat.server.conversion.conversion import Conversion
     from homeostat.server.conversion.review import review_version
 
-    webhook = spec["conversion"]["webhook"]
+    webhook = spec["conversion"]["webhook"] if _is_by_webhook(spec) else None
     served = {each.version: each.behaviour for each in kinds}
     behaviours: dict[str, CustomBehaviour] = {}
     for version in spec["versions"]:
@@ -234,8 +234,8 @@ def conversion_of(spec: JsonObject, kinds: Sequence[Kind], defaults_before: int)
         known = behaviour if isinstance(behaviour, CustomBehaviour) else CustomBehaviour(_raw_schema(version), ())
         behaviours[f"{spec['group']}/{version['name']}"] = known
     return Conversion(
-        endpoint=endpoint_of(webhook["clientConfig"]),
-        review_version=review_version(webhook["conversionReviewVersions"]),
+        endpoint=None if webhook is None else endpoint_of(webhook["clientConfig"]),
+        review_version="" if webhook is None else review_version(webhook["conversionReviewVersions"]),
         kind=kinds[0].kind,
         stored=kinds[0].stored_api_version,
         behaviours=behaviours,
@@ -243,8 +243,12 @@ def conversion_of(spec: JsonObject, kinds: Sequence[Kind], defaults_before: int)
     )
 
 
-def _do_schemas_differ(definition: JsonObject) -> bool:
-    schemas = [_raw_schema(version) for version in definition["spec"]["versions"]]
+def _is_by_webhook(spec: JsonObject) -> bool:
+    return (spec.get("conversion") or {}).get("strategy") == "Webhook"
+
+
+def _do_schemas_differ(spec: JsonObject) -> bool:
+    schemas = [_raw_schema(version) for version in spec["versions"]]
     return any(each != schemas[0] for each in schemas)
 
 
@@ -286,7 +290,7 @@ class Definitions:
             kinds = [replace(each, conversion=conversion) for each in kinds]
         elif kinds and (stored := _stored_behaviour(definition, kinds)) is not None:
             before = self._defaults_before(record.revision, kinds[0].resource)
-            if before or _do_schemas_differ(definition):
+            if before:
                 kinds = [replace(each, defaults_before=before, default_stored=stored.default_stored) for each in kinds]
         names = (definition.get("status") or {}).get("acceptedNames") or {}
         self._registry.claims[record.key.name] = Claim(definition["spec"]["group"], names)
@@ -301,8 +305,10 @@ class Definitions:
         if former_spec == spec:
             return former
         conversion = None
-        if kinds and len(spec["versions"]) > 1 and (spec.get("conversion") or {}).get("strategy") == "Webhook":
-            conversion = conversion_of(spec, kinds, self._defaults_before(revision, kinds[0].resource))
+        if kinds and len(spec["versions"]) > 1 and (_is_by_webhook(spec) or _do_schemas_differ(spec)):
+            has_defaults = any(b'"default":' in encode(_raw_schema(each)) for each in spec["versions"])
+            before = self._defaults_before(revision, kinds[0].resource) if has_defaults else 0
+            conversion = conversion_of(spec, kinds, before)
         if former is not None or conversion is not None:
             self._conversions[name] = (spec, conversion)
             self._watches.close(f"{spec['names']['plural']}.{spec['group']}")
