@@ -17,7 +17,7 @@ SCORE, LIVE, CHANGES = f"{HERE}/engine/test_score.py", f"{HERE}/test_live.py", f
 PLANS, ENFORCEMENT = f"{HERE}/enforcement/test_plan.py", f"{HERE}/test_live_enforcement.py"
 ADMISSION, SERVED = f"{HERE}/admission/test_review.py", "web/admission/test_api.py"
 DEPLOY, ROLES = "cli/policy/test_deploy.py", "cli/policy/test_roles.py"
-SCORED = ((SCORE, "test_a_set_of_pods_has_a_score"), (LIVE, "test_the_status_says_the_score"))
+SCORED = ((SCORE, "test_a_set_of_pods_has_a_score"), (LIVE, "test_the_status_shows_score_violations_and_class"))
 
 GROUPS = {
     "1 a clean Pod": (*SCORED, (SCORE, "test_the_message_counts_violations_and_pods")),
@@ -41,7 +41,7 @@ GROUPS = {
     "9 severity": (
         (SCORE, "test_severity_multiplies_where_the_policy_scores_so"),
         (f"{HERE}/test_document.py", "test_the_restricted_bundle_by_severity_leaves_nothing_of_the_worst"),
-        (LIVE, "test_the_status_says_the_score"),
+        (LIVE, "test_the_status_shows_score_violations_and_class"),
     ),
     "10 serialisation": (
         (f"{HERE}/test_document.py", "test_absent_fields_are_left_out_and_read_as_absent"),
