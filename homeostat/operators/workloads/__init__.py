@@ -25,6 +25,7 @@ from homeostat.operators.workloads.api import (
     REPLICATION_CONTROLLER,
     RULES_LABEL,
     SERVICE,
+    STORAGE_CLASS,
     VOLUME,
     Pod,
     Revision,
@@ -51,6 +52,7 @@ from homeostat.operators.workloads.services.controller import SLICE_INDEXES, Ser
 from homeostat.operators.workloads.services.endpoints import StoredEndpoints
 from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
+from homeostat.operators.workloads.volumes.binding import StorageClass
 from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
 from homeostat.runtime.setup import Setup
@@ -71,8 +73,9 @@ def register(setup: Setup) -> None:
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
     Nodes(setup, nodes, settings)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
+    claims = setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES)
     schedules = not settings.is_nodes_only
-    Pods(setup, pods, nodes, rules, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
+    Pods(setup, pods, nodes, rules, claims, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
     if settings.is_nodes_only:
         return
     Evictions(setup, pods, nodes, events)
@@ -113,7 +116,8 @@ def register(setup: Setup) -> None:
     Budgets(setup, setup.watch(BUDGET, Workload), pods)
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
-    Volumes(setup, setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES), setup.watch(VOLUME, Workload), events)
+    classes = setup.watch(STORAGE_CLASS, StorageClass)
+    Volumes(setup, claims, setup.watch(VOLUME, Workload), classes, pods, events=events)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -35,6 +35,7 @@ RULES: Final[list[JsonObject]] = [
     rule("batch", ["jobs/status", "cronjobs/status"], ["patch"]),
     rule("", ["endpoints"], _ALL),
     rule("discovery.k8s.io", ["endpointslices"], _ALL),
+    rule("storage.k8s.io", ["storageclasses"], FOLLOW),
     rule("policy", ["poddisruptionbudgets"], FOLLOW),
     rule("policy", ["poddisruptionbudgets/status"], ["patch"]),
     rule("coordination.k8s.io", ["leases"], ["create", "patch"]),

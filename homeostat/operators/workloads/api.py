@@ -30,6 +30,7 @@ NODE: Final = Kind("", "v1", "nodes", "Node", is_namespaced=False)
 SERVICE: Final = Kind("", "v1", "services", "Service", is_namespaced=True)
 REPLICATION_CONTROLLER: Final = Kind("", "v1", "replicationcontrollers", "ReplicationController", is_namespaced=True)
 CLAIM: Final = Kind("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", is_namespaced=True)
+STORAGE_CLASS: Final = Kind("storage.k8s.io", "v1", "storageclasses", "StorageClass", is_namespaced=False)
 VOLUME: Final = Kind("", "v1", "persistentvolumes", "PersistentVolume", is_namespaced=False)
 CONTROLLER_REVISION: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
 JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
@@ -143,6 +144,12 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     scheduler_name: str = "default-scheduler"
     hostname: str = ""
     subdomain: str = ""
+
+    @property
+    def claims(self) -> list[str]:
+        """The names of the PersistentVolumeClaims that the Pod uses."""
+        used = (each.persistent_volume_claim for each in self.volumes)
+        return [each.claim_name for each in used if each is not None]
 
 
 class PodCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -83,7 +83,8 @@ class Creation:
         key = owner.namespace, pod["metadata"]["name"]
         spec = msgspec.convert(pod["spec"], PodSpec)
         is_placed = False
-        if not spec.node_name and not spec.scheduling_gates and spec.scheduler_name == "default-scheduler":
+        is_free = not spec.node_name and not spec.scheduling_gates and not spec.claims
+        if is_free and spec.scheduler_name == "default-scheduler":
             node = self._scheduler.place(key, spec)
             if node:
                 is_placed = True

@@ -14,7 +14,7 @@ from homeostat.operators.workloads.reconciler import Key
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
 
-BY_OWNER, ORPHANS, BY_NODE = "owner", "orphans", "node"
+BY_OWNER, ORPHANS, BY_NODE, BY_CLAIM = "owner", "orphans", "node", "claim"
 
 
 def owner_keys(obj: HasMeta) -> tuple[str, ...]:
@@ -30,8 +30,17 @@ def node_keys(pod: Pod) -> tuple[str, ...]:
     return (pod.spec.node_name,) if pod.spec.node_name else ()
 
 
+def claim_keys(pod: Pod) -> tuple[Key, ...]:
+    return tuple((pod.metadata.namespace, name) for name in pod.spec.claims)
+
+
 FAMILY: Mapping[str, KeysOf[HasMeta]] = {BY_OWNER: owner_keys, ORPHANS: orphan_keys}
-POD_INDEXES: Mapping[str, KeysOf[Pod]] = {BY_OWNER: owner_keys, ORPHANS: orphan_keys, BY_NODE: node_keys}
+POD_INDEXES: Mapping[str, KeysOf[Pod]] = {
+    BY_OWNER: owner_keys,
+    ORPHANS: orphan_keys,
+    BY_NODE: node_keys,
+    BY_CLAIM: claim_keys,
+}
 
 
 def owner_router(

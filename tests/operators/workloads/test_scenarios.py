@@ -355,6 +355,99 @@ def test_a_node_that_fails_loses_the_pods_that_do_not_tolerate_it(stage: Stage) 
     stage.play(scene)
 
 
+CLAIMS = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: late}
+spec:
+  storageClassName: on-use
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: fitting}
+spec:
+  storageClassName: ""
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 2Gi}}
+"""
+
+
+def user_of(claim: str) -> JsonObject:
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": claim}}
+    spec = {"containers": [{"name": "a", "image": "a"}], "volumes": [volume]}
+    return {"metadata": {"name": f"uses-{claim}"}, "spec": spec}
+
+
+def is_bound(claim: JsonObject) -> bool:
+    return bool(claim["status"]["phase"] == "Bound")
+
+
+def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
+    classes, volumes = "/apis/storage.k8s.io/v1/storageclasses", "/api/v1/persistentvolumes"
+
+    async def scene(on: Scene) -> None:
+        on_use = {"volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain", "provisioner": "example.com"}
+        await on.client.create(classes, {"metadata": {"name": "on-use"}, **on_use})
+        await on.apply(CLAIMS)
+        await on.until_events("late", "WaitForFirstConsumer")
+        await on.until_events("fitting", "FailedBinding")
+        await on.client.create(on.path("Pod"), user_of("fitting"))
+        await on.client.create(on.path("Pod"), user_of("late"))
+        await on.until("Pod", "uses-late", is_ready)
+        late = await on.until("PersistentVolumeClaim", "late", is_bound)
+        made = await on.client.get(f"{volumes}/{late['spec']['volumeName']}")
+        assert made["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+        waiting = await on.until("Pod", "uses-fitting", lambda pod: "PodScheduled" in conditions(pod))
+        assert "unbound immediate PersistentVolumeClaims" in waiting["status"]["conditions"][0]["message"]
+        for size in (1, 9, 3):
+            spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": f"{size}Gi"}, "hostPath": {"path": "/a"}}
+            await on.client.create(volumes, {"metadata": {"name": f"of-{size}"}, "spec": spec})
+        fitting = await on.until("PersistentVolumeClaim", "fitting", is_bound)
+        assert fitting["spec"]["volumeName"] in {"of-3", "of-9"}
+        await on.until("Pod", "uses-fitting", is_ready)
+        for name in ("of-1", "of-9", "of-3", made["metadata"]["name"]):
+            await on.client.delete(f"{volumes}/{name}")
+        await on.client.delete(f"{classes}/on-use")
+
+    stage.play(scene)
+
+
+def test_claims_of_a_stateful_set_go_as_its_policy_says(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            f"""
+            apiVersion: apps/v1
+            kind: StatefulSet
+            metadata: {{name: db}}
+            spec:
+              replicas: 2
+              podManagementPolicy: Parallel
+              persistentVolumeClaimRetentionPolicy: {{whenScaled: Delete, whenDeleted: Delete}}
+              selector: {{matchLabels: {{app: db}}}}
+              template: {{metadata: {{labels: {{app: db}}}}, spec: {{containers: [{CONTAINER}]}}}}
+              volumeClaimTemplates:
+              - metadata: {{name: data}}
+                spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
+            """
+        )
+        await on.until_all("Pod", lambda pods: len(pods) == 2 and all(map(is_ready, pods)))
+        owned = "PersistentVolumeClaim", lambda found: len(found) == 2 and all(map(owner_of, found))
+        assert {owner_of(each) for each in await on.until_all(*owned)} == {"StatefulSet"}
+        await on.client.merge(on.path("StatefulSet", "db", "scale"), {"spec": {"replicas": 1}})
+        await on.until_all("PersistentVolumeClaim", lambda found: names(found) == ["data-db-0"])
+        await on.client.delete(on.path("StatefulSet", "db"), {"propagationPolicy": "Background"})
+        await on.until_all("PersistentVolumeClaim", lambda found: not found)
+
+    stage.play(scene)
+
+
+def owner_of(obj: JsonObject) -> str:
+    owners = obj["metadata"].get("ownerReferences") or [{"kind": ""}]
+    return str(owners[0]["kind"])
+
+
 def test_the_operator_needs_its_rules_and_no_others(stage: Stage) -> None:
     """After the scenes above. Requests to a namespace that is being deleted are refused whatever the rules say."""
     assert stage.used - granted_by(workloads.RULES) == set()

@@ -12,7 +12,7 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import NODE, Pod, Rules, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
-from homeostat.operators.workloads.family import BY_NODE
+from homeostat.operators.workloads.family import BY_CLAIM, BY_NODE
 from homeostat.operators.workloads.nodes.failure import FAILURES, UNREACHABLE
 from homeostat.operators.workloads.pods.addresses import Addresses
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
@@ -27,6 +27,7 @@ from homeostat.operators.workloads.pods.status import (
 )
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.volumes.binding import unbound
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
@@ -34,6 +35,7 @@ from homeostat.runtime.setup import Setup
 _WORKERS = 64
 _RETRY_UNSCHEDULABLE_S = 0.05
 _NODE_WITHIN_S = 10.0
+_CLAIMS_WITHIN_S = 2.0
 _NODES = "node-controller"
 
 
@@ -44,6 +46,7 @@ class Pods:
         pods: Informer[Pod],
         nodes: Informer[Workload],
         rules: Informer[Rules],
+        claims: Informer[Workload],
         *,
         scheduler: Scheduler,
         events: Events,
@@ -53,7 +56,7 @@ class Pods:
         self._client, self._pods, self._scheduler, self._events = setup.client, pods, scheduler, events
         self._schedules, self._loop = schedules, asyncio.get_running_loop()
         self._addresses = Addresses()
-        self._rulebook = rulebook
+        self._rulebook, self._claims = rulebook, claims.cache
         self._began: dict[str, tuple[Fate, float]] = {}
         """By uid: the fate of a Pod, and since when."""
         self._stopping: dict[str, float] = {}
@@ -62,6 +65,7 @@ class Pods:
         self._reconciler = Reconciler(setup, "pods", self._reconcile, workers=_WORKERS)
         nodes.add_handler(self._note_node)
         rules.add_handler(self._note_rules)
+        claims.add_handler(self._note_claim)
         pods.add_handler(self._note_pod)
 
     def _note_pod(self, change: Change[Pod]) -> None:
@@ -97,6 +101,11 @@ class Pods:
         now = self._scheduler.node(change.name)
         if former is None or now is None or former.outcome != now.outcome:
             for pod in self._pods.cache.indexed(BY_NODE, change.name):
+                self._reconciler.add(pod.key)
+
+    def _note_claim(self, change: Change[Workload]) -> None:
+        for pod in self._pods.cache.indexed(BY_CLAIM, (change.namespace, change.name)):
+            if not pod.spec.node_name:
                 self._reconciler.add(pod.key)
 
     def _wake_unschedulable(self) -> None:
@@ -170,8 +179,7 @@ class Pods:
         """Deletes a Pod whose Node does not exist. One that was never shown there waits a little, because its Node may
         be created after it.
         """
-        now = datetime.now(UTC)
-        waited_s = (now - time_of(pod.metadata.creation_timestamp, now)).total_seconds()
+        waited_s = _age_s(pod)
         if not pod.status.pod_ip and waited_s < _NODE_WITHIN_S:
             self._reconciler.add(pod.key, after_s=_NODE_WITHIN_S - waited_s + 0.1)
             return
@@ -186,9 +194,15 @@ class Pods:
     async def _schedule(self, pod: Pod) -> None:
         if not self._schedules or pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
             return
-        node = self._scheduler.place(pod.key, pod.spec)
+        claims = ((name, self._claims.get(pod.metadata.namespace, name)) for name in pod.spec.claims)
+        why = unbound(claims)
+        if why and _age_s(pod) < _CLAIMS_WITHIN_S:
+            # Its claims are usually bound in a moment, and the watch says so.
+            self._reconciler.add(pod.key, after_s=_CLAIMS_WITHIN_S)
+            return
+        node = "" if why else self._scheduler.place(pod.key, pod.spec)
         if not node:
-            await self._report_unschedulable(pod)
+            await self._report_unschedulable(pod, self._scheduler.explain(pod.spec, why))
             return
         self._unschedulable.discard(pod.key)
         binding = {
@@ -204,9 +218,8 @@ class Pods:
             raise
         self._record_scheduled(pod, node)
 
-    async def _report_unschedulable(self, pod: Pod) -> None:
+    async def _report_unschedulable(self, pod: Pod, message: str) -> None:
         self._unschedulable.add(pod.key)
-        message = self._scheduler.explain(pod.spec)
         former = pod.condition("PodScheduled")
         if former is not None and former.status == "False" and former.message == message:
             return
@@ -300,3 +313,8 @@ class Pods:
             if picture.reason == "CrashLoopBackOff":
                 message = f"Back-off restarting failed container {container.name} in pod {meta.name}_{meta.namespace}"
                 record(POD, meta, "BackOff", message, by=KUBELET, type_="Warning")
+
+
+def _age_s(pod: Pod) -> float:
+    now = datetime.now(UTC)
+    return (now - time_of(pod.metadata.creation_timestamp, now)).total_seconds()

@@ -69,10 +69,14 @@ class Scheduler:
             self._note(key, found, requests)
         return found
 
-    def explain(self, spec: PodSpec) -> str:
-        """Why the Pod fits on no Node."""
+    def explain(self, spec: PodSpec, why: str = "") -> str:
+        """Why the Pod fits on no Node; `why` if that is known."""
         requests = requests_of(spec)
         nodes = self._nodes.values()
+        if why and nodes:
+            total = len(nodes)
+            helpless = f"preemption: 0/{total} nodes are available: {total} Preemption is not helpful for scheduling."
+            return f"0/{total} nodes are available: {why}. {helpless}"
         return fit_error(len(nodes), Counter(obstacle(spec, requests, each, self._usage(each.name)) for each in nodes))
 
     def observe(self, pod: Pod) -> None:

@@ -21,8 +21,10 @@ from homeostat.operators.workloads.statefulsets.decide import (
     claims_for,
     decide,
     ordinal_of,
+    ordinals_of,
     pod_additions,
 )
+from homeostat.operators.workloads.statefulsets.retention import claim_names, owner_changes
 from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
 from homeostat.runtime.cache.informer import Informer
@@ -44,6 +46,7 @@ class StatefulSets:
     ) -> None:
         self._client, self._sets, self._pods = setup.client, sets.cache, pods.cache
         self._revisions, self._creation, self._events = revisions, creation, events
+        self._claims = setup.watch(CLAIM, Workload).cache
         self._reconciler = Reconciler(setup, "statefulsets", self._reconcile)
         sets.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
         pods.add_handler(owner_router(STATEFUL_SET, self._reconciler.soon, self._possible_owners))
@@ -70,6 +73,8 @@ class StatefulSets:
         used = {former, *(each.metadata.labels.get(HASH, "") for each in pods)}
         update = (await self._revisions.current(STATEFUL_SET, workload, used)).name
         decision = decide(workload, pods, current=former or update, update=update, now=datetime.now(UTC))
+        if not workload.metadata.is_terminating:
+            await self._own_claims(workload, pods)
         if decision.delete:
             await self._creation.delete(workload.metadata, decision.delete)
         failure = ""
@@ -85,6 +90,21 @@ class StatefulSets:
             self._reconciler.add(key, after_s=decision.again_s)
         if failure:
             raise ApiError(failure)
+
+    async def _own_claims(self, workload: Workload, pods: list[Pod]) -> None:
+        """Before Pods are deleted: claims may go with them."""
+        if not workload.spec.get("volumeClaimTemplates"):
+            return
+        for pod in pods:
+            is_condemned = ordinal_of(workload, pod) not in ordinals_of(workload)
+            for name in claim_names(workload, pod):
+                claim = self._claims.get(pod.metadata.namespace, name)
+                if claim is None or claim.metadata.is_terminating:
+                    continue
+                owners = owner_changes(workload, pod, claim, is_condemned=is_condemned)
+                if owners is not None:
+                    metadata = {"resourceVersion": claim.metadata.resource_version, "ownerReferences": owners or None}
+                    await self._client.merge(CLAIM.path(*claim.key), {"metadata": metadata})
 
     async def _create(self, workload: Workload, wanted: tuple[Create, ...], update: str) -> str:
         for each in wanted:

@@ -36,6 +36,12 @@ def ordinal_of(workload: Workload, pod: Pod) -> int | None:
     return int(number) if dash and number.isdigit() and stem == workload.metadata.name else None
 
 
+def ordinals_of(workload: Workload) -> range:
+    """Of the Pods that the set should have."""
+    first = (workload.spec.get("ordinals") or {}).get("start") or 0
+    return range(first, first + workload.spec.get("replicas", 1))
+
+
 def decide(workload: Workload, pods: Sequence[Pod], *, current: str, update: str, now: datetime) -> Decision:
     """`current` is the name of the revision before the rollout, `update` that of the current template."""
     facts = _Facts(workload, pods, current, update, now)
@@ -51,15 +57,14 @@ class _Facts:
     def __init__(self, workload: Workload, pods: Sequence[Pod], current: str, update: str, now: datetime) -> None:
         self.workload, self.current, self.update = workload, current, update
         spec = workload.spec
-        self.wanted: int = spec.get("replicas", 1)
-        self.first: int = (spec.get("ordinals") or {}).get("start") or 0
+        self.ordinals = ordinals_of(workload)
+        self.first, self.wanted = self.ordinals.start, len(self.ordinals)
         self.is_parallel = spec.get("podManagementPolicy") == "Parallel"
         self.min_ready_s: int = spec.get("minReadySeconds") or 0
         strategy = spec.get("updateStrategy") or {}
         self.is_on_delete = strategy.get("type") == "OnDelete"
         self.partition: int = (strategy.get("rollingUpdate") or {}).get("partition") or 0
         found = {ordinal: each for each in pods if (ordinal := ordinal_of(workload, each)) is not None}
-        self.ordinals = range(self.first, self.first + self.wanted)
         self.replicas = found
         """By ordinal, of those that exist: their number is bounded, that of `ordinals` is not."""
         self.condemned = [found[number] for number in sorted(found, reverse=True) if number not in self.ordinals]

@@ -1,5 +1,5 @@
-"""Binds a PersistentVolumeClaim to the PersistentVolume that it names, or to one made for it, and deletes or releases
-that when the claim is gone.
+"""Binds a PersistentVolumeClaim to the PersistentVolume that it names or that fits, or to one made for it, and deletes
+or releases that when the claim is gone.
 """
 
 from __future__ import annotations
@@ -8,13 +8,15 @@ from contextlib import suppress
 from typing import Final
 
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
-from homeostat.operators.workloads.api import CLAIM, VOLUME, Workload
+from homeostat.operators.workloads.api import CLAIM, VOLUME, Pod, Workload
 from homeostat.operators.workloads.events import Events
+from homeostat.operators.workloads.family import BY_CLAIM
 from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.volumes.binding import Bind, Provision, StorageClass, Wait, plan
 from homeostat.operators.workloads.volumes.decide import (
     BOUND,
     BY_CONTROLLER,
-    BY_VOLUME,
+    UNBOUND,
     claim_reference,
     claim_status,
     is_free_for,
@@ -30,22 +32,46 @@ _COMPONENT: Final = "persistentvolume-controller"
 
 
 class Volumes:
-    def __init__(self, setup: Setup, claims: Informer[Workload], volumes: Informer[Workload], events: Events) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        claims: Informer[Workload],
+        volumes: Informer[Workload],
+        classes: Informer[StorageClass],
+        pods: Informer[Pod],
+        *,
+        events: Events,
+    ) -> None:
         self._client, self._claims, self._volumes, self._events = setup.client, claims.cache, volumes.cache, events
+        self._classes, self._pods = classes.cache, pods.cache
+        self._waiting: dict[str, str] = {}
+        """By the uid of a claim: why it waits, as its last Event says."""
         self._reconciler = Reconciler(setup, "volumes", self._reconcile)
         self._unused = Reconciler(setup, "unused volumes", self._release, workers=2)
         claims.add_handler(self._note_claim)
         volumes.add_handler(self._note_volume)
+        classes.add_handler(lambda _: self._wake())
+        pods.add_handler(self._note_pod)
 
     def _note_claim(self, change: Change[Workload]) -> None:
         if change.new is not None:
             self._reconciler.add((change.namespace, change.name))
         elif change.old is not None:
+            self._waiting.pop(change.old.metadata.uid, None)
             self._unused.add(("", volume_name(change.old)))
 
     def _note_volume(self, change: Change[Workload]) -> None:
         self._unused.add(("", change.name))
-        for each in self._claims.indexed(BY_VOLUME, change.name):
+        self._wake()
+
+    def _note_pod(self, change: Change[Pod]) -> None:
+        """A Pod may be the first that uses a claim."""
+        if change.old is None and change.new is not None:
+            for name in change.new.spec.claims:
+                self._reconciler.add((change.namespace, name))
+
+    def _wake(self) -> None:
+        for each in self._claims.indexed(UNBOUND, UNBOUND):
             self._reconciler.add(each.key)
 
     async def _reconcile(self, key: Key) -> None:
@@ -53,26 +79,42 @@ class Volumes:
         if claim is None or not waits(claim):
             return
         if claim.spec.get("volumeName"):
-            await self._bind(claim)
-        else:
-            await self._provision(claim)
-
-    async def _bind(self, claim: Workload) -> None:
-        """To the volume that the claim names; until that exists and is free, the claim is Pending."""
-        name = volume_name(claim)
-        volume = self._volumes.get("", name)
-        if volume is None or not is_free_for(volume, claim):
+            # Until that volume exists and is free, the claim is Pending.
+            volume = self._volumes.get("", volume_name(claim))
+            if volume is not None and is_free_for(volume, claim):
+                await self._bind(claim, volume)
             return
+        is_used = any(not each.is_finished for each in self._pods.indexed(BY_CLAIM, key))
+        match plan(claim, self._class_of(claim), self._volumes, is_used=is_used):
+            case Bind(volume):
+                await self._bind(claim, volume)
+            case Provision(policy):
+                await self._provision(claim, policy)
+            case Wait(reason, message):
+                self._wait(claim, reason, message)
+
+    def _class_of(self, claim: Workload) -> StorageClass | None:
+        name = claim.spec.get("storageClassName")
+        return self._classes.get("", name) if name else None
+
+    def _wait(self, claim: Workload, reason: str, message: str) -> None:
+        if self._waiting.get(claim.metadata.uid) != reason:
+            self._waiting[claim.metadata.uid] = reason
+            self._events.record(CLAIM, claim.metadata, reason, message, by=_COMPONENT)
+
+    async def _bind(self, claim: Workload, volume: Workload) -> None:
+        name = volume.metadata.name
         if (volume.spec.get("claimRef") or {}).get("uid") != claim.metadata.uid:
             meta = {"uid": volume.metadata.uid, "resourceVersion": volume.metadata.resource_version}
             patch = {"metadata": meta, "spec": {"claimRef": claim_reference(claim)}}
             await self._client.merge(VOLUME.path("", name), patch)
         await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})
-        await self._client.merge(CLAIM.path(*claim.key), {"metadata": {"annotations": {BOUND: "yes"}}})
+        patch = {"metadata": {"annotations": {BOUND: "yes"}}, "spec": {"volumeName": name}}
+        await self._client.merge(CLAIM.path(*claim.key), patch)
         await self._client.merge(CLAIM.path(*claim.key, "status"), {"status": claim_status(volume.spec)})
 
-    async def _provision(self, claim: Workload) -> None:
-        name, new = volume_name(claim), volume_for(claim)
+    async def _provision(self, claim: Workload, reclaim_policy: str) -> None:
+        name, new = volume_name(claim), volume_for(claim, reclaim_policy)
         with suppress(AlreadyExistsError):
             await self._client.create(VOLUME.path(""), new)
         await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})

@@ -9,7 +9,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Workload
 
 PROVISIONER: Final = "simulation.homeostat.dev/volumes"
-BY_VOLUME: Final = "volume"
+UNBOUND: Final = "unbound"
 BOUND: Final = "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 
@@ -23,13 +23,13 @@ def volume_name(claim: Workload) -> str:
     return name
 
 
-def waiting_keys(claim: Workload) -> tuple[str, ...]:
-    """The name of the volume that a claim asks for and does not have yet."""
-    name = claim.spec.get("volumeName")
-    return (name,) if name and waits(claim) else ()
+def unbound_keys(claim: Workload) -> tuple[str, ...]:
+    return (UNBOUND,) if waits(claim) else ()
 
 
-CLAIM_INDEXES: Final[Mapping[str, Callable[[Workload], tuple[str, ...]]]] = {BY_VOLUME: waiting_keys}
+CLAIM_INDEXES: Final[Mapping[str, Callable[[Workload], tuple[str, ...]]]] = {
+    UNBOUND: unbound_keys,
+}
 
 
 def is_free_for(volume: Workload, claim: Workload) -> bool:
@@ -53,7 +53,7 @@ def claim_reference(claim: Workload) -> JsonObject:
     }
 
 
-def volume_for(claim: Workload) -> JsonObject:
+def volume_for(claim: Workload, reclaim_policy: str) -> JsonObject:
     meta = claim.metadata
     requests = (claim.spec.get("resources") or {}).get("requests") or {}
     spec: JsonObject = {
@@ -61,7 +61,7 @@ def volume_for(claim: Workload) -> JsonObject:
         "capacity": {"storage": requests.get("storage") or "1Gi"},
         "claimRef": claim_reference(claim),
         "hostPath": {"path": f"/simulated/{meta.namespace}/{meta.name}", "type": ""},
-        "persistentVolumeReclaimPolicy": "Delete",
+        "persistentVolumeReclaimPolicy": reclaim_policy,
         "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
     }
     if name := claim.spec.get("storageClassName"):
