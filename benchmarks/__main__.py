@@ -228,6 +228,15 @@ def actions(quick: bool) -> None:
 
 
 @main.command()
+@click.option("--pods", default=20_000, show_default=True, type=click.IntRange(100, 100_000), help="How many.")
+def workloads(pods: int) -> None:
+    """Measure simulated workloads: the CPU and time of many Pods until they are available."""
+    from benchmarks.workloads import show_workloads
+
+    show_workloads(pods)
+
+
+@main.command()
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.05, 24 * 60), help="How long.")
 @click.option("--attacks", default="all", show_default=True, metavar="all|A,B", help="Which hostile clients.")
 @click.option("--p99-ms", default=100.0, show_default=True, help="Bound of /readyz on another connection.")
