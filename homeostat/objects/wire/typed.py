@@ -41,7 +41,7 @@ def _struct(value: JsonObject, schema: Schema, path: str, causes: list[Cause]) -
             nulls.append(name)
         elif type(member) is not str or child.type != "string" or child.format:
             _value(member, child, f"{path}.{name}" if path else name, causes)
-            if are_enough(causes):
+            if causes and are_enough(causes):
                 return
     if nulls:
         for name in nulls:
@@ -92,7 +92,7 @@ def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
                 value[index] = {"object": {}, "string": "", "array": []}.get(items.type)
         elif type(item) is not str or items.type != "string" or items.format:
             _value(item, items, f"{path}[{index}]", causes)
-            if are_enough(causes):
+            if causes and are_enough(causes):
                 return
 
 

@@ -65,7 +65,10 @@ class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def controller(self) -> Owner | None:
-        return next((each for each in self.owner_references if each.controller), None)
+        for each in self.owner_references:
+            if each.controller:
+                return each
+        return None
 
     @property
     def is_terminating(self) -> bool:
@@ -202,7 +205,10 @@ class Pod(msgspec.Struct, frozen=True):
         return self.metadata.namespace, self.metadata.name
 
     def condition(self, name: str) -> PodCondition | None:
-        return next((each for each in self.status.conditions if each.type == name), None)
+        for each in self.status.conditions:
+            if each.type == name:
+                return each
+        return None
 
     @property
     def is_ready(self) -> bool:

@@ -20,7 +20,7 @@ Key = tuple[str, str]
 """Namespace and name."""
 _SEEN_WITHIN_S: Final = 10.0
 _BACKOFF: Final = Backoff(first_s=0.05, cap_s=30.0)
-SOON_S: Final = 0.02
+SOON_S: Final = 0.05
 """Changes of many Pods within this time are one reconciliation of their owner."""
 
 
