@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from homeostat.cel import Budget
 from homeostat.objects.crd.accepted import Decision, accept_names
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.errors import Cause
@@ -18,9 +17,7 @@ from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.schema.default import MOST_ADDED, ManyDefaultsError, apply_defaults
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune, unknown_fields
-from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.validate import Validator
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry, ScalePaths
 from homeostat.server.request.offload import TooLongError, is_offloaded
@@ -28,6 +25,8 @@ from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
 
 if TYPE_CHECKING:
+    from homeostat.objects.schema.rules.evaluate import Rules
+    from homeostat.objects.schema.validate import Validator
     from homeostat.server.conversion.conversion import Conversion
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,10 @@ Shipped = Callable[[str], JsonObject | None]
 
 
 class CustomBehaviour:
-    """The behaviour of one version of a custom kind; everything is compiled when first needed."""
+    """The behaviour of one version of a custom kind; everything is compiled when first needed.
+
+    The engines of schemas and of rules are imported then, too: an idle plane has no use for them.
+    """
 
     claims_names = False
 
@@ -71,10 +73,16 @@ class CustomBehaviour:
 
     @cached_property
     def _validator(self) -> Validator:
+        from homeostat.objects.schema.validate import Validator
+
         return Validator(self.schema)
 
     @cached_property
-    def _rules(self) -> Rules:
+    def _rules(self) -> Rules | None:
+        if b'"x-kubernetes-validations":' not in encode(self._raw):
+            return None
+        from homeostat.objects.schema.rules.evaluate import Rules
+
         return Rules(self.schema)
 
     def release(self, writer: int) -> None:
@@ -131,11 +139,17 @@ class CustomBehaviour:
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` if the rules cost more than may run on the event loop."""
+        causes = [] if self._rules is None else self._check_rules(self._rules, new, old)
+        self._is_compiled = True
+        return causes
+
+    def _check_rules(self, rules: Rules, new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        from homeostat.cel import Budget
+
         budget = Budget() if is_offloaded() else Budget(_QUICK_COST)
-        causes = self._rules.check(new, old, budget)
+        causes = rules.check(new, old, budget)
         if budget.remaining <= 0 and not is_offloaded():
             raise TooLongError
-        self._is_compiled = True
         return causes
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:

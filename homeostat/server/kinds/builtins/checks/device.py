@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from homeostat.cel import BOOL, DYN, STRING, CompileError, Environment, MapType, ObjectType
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, too_long, too_many, unsupported
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.checks.csi import driver_name
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import check_quantity, check_required, check_text
+
+if TYPE_CHECKING:
+    from homeostat.cel import Environment
 
 _MAX_REQUESTS = 32
 _MAX_CHOICES = 8
@@ -36,6 +39,8 @@ Check = Callable[[JsonObject, str], list[Cause]]
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     """An attribute is of any type until a device is at hand."""
+    from homeostat.cel import BOOL, DYN, STRING, Environment, MapType, ObjectType
+
     by_domain = MapType(key=STRING, value=MapType(key=STRING, value=DYN))
     fields = {"driver": STRING, "attributes": by_domain, "capacity": by_domain, "allowMultipleAllocations": BOOL}
     return Environment({"device": ObjectType("kubernetes.DRADevice", fields=fields)})
@@ -166,6 +171,8 @@ def _check_selector(selector: JsonObject, path: str) -> list[Cause]:
 @lru_cache(maxsize=64)
 def _fault(expression: str) -> str:
     """What is wrong with a selector's expression. Classes and claims that are written often repeat theirs."""
+    from homeostat.cel import BOOL, DYN, CompileError
+
     try:
         program = _environment().compile(expression)
     except CompileError as error:
