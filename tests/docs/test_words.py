@@ -74,21 +74,20 @@ def _is_command(node: ast.AST) -> bool:
 
 
 @lru_cache(maxsize=len(PACKAGE))
-def parsed(source: str) -> ast.Module:
-    """Once for all tests of this file."""
-    return ast.parse(source)
+def nodes(source: str) -> list[ast.AST]:
+    """Parsed and walked once for all tests of this file."""
+    return list(ast.walk(ast.parse(source)))
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """Lines and texts of what a user may come to read: every string but docstrings, and the help of commands."""
-    tree = parsed(source)
     silent: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes(source):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             silent.add(id(node.value))
         if (told := _docstring(node)) is not None and _is_command(node):
             yield told.lineno, " ".join(str(told.value).split())
-    for node in ast.walk(tree):
+    for node in nodes(source):
         match node:
             case ast.Constant(value=str(text)) if " " in text and id(node) not in silent:
                 yield node.lineno, text
@@ -126,7 +125,7 @@ def _begins_upper(word: str) -> bool:
 def log_faults(source: str) -> list[str]:
     """A log message is one constant text that begins lower case; what varies is a field beside it."""
     faults = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "_log"), attr=level), args=[message, *more]):
                 text = message.value if isinstance(message, ast.Constant) else None

@@ -91,15 +91,18 @@ async def test_every_container_counts(api: Api) -> None:
         await live.shows(healthScore=80, violations=6, pods=1)
 
 
+# A score is the same wherever the objects are stored, so one case of each group runs on a cluster.
+ON_A_CLUSTER = ("a clean Pod", "everything wrong", "three Pods", "no Pods", "restarts over the limit", "severity")
+
+
 def on(server: str, *names: str) -> list[ParameterSet]:
     marks = [pytest.mark.cluster] if server == "cluster" else []
     return [pytest.param(server, CASES[name], id=f"{server}-{name}", marks=marks) for name in names]
 
 
-# A score is the same wherever the objects are stored, so few of the cases run on a cluster.
 @pytest.mark.parametrize(
     ("api", "case"),
-    [*on("plane", *CASES), *on("cluster", "a clean Pod", "everything wrong", "three Pods", "no Pods")],
+    [*on("plane", *CASES), *on("cluster", *ON_A_CLUSTER)],
     indirect=["api"],
 )
 async def test_the_status_shows_score_violations_and_class(api: Api, case: Case) -> None:
