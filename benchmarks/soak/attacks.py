@@ -216,7 +216,7 @@ ATTACKS: dict[str, Run] = {
     "giant-quantity": _sends("POST", f"{SPACE}/pods", bodies.giant_quantity),
     "slow-body": trickle,
     "slow-headers": _connected(300, b"GET / HTTP/1.1\r\nHost: a\r\nX: "),
-    "idle-connections": _connected(1000, b""),
+    "idle-connections": _connected(400, b""),
     "stopped-handshakes": _connected(1000, b"\x16\x03\x01\x02\x00\x01", is_tls=False),
     "yaml-crowd": yaml_crowd,
     "hanging-webhooks": hanging_webhooks,

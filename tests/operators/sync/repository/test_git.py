@@ -74,3 +74,15 @@ async def test_hooks_of_the_repository_do_not_run(tmp_path: Path) -> None:
     (tmp_path / "work" / "b.txt").write_text("x")
     assert await tree.commit("second")
     assert not (tmp_path / "ran").exists()
+
+
+async def test_a_monitor_in_the_configuration_of_the_repository_does_not_run(tmp_path: Path) -> None:
+    tree = await made(tmp_path / "work")
+    monitor = tmp_path / "monitor"
+    monitor.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    monitor.chmod(0o755)
+    with (tmp_path / "work" / ".git" / "config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {monitor}\n")
+    (tmp_path / "work" / "b.txt").write_text("x")
+    assert (await tree.status()).has_uncommitted
+    assert not (tmp_path / "ran").exists()
