@@ -203,11 +203,16 @@ def has_condition(kind: str) -> Callable[[JsonObject], bool]:
 def test_jobs_complete_or_fail(sides: list[Side]) -> None:
     once = template("app:1", restartPolicy="Never")
     failing = {**once, "metadata": {"annotations": {OUTCOME: "fail"}}}
+    fatal = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}}
+    indexed = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
     jobs: dict[str, tuple[JsonObject, str]] = {
         "plain": ({"template": once}, "Complete"),
         "many": ({"template": once, "completions": 3, "parallelism": 2}, "Complete"),
         "indexed": ({"template": once, "completions": 2, "parallelism": 2, "completionMode": "Indexed"}, "Complete"),
         "bad": ({"template": failing, "backoffLimit": 0}, "Failed"),
+        "ruled": ({"template": failing, "podFailurePolicy": {"rules": [fatal]}}, "Failed"),
+        "each": ({**indexed, "template": failing, "backoffLimitPerIndex": 0}, "Failed"),
+        "few": ({**indexed, "template": once, "successPolicy": {"rules": [{"succeededCount": 2}]}}, "Complete"),
     }
     for name, (spec, _) in jobs.items():
         for side in sides:
