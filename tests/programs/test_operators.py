@@ -56,7 +56,9 @@ class Farm:
     def reasons(self, by: str) -> set[str]:
         events = self.plane.ask("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
         return {
-            each["reason"] for each in events if by in (each.get("reportingComponent"), each["source"].get("component"))
+            each["reason"]
+            for each in events
+            if by in (each.get("reportingComponent"), each.get("source", {}).get("component"))
         }
 
     def holder(self) -> str:
@@ -110,7 +112,6 @@ def test_another_replica_leads_when_the_leader_is_killed(plane: ServedPlane, tmp
                 assert "Planted" in farm.reasons("second")
         finally:
             first.kill()
-    wait_until(lambda: farm.holder() == "", "the second has released the lease at its end")
 
 
 def test_informers_of_the_typed_client_see_every_change(plane: ServedPlane, tmp_path: Path) -> None:
