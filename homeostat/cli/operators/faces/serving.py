@@ -85,13 +85,15 @@ async def _opened(around: Mapping[str, Surroundings], face: Face) -> AsyncIterat
 
 def face_lines(served: Iterable[ServedFace]) -> str:
     """Lines of the start message: the addresses of all faces, and one line for each port that is in use."""
-    lines = list[str]()
+    pages = list[tuple[str, str]]()
     missing = dict[str, list[str]]()
     for each in served:
         if each.trouble:
             missing.setdefault(each.trouble, []).append(each.face.title)
         else:
-            lines += [f"  {what:<10}  {each.url}{path}\n" for what, path in each.face.shown]
+            pages += [(what, f"{each.url}{path}") for what, path in each.face.shown]
+    width = max([10, *(len(what) for what, _ in pages)])
+    lines = [f"  {what:<{width}}  {where}\n" for what, where in pages]
     lines += [f"  not served  {', '.join(titles)}: {trouble}\n" for trouble, titles in missing.items()]
     return "".join(lines)
 

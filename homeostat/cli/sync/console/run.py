@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import click
 
@@ -161,22 +161,19 @@ async def _awaited(work: Awaitable[None]) -> None:
     await work
 
 
+_PATH: Final = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")
+
+
 def path_arguments(function: Callable[..., None]) -> Callable[..., None]:
     """`PATH` as an argument or as `-p`."""
-    function = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")(
-        function
-    )
-    return click.argument("path", required=False, default=None, shell_complete=complete_path)(function)
+    return click.argument("path", required=False, default=None, shell_complete=complete_path)(_PATH(function))
 
 
 def path_and_word(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """`PATH WORD`, or `WORD` with `-p PATH`; `chosen_pair` tells them apart."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        function = click.option("-p", "--path", "path_option", default=None, help="The path, instead of the argument.")(
-            function
-        )
-        return click.argument("words", nargs=-1, metavar=f"PATH {name}", shell_complete=complete_path)(function)
+        return click.argument("words", nargs=-1, metavar=f"PATH {name}", shell_complete=complete_path)(_PATH(function))
 
     return decorate
 
