@@ -198,7 +198,8 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
     answer = await api("POST", CONFIGMAPS, body, fieldValidation=validation)
     if validation == "Strict":
         assert answer.status == 400
-        assert answer.json["message"] == 'strict decoding error: duplicate field "data.x", unknown field "bogus"'
+        problem = 'strict decoding error: duplicate field "data.x", unknown field "bogus"'
+        assert answer.json["message"] == f'ConfigMap in version "v1" cannot be handled as a ConfigMap: {problem}'
         return
     assert answer.status == 201
     assert "bogus" not in answer.json

@@ -7,6 +7,8 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -23,27 +25,40 @@ def real(cluster: Cluster) -> Iterator[Conversation]:
         yield conversation
 
 
+class Served(NamedTuple):
+    """A plane that serves."""
+
+    url: str
+    token: str
+    kubeconfig: Path
+
+
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
-    """A conversation with a plane on a thread of its own."""
+def ours(served: Served) -> Iterator[Conversation]:
+    with contextlib.closing(Conversation(served.url, served.token)) as conversation:
+        yield conversation
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A plane on a thread of its own."""
     data = tmp_path_factory.mktemp("plane")
     token = Tokens(data / "tokens.json").create("admin", now=time.time(), groups=("system:masters",))
-    told: list[str] = []
+    told: list[Served] = []
     is_ready = threading.Event()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
 
     async def serve() -> None:
         async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
-            told.append(plane.url)
+            told.append(Served(plane.url, token, plane.kubeconfig_path))
             is_ready.set()
             await stop.wait()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="plane")
     thread.start()
     assert is_ready.wait(30)
-    with contextlib.closing(Conversation(told[0], token)) as conversation:
-        yield conversation
+    yield told[0]
     loop.call_soon_threadsafe(stop.set)
     thread.join(30)
     loop.close()

@@ -160,7 +160,10 @@ def report(call: Call, messages: list[str]) -> None:
     if not messages:
         return
     if call.options.field_validation == "Strict":
-        raise StrictDecodingError(f"strict decoding error: {', '.join(messages[:_MAX_REPORTED])}")
+        kind = call.kind
+        is_whole = not kind.custom and "patch" not in call.content_type
+        prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: ' if is_whole else ""
+        raise StrictDecodingError(f"{prefix}strict decoding error: {', '.join(messages[:_MAX_REPORTED])}")
     call.warnings.extend(message for message in messages[:_MAX_WARNINGS] if message not in call.warnings)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.threads import in_thread
@@ -12,6 +14,9 @@ from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
 from homeostat.server.request.offload import is_offloaded
 from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
+
+if TYPE_CHECKING:
+    from homeostat.server.view.table import Columns
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
 GZIP_HEADERS = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
@@ -54,8 +59,15 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
     )
 
 
+@lru_cache(maxsize=1)
+def _scale_columns() -> Columns:
+    from homeostat.server.view.table import columns_of
+
+    return columns_of("autoscaling", "Scale")
+
+
 def _table_of_one(call: Call, obj: JsonObject) -> JsonObject:
-    columns = call.kind.columns
+    columns = _scale_columns() if call.subresource == "scale" else call.kind.columns
     version = f"meta.k8s.io/{call.representation.version}"
     metadata = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
     shown = {"None": None, "Object": obj}.get(call.options.include_object, metadata)

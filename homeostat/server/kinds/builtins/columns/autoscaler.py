@@ -1,4 +1,4 @@
-"""The columns of HorizontalPodAutoscalers: each metric as `current/target`, in both served versions."""
+"""The columns of Scales and of HorizontalPodAutoscalers: each metric as `current/target`, in both served versions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from homeostat.server.kinds.builtins.columns.column import (
     NONE,
     UNSET,
     Cell,
+    Column,
     Printer,
     age_of,
+    count,
     more,
     name_of,
     shown,
@@ -83,7 +85,15 @@ def _value(current: JsonObject, name: str) -> str:
     return _UNKNOWN if value is None else str(value)
 
 
+def _scale(obj: JsonObject) -> list[Cell]:
+    replicas = [integer(struct(obj, member), "replicas") for member in ("spec", "status")]
+    return [name_of(obj), *replicas, age_of(obj)]
+
+
 PRINTERS = {
+    ("autoscaling", "Scale"): Printer(
+        (Column("Name", description=NAME.description), count("Desired"), count("Available"), AGE), _scale
+    ),
     ("autoscaling", "HorizontalPodAutoscaler"): Printer(
         (
             NAME,
