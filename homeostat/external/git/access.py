@@ -29,7 +29,7 @@ from homeostat.external.secrets.credentials import BasicAuth, BearerToken, SshKe
 PROTOCOLS: Final = frozenset({"https", "http", "ssh"})
 ORIGIN: Final = "origin"
 """The name of the remote in each command: the URL is in the environment, not in the arguments."""
-_scp_like = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!/)[^\s]+", re.ASCII).fullmatch
+_scp_like = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!/)[^\s]+", re.ASCII).fullmatch
 _SAFE: Final = {
     "core.hooksPath": "/dev/null",
     "core.attributesFile": "/dev/null",

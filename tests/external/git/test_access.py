@@ -170,6 +170,7 @@ async def test_a_server_that_is_not_there_is_unreachable(open_git: Open) -> None
         ("--upload-pack=id", "has no host"),
         ("ssh://-oProxyCommand=id/x", "starts with a dash"),
         ("ssh://-oProxyCommand=id@host/x", "starts with a dash"),
+        ("-v@host:x", "has no host"),
         ("git://host/x", 'protocol "git"'),
         ("https://host/x\n", "control character"),
     ],
