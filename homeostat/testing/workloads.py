@@ -29,7 +29,16 @@ class Workloads:
         self._plane, self._numbers = plane, itertools.count(1)
 
     def set_outcome(
-        self, outcome: Outcome, *, selector: str = "", image: str = "", ready_after: str = "", back_off: str = ""
+        self,
+        outcome: Outcome,
+        *,
+        selector: str = "",
+        image: str = "",
+        ready_after: str = "",
+        stop_after: str = "",
+        back_off: str = "",
+        exit_code: int = 0,
+        use: str = "",
     ) -> str:
         """Pods that match get this outcome, those that run already too. The newest matching rule decides. Returns the
         name of the ConfigMap that holds the rule.
@@ -39,7 +48,10 @@ class Workloads:
             "selector": selector,
             "image": image,
             "ready-after": ready_after,
+            "stop-after": stop_after,
             "back-off": back_off,
+            "exit-code": exit_code,
+            "use": use,
         }
         rule = {name: value for name, value in fields.items() if value}
         # The first rule in the order of names counts, so that later ones need smaller names.

@@ -154,7 +154,7 @@ def test_jobs_complete_and_fail(kubectl: Kubectl) -> None:
 
 
 def test_pods_fail_as_a_rule_says_and_recover(kubectl: Kubectl, kubernetes_workloads: Workloads) -> None:
-    kubernetes_workloads.set_outcome("crash-loop", selector="app=web")
+    kubernetes_workloads.set_outcome("crash-loop", selector="app=web", exit_code=42)
     kubectl("create", "deployment", "web", "--image=app:1")
     kubectl(
         "wait",
@@ -164,6 +164,8 @@ def test_pods_fail_as_a_rule_says_and_recover(kubectl: Kubectl, kubernetes_workl
         "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff",
         WAIT,
     )
+    (pod,) = items(kubectl, "pods")
+    assert pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 42
     kubernetes_workloads.clear_outcomes()
     kubectl("rollout", "status", "deploy/web", WAIT)
 
