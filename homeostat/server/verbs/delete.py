@@ -26,7 +26,7 @@ from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.options import PROPAGATION_POLICIES
+from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import many, one, status_success
 from homeostat.server.view.encode import LIST_TAIL, draft_of, joined, list_head, list_metadata, object_bytes, object_of
@@ -39,7 +39,8 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 PODS = "pods"
 _RACE_TRIES = 20
-_ORPHANING = frozenset({"replicationcontrollers", "jobs.batch"})
+_JOBS = "jobs.batch"
+_ORPHANING = frozenset({"replicationcontrollers", _JOBS})
 """Kinds whose dependents are orphaned unless the request says otherwise, as in Kubernetes."""
 _RETURNED = frozenset(
     {
@@ -86,6 +87,9 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     dry_run: list[str] | None = None
 
 
+_NO_DELETE_OPTIONS = DeleteOptions()
+
+
 async def delete(call: Call) -> Answer:
     options = read_options(call)
     if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
@@ -111,7 +115,7 @@ def _as_object(call: Call) -> Call:
 
 def read_options(call: Call) -> DeleteOptions:
     """The delete options of the body and of the query."""
-    options = DeleteOptions()
+    options = _NO_DELETE_OPTIONS
     if call.body:
         require_small_body(call)
         value = parse_body(call)
@@ -126,6 +130,8 @@ def read_options(call: Call) -> DeleteOptions:
 
 def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
     """Valid options with what the query adds to them. A dry run becomes one of the call."""
+    if options is _NO_DELETE_OPTIONS and call.options is NO_OPTIONS and call.kind.group_resource != _JOBS:
+        return options
     policy = options.propagation_policy or call.options.propagation_policy or None
     orphan = options.orphan_dependents if options.orphan_dependents is not None else call.options.orphan_dependents
     causes: list[Cause] = []
@@ -142,7 +148,7 @@ def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
         call.options = msgspec.structs.replace(call.options, dry_run=True)
     if orphan:
         policy = "Orphan"
-    if not policy and orphan is None and call.kind.group_resource == "jobs.batch":
+    if not policy and orphan is None and call.kind.group_resource == _JOBS:
         call.warnings.append(_JOB_WARNING)
     if orphan is False:
         policy = "Background"

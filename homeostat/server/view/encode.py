@@ -34,8 +34,9 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
         kind.default_stored(obj)
     metadata, rest = obj["metadata"].copy(), obj.copy()
     metadata.pop("resourceVersion", None)
-    for name in ("apiVersion", "kind", "metadata"):
-        rest.pop(name, None)
+    rest.pop("apiVersion", None)
+    rest.pop("kind", None)
+    rest.pop("metadata", None)
     meta = encode(metadata)
     if not rest:
         return Draft(kind.stored_head, b'",%s}' % meta[1:])
