@@ -41,8 +41,6 @@ def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
     metadata["creationTimestamp"] = now
     if kind.custom or kind.has_generation:
         metadata["generation"] = 1
-    if _is_daemon_set(kind):
-        _count_template(obj, None)
     if kind.has_status and (kind.custom or kind.kind not in _KEEPS_STATUS):
         obj.pop("status", None)
     if kind.group_resource == _DAEMONS:
@@ -71,8 +69,6 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
         _take(new, old, "spec")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
-    if _is_daemon_set(kind):
-        _count_template(new, old)
     is_counted = ("generation" in former or kind.kind in _COUNTED_LATE) and not (
         kind.kind in _COUNTED_ONCE and not kind.custom
     )
@@ -109,23 +105,6 @@ _STATUS_ONLY = frozenset(
     }
 )
 """Built-in kinds whose status writes change no metadata, as for custom kinds."""
-_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-
-
-def _is_daemon_set(kind: Kind) -> bool:
-    return kind.kind == "DaemonSet" and kind.group == "apps"
-
-
-def _count_template(new: JsonObject, old: JsonObject | None) -> None:
-    """Kubernetes keeps the generation of a DaemonSet's template in an annotation."""
-    former = ((old or {}).get("metadata") or {}).get("annotations") or {}
-    text = former.get(_TEMPLATE_GENERATION, "0" if old is None else "1")
-    generation = int(text) if text.isdecimal() and len(text) < 18 else 1
-    is_changed = old is None or (new.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
-    annotations = new["metadata"].get("annotations") or {}
-    new["metadata"]["annotations"] = {**annotations, _TEMPLATE_GENERATION: str(generation + is_changed)}
-
-
 _KEPT_BY_STATUS = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerReferences",)}
 """Metadata that a status write cannot change, of built-in kinds."""
 
@@ -141,8 +120,8 @@ def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonO
         merged["metadata"] = metadata = dict(new["metadata"])
         for name in (*_SERVER_OWNED, *_KEPT_BY_STATUS.get((kind.group, kind.kind), ())):
             _take(metadata, old["metadata"], name)
-        if _is_daemon_set(kind):
-            _count_template(merged, old)
+        if kind.group_resource == _DAEMONS:
+            _set_template_generation(metadata, max(_template_generation(old["metadata"]), 1))
     _take(merged, new, "status")
     if kind.group_resource == REQUESTS and merged.get("status"):
         merged["status"] = _with_decision(merged["status"], old.get("status") or {})

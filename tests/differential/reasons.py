@@ -21,6 +21,7 @@ EVERYWHERE = {
 _OF_NODES = {r"\.(spec|status)$": "nothing watches Nodes, so none is tainted; Go writes empty values"}
 _CHECKS = {r"^$": "each server has checks of its own"}
 _ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
+_CHECKED = {r"\.status": "types are checked with the write; a controller does it there"}
 
 _UNFORWARDED = {r"\.status": "requests are not forwarded here"}
 _EMPTY = {r"\.spec$": "Go writes empty values"}
@@ -45,6 +46,7 @@ STEPS: dict[str, dict[str, str]] = {
     "node status": _OF_NODES,
     "nodes that take Pods": _OF_NODES,
     **dict.fromkeys(("healthz in words", "livez in words", "readyz in words", "readyz without one"), _CHECKS),
+    **{f"policy that {each}": _CHECKED for each in ("fits", "does not fit")},
     "definition condition": _ACCEPTED,
     "definition condition without a type": _ACCEPTED,
     "the server's slice": {"": "the real server writes none for a loopback address"},
