@@ -16,13 +16,15 @@ DELAY: Final = "HOMEOSTAT_WORKLOADS_READY_AFTER"
 PARTS: Final = "HOMEOSTAT_WORKLOADS_PARTS"
 NAMES: Final = (NODES, SIZE, DELAY, PARTS)
 MOST_NODES: Final = 5000
+USUAL_NODES: Final = 3
+_USUAL_DELAY_S: Final = 0.01
 _SIZE: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    nodes: int = 3
+    nodes: int = USUAL_NODES
     size: dict[str, str] = msgspec.field(default_factory=lambda: dict(_SIZE))
-    ready_after_s: float = 0.01
+    ready_after_s: float = _USUAL_DELAY_S
     is_nodes_only: bool = False
     """Nodes and what kubelets do; the scheduler and the controllers are somebody else's."""
 
@@ -39,7 +41,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
 def _nodes(text: str) -> int:
     if not text:
-        return 3
+        return USUAL_NODES
     if not text.isascii() or not text.isdigit() or int(text) > MOST_NODES:
         raise ValueError(f"the number of simulated nodes is 0 to {MOST_NODES}, got {text!r}; set {NODES} or --nodes")
     return int(text)
@@ -67,7 +69,7 @@ def _sizes(text: str) -> dict[str, str]:
 
 def _delay(text: str) -> float:
     if not text:
-        return 0.01
+        return _USUAL_DELAY_S
     try:
         nanoseconds = parse_duration(text)
     except DurationError as error:

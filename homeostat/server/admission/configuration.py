@@ -13,8 +13,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.admission.expressions import Expression
 from homeostat.server.admission.policy import policy_of
 from homeostat.server.admission.webhooks import webhooks_of
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import numbered, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 
 _ACTIONS = ("Allow", "Deny")
 

@@ -15,52 +15,8 @@ from homeostat.server.kinds.builtins.checks import check, check_update
 from homeostat.server.kinds.builtins.checks.pods.pod import check_new_pod
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
+from homeostat.server.kinds.builtins.selectable import BOOLEANS, SELECTABLE
 from homeostat.server.kinds.builtins.warnings import warnings_of
-
-_SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
-    ("", "Pod"): (
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    ),
-    ("", "Event"): (
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ),
-    ("", "Namespace"): ("status.phase",),
-    ("", "Secret"): ("type",),
-    ("", "Node"): ("spec.unschedulable",),
-    ("", "Service"): ("spec.clusterIP", "spec.type"),
-    ("", "ReplicationController"): ("status.replicas",),
-    ("apps", "ReplicaSet"): ("status.replicas",),
-    ("batch", "Job"): ("status.successful",),
-    ("certificates.k8s.io", "CertificateSigningRequest"): ("spec.signerName",),
-    ("resource.k8s.io", "ResourceSlice"): ("spec.driver", "spec.nodeName"),
-    ("events.k8s.io", "Event"): (
-        "reason",
-        "regarding.kind",
-        "regarding.name",
-        "regarding.namespace",
-        "reportingController",
-        "type",
-    ),
-}
-_BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
-"""Fields that are false where they are absent."""
 
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
@@ -90,7 +46,7 @@ class BuiltinBehaviour:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
         self.is_slow = (group, kind) in _SLOW
-        self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
+        self.selectable_fields = frozenset(SELECTABLE.get((group, kind), ()))
         self._write_conditions = WRITTEN.get((group, kind))
         self._has_rules_on_spec = (group, kind) in _RULES_ON_SPEC
 
@@ -141,7 +97,7 @@ class BuiltinBehaviour:
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         found = {name: text_at(obj, name) for name in self.selectable_fields}
-        for name in self.selectable_fields & _BOOLEANS:
+        for name in self.selectable_fields & BOOLEANS:
             found[name] = found[name] or "false"
         if self._kind == "Event" and not self._group:
             found["source"] = found["source"] or found["reportingComponent"]

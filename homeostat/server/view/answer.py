@@ -13,13 +13,12 @@ from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
 from homeostat.server.request.offload import is_offloaded
-from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
+from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
 if TYPE_CHECKING:
     from homeostat.server.view.table import Columns
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
-GZIP_HEADERS = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
 MOST_WARNINGS = 24
 """Some clients accept no more than 100 headers in all."""
 _WARNING_CHARACTERS = 4096

@@ -10,7 +10,6 @@ metadata are a slice. A list decodes nothing.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 import msgspec
@@ -22,7 +21,6 @@ from homeostat.store.base import Draft, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
 _METADATA = b'"metadata":'
-GZIP_FROM_BYTES = 128 * 1024
 LIST_TAIL = b"]}"
 
 
@@ -149,11 +147,6 @@ def joined(head: bytes, items: Sequence[bytes], tail: bytes) -> list[bytes]:
     parts[1::2] = items
     parts[0], parts[-1] = head, tail
     return parts
-
-
-def gzip(parts: Sequence[bytes]) -> bytes:
-    compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return b"".join([*(compressor.compress(part) for part in parts), compressor.flush()])
 
 
 class _Uid(msgspec.Struct, gc=False):

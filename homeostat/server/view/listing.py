@@ -20,8 +20,9 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.negotiate import JSON, YAML
-from homeostat.server.view.answer import GZIP_HEADERS, indented, many, warning_headers
-from homeostat.server.view.encode import GZIP_FROM_BYTES, LIST_TAIL
+from homeostat.server.view.answer import indented, many, warning_headers
+from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS
+from homeostat.server.view.encode import LIST_TAIL
 from homeostat.server.view.view import View, list_parts
 from homeostat.store.base import Record
 

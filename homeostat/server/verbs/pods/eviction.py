@@ -21,8 +21,8 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.access.user import SELF
+from homeostat.server.kinds.builtins.label_selector import matches
 from homeostat.server.kinds.builtins.members import integer, struct, structs, text
-from homeostat.server.kinds.builtins.selector import matches
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.request.options import Options

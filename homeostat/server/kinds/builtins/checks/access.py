@@ -5,8 +5,8 @@ from __future__ import annotations
 from homeostat.objects.errors import Cause, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1123_subdomain, path_segment
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import check_required, check_text
 
 _GROUP = "rbac.authorization.k8s.io"

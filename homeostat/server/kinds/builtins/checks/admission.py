@@ -6,8 +6,8 @@ from homeostat.objects.client_config import REVIEW_VERSIONS, check_client_config
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many, unsupported
 from homeostat.objects.identifiers import dns1123_subdomain, qualified_name
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import check_choice, check_required, is_integer
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

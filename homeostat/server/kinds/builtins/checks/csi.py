@@ -5,8 +5,8 @@ from __future__ import annotations
 from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required, too_long, unsupported
 from homeostat.objects.identifiers import Messages, dns1123_subdomain, qualified_name
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import (
     check_choice,
     check_counts,

@@ -7,8 +7,8 @@ import ipaddress
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, wildcard_subdomain
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import (
     check_port,
     check_port_or_name,

@@ -6,8 +6,8 @@ from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupp
 from homeostat.objects.identifiers import dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.immutable.kinds import VOLUME_FIELDS
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import strings, struct, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, quantity_of
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -9,8 +9,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.checks.pods.pod import check_template
 from homeostat.server.kinds.builtins.checks.schedule import ScheduleError, check_schedule
+from homeostat.server.kinds.builtins.label_selector import check_selector, is_empty, matches
 from homeostat.server.kinds.builtins.members import integer, struct, structs, text
-from homeostat.server.kinds.builtins.selector import check_selector, is_empty, matches
 from homeostat.server.kinds.builtins.value import (
     check_choice,
     check_count_or_percent,

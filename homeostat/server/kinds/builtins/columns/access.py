@@ -19,8 +19,8 @@ from homeostat.server.kinds.builtins.columns.column import (
     shown,
     wide,
 )
+from homeostat.server.kinds.builtins.label_selector import print_selector
 from homeostat.server.kinds.builtins.members import integer, items, struct, structs, text
-from homeostat.server.kinds.builtins.selector import print_selector
 
 
 def _binding(obj: JsonObject) -> list[Cell]:

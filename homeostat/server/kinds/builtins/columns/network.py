@@ -16,8 +16,8 @@ from homeostat.server.kinds.builtins.columns.column import (
     name_of,
     shown,
 )
+from homeostat.server.kinds.builtins.label_selector import print_labels, print_selector
 from homeostat.server.kinds.builtins.members import integer, items, strings, struct, structs, text
-from homeostat.server.kinds.builtins.selector import print_labels, print_selector
 
 _SHOWN = 3
 

@@ -20,8 +20,8 @@ from homeostat.server.kinds.builtins.columns.column import (
     shown,
     wide,
 )
+from homeostat.server.kinds.builtins.label_selector import print_labels
 from homeostat.server.kinds.builtins.members import integer, items, struct, structs, text
-from homeostat.server.kinds.builtins.selector import print_labels
 
 _NODE_LOST = "NodeLost"
 _FINISHED = ("Succeeded", "Failed")

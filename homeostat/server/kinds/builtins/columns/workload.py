@@ -24,8 +24,8 @@ from homeostat.server.kinds.builtins.columns.column import (
     shown,
     wide,
 )
+from homeostat.server.kinds.builtins.label_selector import print_labels, print_selector
 from homeostat.server.kinds.builtins.members import integer, items, struct, structs, text
-from homeostat.server.kinds.builtins.selector import print_labels, print_selector
 
 
 def _deployment(obj: JsonObject) -> list[Cell]:

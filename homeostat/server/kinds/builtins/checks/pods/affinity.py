@@ -5,8 +5,8 @@ from __future__ import annotations
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1123_label, label_value, qualified_name
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, structs, text
-from homeostat.server.kinds.builtins.selector import check_selector
 from homeostat.server.kinds.builtins.value import check_choice, check_text, is_integer
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
