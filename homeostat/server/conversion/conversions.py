@@ -21,7 +21,7 @@ from homeostat.server.conversion.cache import Cache, Found, Place
 from homeostat.server.conversion.conversion import Conversion
 from homeostat.server.conversion.review import converted_objects, failed, review_of
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.offload import TooLongError, is_offloaded
+from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.view.encode import bytes_of, draft_of
 from homeostat.store.base import Draft, Event, Record, Store
 

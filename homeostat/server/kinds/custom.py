@@ -20,7 +20,7 @@ from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.schema import Schema
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry, ScalePaths
-from homeostat.server.request.offload import TooLongError, is_offloaded
+from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
 

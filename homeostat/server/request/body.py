@@ -22,7 +22,7 @@ from homeostat.objects.meta import clean_metadata
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
-from homeostat.server.request.offload import is_offloaded
+from homeostat.server.request.too_long import is_offloaded
 
 _MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')

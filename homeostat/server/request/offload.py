@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
 from homeostat.server.request.call import Admission, Answer, Call, Conversions
+from homeostat.server.request.too_long import TooLongError
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
@@ -35,14 +36,6 @@ _COPY = b"copy"
 
 T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
-
-
-class TooLongError(Exception):
-    """The call must start again in a thread; raised only on the event loop."""
-
-
-is_offloaded = SHARED.is_current
-"""Whether the caller runs in one of the threads, where it does not block the loop."""
 
 
 def offloaded(verb: Verb) -> Verb:

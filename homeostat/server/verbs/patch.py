@@ -29,7 +29,8 @@ from homeostat.server.request.body import (
     report,
 )
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import is_offloaded, offloaded
+from homeostat.server.request.offload import offloaded
+from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write import Edit, change, create, untracked_fields
 

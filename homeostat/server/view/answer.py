@@ -12,7 +12,7 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, YAML, Representation
-from homeostat.server.request.offload import is_offloaded
+from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
 if TYPE_CHECKING:

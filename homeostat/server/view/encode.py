@@ -16,7 +16,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.offload import is_offloaded
+from homeostat.server.request.too_long import is_offloaded
 from homeostat.store.base import Draft, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'

@@ -19,8 +19,9 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.negotiate import Representation
-from homeostat.server.request.offload import LARGE_BYTES, TooLongError, is_offloaded, offloaded
+from homeostat.server.request.offload import LARGE_BYTES, offloaded
 from homeostat.server.request.paths import ObjectPath
+from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
 from homeostat.server.view.encode import draft_of
