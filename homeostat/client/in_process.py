@@ -10,6 +10,7 @@ from typing import Any
 
 from homeostat.client.base import Response
 from homeostat.client.http.retries import parse_retry_after
+from homeostat.edge.items import whole_of
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.edge.stream import CloseCallbacks, unframe
@@ -137,6 +138,6 @@ class InProcess:
 
 
 def _response(answer: Reply) -> Response:
-    body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+    body = whole_of(answer.body)
     retry_after = next((value for name, value in answer.headers if name.lower() == "retry-after"), None)
     return Response(answer.status, body, parse_retry_after(retry_after))

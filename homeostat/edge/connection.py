@@ -18,13 +18,14 @@ from enum import Enum
 from types import CoroutineType
 from typing import cast
 
+from homeostat.edge.items import whole_of
 from homeostat.edge.limits import StateTimer
 from homeostat.edge.memory import LARGE_BYTES
 from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
-from homeostat.edge.stream import HttpStream, pieces_of
+from homeostat.edge.stream import HttpStream, split
 
 log = logging.getLogger(__name__)
 
@@ -299,10 +300,11 @@ class Connection(asyncio.Protocol):
         self._put(head)
         self._is_busy = True
         if isinstance(body, bytes):
-            # A list shares its parts with the store; a single body is likely to exist for this client alone.
+            # A list shares its items with the store; a single body is likely to exist for this client alone.
             self._own_bytes = len(body)
-            body = (body,)
-        self._outgoing = pieces_of(body)
+            self._outgoing = split(body)
+        else:
+            self._outgoing = body.pieces()
         self._push()
 
     def _push(self) -> None:
@@ -326,7 +328,7 @@ class Connection(asyncio.Protocol):
         """Send an error, then read on for a while: closing with unread input would reset the connection."""
         reply = self._service.refusal(refusal.status, refusal.message)
         head, body = encode(reply, is_head=False, is_http10=False, is_last=True)
-        self._put(head + (body if isinstance(body, bytes) else b"".join(body)))
+        self._put(head + whole_of(body))
         self._is_closing = self._is_lingering = True
         if self._is_paused:
             self._is_paused = False

@@ -8,21 +8,22 @@ ends: only the connection sets those.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 
 import msgspec
 
+from homeostat.edge.items import Items
 from homeostat.edge.stream import Stream
 
 Fields = tuple[tuple[str, str], ...]
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A complete response. A body in parts is written part by part, so a large list is never copied into one piece."""
+    """A complete response. A list is written piece by piece, so it is never copied as a whole."""
 
     status: int
-    body: bytes | Sequence[bytes] = b""
+    body: bytes | Items = b""
     content_type: str = "application/json"
     headers: Fields = ()
 
@@ -68,14 +69,14 @@ def head_of(status: int, content_type: str, headers: Fields) -> bytes:
 
 def encode(
     reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool, more: bytes = b""
-) -> tuple[bytes, bytes | Sequence[bytes]]:
+) -> tuple[bytes, bytes | Items]:
     """The complete head, `more` lines included, and the body to send after it."""
     head = head_of(reply.status, reply.content_type, reply.headers)
     body = reply.body
     if isinstance(body, bytes):
         size = len(body)
     else:
-        size = sum(map(len, body))
+        size = body.size
         body = b"".join(body) if size <= JOINED else body
     if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
         return b"%b%bContent-Length: %d\r\n\r\n" % (head, more, size), body

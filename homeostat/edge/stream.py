@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from array import array
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Protocol
 
 from homeostat.edge.metrics.counters import Counters
@@ -33,24 +30,7 @@ _FRAMING = 16
 _PIECES_A_TURN = 2
 
 
-def pieces_of(parts: Sequence[bytes], size: int = PIECE) -> Iterator[bytes | memoryview]:
-    """The parts in pieces of about `size` bytes: small parts are joined, large ones are split without a copy."""
-    # A list has thousands of parts: they are measured and found without a step of the interpreter for each.
-    ends = array("Q", accumulate(map(len, parts)))
-    start = 0
-    while start < len(parts):
-        sent = ends[start - 1] if start else 0
-        last = bisect_left(ends, sent + size, start)
-        if last == len(parts) or len(parts[last]) < size:
-            yield b"".join(parts[start : last + 1])
-        else:
-            if last > start:
-                yield b"".join(parts[start:last])
-            yield from split(parts[last], size)
-        start = last + 1
-
-
-def split(data: bytes, size: int = PIECE) -> Iterator[memoryview]:
+def split(data: bytes | memoryview, size: int = PIECE) -> Iterator[memoryview]:
     view = memoryview(data)
     return (view[at : at + size] for at in range(0, len(data), size))
 
@@ -83,9 +63,9 @@ def produced_by(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Calla
     return start
 
 
-async def send_parts(stream: Stream, parts: Sequence[bytes]) -> None:
-    """Send data as the client reads it, in pieces, few of them in one turn of the event loop."""
-    for number, piece in enumerate(pieces_of(parts), 1):
+async def send_pieces(stream: Stream, pieces: Iterable[bytes | memoryview]) -> None:
+    """Send data as the client reads it, few pieces in one turn of the event loop."""
+    for number, piece in enumerate(pieces, 1):
         stream.send(frame(bytes(piece)))
         if not number % _PIECES_A_TURN:
             await asyncio.sleep(0)

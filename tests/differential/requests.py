@@ -50,6 +50,8 @@ def pod(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
 
 
+_NOT_OLDER = "resourceVersionMatch=NotOlderThan"
+
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
     *CUSTOM_SETUP,
@@ -101,6 +103,9 @@ STEPS = [
     Step("list page of a table", "GET", f"{CM}?limit=1", accept=TABLE, is_late=True),
     Step("list table of objects", "GET", f"{CM}?limit=1&includeObject=Object", accept=TABLE, is_late=True),
     Step("list table alone", "GET", f"{CM}?limit=1&includeObject=None", accept=TABLE, is_late=True),
+    Step("list of any version in pages", "GET", f"{CM}?limit=1&resourceVersion=0", is_late=True),
+    Step("list not older in pages", "GET", f"{CM}?limit=1&resourceVersion=0&{_NOT_OLDER}", is_late=True),
+    Step("list not older than a version", "GET", f"{CM}?limit=1&resourceVersion=1&{_NOT_OLDER}", is_late=True),
     Step("list of nothing", "GET", f"{CM}?labelSelector=nothing", is_late=True),
     Step("list of no metadata", "GET", f"{CM}?labelSelector=nothing", accept=PARTIAL_LIST, is_late=True),
     Step("list of no rows", "GET", f"{CM}?labelSelector=nothing", accept=TABLE, is_late=True),
@@ -380,6 +385,11 @@ STEPS = [
     Step("let go", "PATCH", f"{CM}/held", {"metadata": {"finalizers": []}}, MERGE),
     Step("gone", "GET", f"{CM}/held"),
     Step("delete collection", "DELETE", f"{CM}?labelSelector=nothing=here"),
+    Step("delete metadata of nothing", "DELETE", f"{CM}?labelSelector=nothing=here", accept=PARTIAL_LIST),
+    Step("collected", "POST", CM, cm("collected", labels={"collect": "one"})),
+    Step("collection tried as a table", "DELETE", f"{CM}?labelSelector=collect&dryRun=All", accept=TABLE),
+    Step("collection tried as metadata", "DELETE", f"{CM}?labelSelector=collect&dryRun=All", accept=PARTIAL_LIST),
+    Step("collection deleted", "DELETE", f"{CM}?labelSelector=collect"),
     Step("post to object", "POST", f"{CM}/a", cm("a")),
     Step("put collection", "PUT", CM, cm("a")),
     Step("namespaced without namespace", "POST", "/api/v1/configmaps", cm("a")),

@@ -29,7 +29,6 @@ _REASONS = {
     "put without a version": _OWN_WORDS,
     "deleted with a wrong uid": _OWN_WORDS,
     "table": {r"\.columnDefinitions\[\d+\]\.description$": "our own words"},
-    "collection": {r"\.metadata\.(generation|deletionGracePeriodSeconds)$": "marked before it is deleted"},
     "lamp of the other version, patched": {r"managedFields": "cleared there: it cannot compare the versions"},
     "read new-uid": _UUIDS,
     "read other-uid": _UUIDS,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from homeostat.edge.items import Items
 from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
@@ -31,7 +32,7 @@ LIMITS = Limits(
 
 async def later(request: Request) -> Answer:
     await asyncio.sleep(0)
-    return Reply(200, [request.body] * 3)
+    return Reply(200, Items(b"", [request.body] * 3, b""))
 
 
 def streamed(stream: Stream) -> None:

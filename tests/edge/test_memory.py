@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from homeostat.edge import turns
+from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.server import Handler, Limits
-from homeostat.edge.stream import Stream, frame, produced_by, send_parts
+from homeostat.edge.stream import Stream, frame, produced_by, send_pieces
 from tests.edge.tls.authority import Authority
 from tests.edge.wire import connected, eventually, request, running
 
@@ -22,7 +23,7 @@ LARGE = b"x" * 1_000_000
 
 
 async def many(stream: Stream) -> None:
-    await send_parts(stream, [LARGE] * 40)
+    await send_pieces(stream, pieces_of([LARGE] * 40))
 
 
 def produced(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Handler:
@@ -48,7 +49,7 @@ async def test_a_produced_response_is_sent_as_the_client_reads() -> None:
 
 async def test_a_produced_response_that_fails_is_incomplete_and_logged() -> None:
     async def fail(stream: Stream) -> None:
-        await send_parts(stream, [b"begun"])
+        await send_pieces(stream, [b"begun"])
         raise ValueError("no more")
 
     async with (
@@ -80,9 +81,9 @@ async def test_a_server_that_stops_lets_a_produced_response_finish() -> None:
     gate = asyncio.Event()
 
     async def produce(stream: Stream) -> None:
-        await send_parts(stream, [b"begun"])
+        await send_pieces(stream, [b"begun"])
         await gate.wait()
-        await send_parts(stream, [b"finished"])
+        await send_pieces(stream, [b"finished"])
 
     async with (
         running(produced(produce)) as server,
@@ -162,7 +163,7 @@ async def test_a_large_body_is_written_over_many_turns_of_the_loop(
                 size += len(client.recv(1 << 20))
             return size
 
-    async with running(lambda _: Reply(200, [LARGE] * 40), tls=authority.server) as server:
+    async with running(lambda _: Reply(200, Items(b"", [LARGE] * 40, b"")), tls=authority.server) as server:
 
         def tick() -> None:
             sent.append(server.counters.bytes_out)

@@ -15,6 +15,7 @@ import pytest
 from homeostat.edge import turns
 from homeostat.edge.connection import SLICE, Connection
 from homeostat.edge.ids import RequestIds
+from homeostat.edge.items import Items
 from homeostat.edge.parser import RequestParser
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
@@ -109,7 +110,8 @@ async def test_a_body_arrives_whole_in_parts_and_in_one(size: int, parts: int) -
     whole = bytes(range(256)) * (size // 256 + 1)
     whole = whole[:size]
     step = size // parts + 1
-    body = whole if parts == 1 else [whole[at : at + step] for at in range(0, size, step)]
+    pieces = [whole[at : at + step] for at in range(0, size, step)]
+    body = whole if parts == 1 else Items(b"", pieces, b"", separator=b"")
     async with running(lambda _: Reply(200, body)) as server, connected(server) as client:
         for _ in range(2):
             assert (await client.get()).body == whole
@@ -117,7 +119,10 @@ async def test_a_body_arrives_whole_in_parts_and_in_one(size: int, parts: int) -
 
 async def test_a_body_of_many_small_parts_arrives_whole() -> None:
     parts = [b"%07d\n" % n for n in range(100_000)]
-    async with running(lambda _: Reply(200, parts)) as server, connected(server) as client:
+    async with (
+        running(lambda _: Reply(200, Items(b"", parts, b"", separator=b""))) as server,
+        connected(server) as client,
+    ):
         assert (await client.get()).body == b"".join(parts)
 
 

@@ -123,4 +123,4 @@ def _plurals(kinds: Kinds) -> list[str]:
 
 async def _fetch_names(client: Client, path: str) -> list[str]:
     page = await client.request("GET", path, {"limit": _MOST}, accept=_METADATA)
-    return [each["metadata"]["name"] for each in page["items"]]
+    return [each["metadata"]["name"] for each in page["items"] or ()]

@@ -5,11 +5,11 @@ The event loop only collects what it has at hand. `line` does the rest in the th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
+from homeostat.edge.items import Items, whole_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject, decode, encode
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     finished: float
     content_type: str = ""
     request: bytes = b""
-    response: bytes | Sequence[bytes] = b""
+    response: bytes | Items = b""
 
     def line(self) -> bytes:
         event: JsonObject = {
@@ -93,14 +93,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         if self.attributes.verb != "create" or self.code != 201:
             return ""
         try:
-            return _named.decode(_joined(self.response)).metadata.name
+            return _named.decode(whole_of(self.response)).metadata.name
         except msgspec.MsgspecError:
             return ""
 
     def _status(self) -> JsonObject:
         status: JsonObject = {"metadata": {}, "code": self.code}
         if self.code >= 400 and self.response:
-            answered = _decoded(_joined(self.response))
+            answered = _decoded(whole_of(self.response))
             if isinstance(answered, dict) and answered.get("kind") == "Status":
                 names = ("status", "reason") if self.decision.hides_messages else ("status", "reason", "message")
                 status |= {name: answered[name] for name in names if name in answered}
@@ -113,7 +113,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         if level in {"Request", "RequestResponse"} and self.request:
             objects["requestObject"] = self.request
         if level == "RequestResponse" and self.response:
-            objects["responseObject"] = _joined(self.response)
+            objects["responseObject"] = whole_of(self.response)
         if sum(map(len, objects.values())) > MAX_OBJECTS_BYTES:
             return {}, True
         if "requestObject" in objects:
@@ -124,10 +124,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             for each in objects.values():
                 _drop_managed_fields(each)
         return {name: value for name, value in objects.items() if value is not None}, False
-
-
-def _joined(body: bytes | Sequence[bytes]) -> bytes:
-    return body if isinstance(body, bytes) else b"".join(body)
 
 
 def _decoded(body: bytes) -> Json:

@@ -28,10 +28,12 @@ from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
-from homeostat.server.view.answer import many, one, status_success
-from homeostat.server.view.encode import LIST_TAIL, draft_of, joined, list_head, list_metadata, object_bytes, object_of
+from homeostat.server.view.answer import one, status_success
+from homeostat.server.view.encode import draft_of, list_metadata, object_bytes, object_of
+from homeostat.server.view.listing import list_reply
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
+from homeostat.server.view.view import view_of
 from homeostat.server.write import Written, commit, is_finished, remove, shown_written, tried
 from homeostat.store.base import Put, Record, RevisionMismatchError
 
@@ -259,15 +261,12 @@ async def delete_collection(call: Call) -> Answer:
     selection = selection_of(call)
     shown = await call.show_all(call.store.select(selection.scope))
     records = await selection.pick(shown, call.user.name)
-    deleted: list[bytes] = []
+    deleted: list[Record] = []
     for start in range(0, len(records), _AT_ONCE):
         some = records[start : start + _AT_ONCE]
         written = await asyncio.gather(*(_delete_listed(call, record, options) for record in some))
-        deleted += [
-            object_bytes(call.kind, record) for record, each in zip(some, written, strict=True) if each is not None
-        ]
-    head = list_head(call.kind.list_kind, call.kind.api_version, list_metadata(call.store.revision))
-    return await many(call, joined(head, deleted, LIST_TAIL))
+        deleted += [record for record, each in zip(some, written, strict=True) if each is not None]
+    return await list_reply(call, view_of(call), deleted, list_metadata(call.store.revision))
 
 
 async def _delete_listed(call: Call, record: Record, options: DeleteOptions) -> Written | None:

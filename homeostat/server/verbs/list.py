@@ -74,17 +74,18 @@ async def _page(call: Call, selection: Selection) -> Page:
         await reach(call, asked)
         return await _snapshot(call, selection, at=asked, after=None)
     await await_version(call)
-    return await _newest(call, selection)
+    # Kubernetes answers version 0 from its cache, which has no pages.
+    return await _newest(call, selection, limit=0 if options.resource_version == "0" else options.limit)
 
 
-async def _newest(call: Call, selection: Selection, after: tuple[str, str] | None = None) -> Page:
+async def _newest(call: Call, selection: Selection, *, limit: int, after: tuple[str, str] | None = None) -> Page:
     """The current state, from the object after (namespace, name) `after`."""
     records, revision = call.store.select(selection.scope), call.store.revision
     if not selection.is_all:
         records = await selection.pick(await call.show_all(records), call.user.name)
     if after is not None:
         records = [record for record in records if (record.key.namespace, record.key.name) > after]
-    return _cut(records, revision, call.options.limit)
+    return _cut(records, revision, limit)
 
 
 async def _next_page(call: Call, selection: Selection) -> Page:
@@ -98,7 +99,7 @@ async def _next_page(call: Call, selection: Selection) -> Page:
     if token.rv != _LATEST:
         return await _snapshot(call, selection, at=token.rv, after=token.after)
     await call.store.sync()
-    return await _newest(call, selection, token.after)
+    return await _newest(call, selection, limit=call.options.limit, after=token.after)
 
 
 async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[str, str] | None) -> Page:

@@ -14,8 +14,9 @@ from collections import deque
 from functools import partial
 from itertools import islice
 
+from homeostat.edge.items import pieces_of
 from homeostat.edge.reply import StreamReply
-from homeostat.edge.stream import Stream, frame, send_parts
+from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
@@ -144,7 +145,8 @@ class Watcher:
             records = await self._selection.pick(records, user)
             for batch in batches(records):
                 lines = partial(added_lines, self._view, batch)
-                await send_parts(stream, await in_thread(lines, user=user) if self._view.takes_long(batch) else lines())
+                parts = await in_thread(lines, user=user) if self._view.takes_long(batch) else lines()
+                await send_pieces(stream, pieces_of(parts))
                 self._sent_one()
                 if stream.closed:
                     break

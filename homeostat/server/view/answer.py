@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from homeostat.edge.items import Items, whole_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored, encode
@@ -94,25 +95,24 @@ def indented(body: bytes) -> bytes:
     return msgspec.json.format(body, indent=2) + b"\n"
 
 
-async def many(call: Call, parts: list[bytes]) -> Reply:
-    """The response with a list, given its parts; large lists are compressed if the client accepts gzip."""
+async def many(call: Call, body: bytes | Items) -> Reply:
+    """The response with a list, given its bytes; large lists are compressed if the client accepts gzip."""
     headers = warning_headers(call.warnings) if call.warnings else ()
     if call.representation.yaml:
         from homeostat.objects import yaml
 
         # Slow enough to block the event loop.
-        printed = await in_thread(
-            lambda: yaml.dump(decode_stored(b"".join(parts), in_pieces=True)), user=call.user.name
-        )
+        printed = await in_thread(lambda: yaml.dump(decode_stored(whole_of(body), in_pieces=True)), user=call.user.name)
         return Reply(200, printed, YAML, headers)
     if call.options.pretty:
-        parts = [indented(b"".join(parts))]
-    if call.accepts_gzip and (size := sum(map(len, parts))) >= GZIP_FROM_BYTES:
+        body = indented(whole_of(body))
+    if call.accepts_gzip and (size := len(body) if isinstance(body, bytes) else body.size) >= GZIP_FROM_BYTES:
         headers += GZIP_HEADERS
+        parts = (body,) if isinstance(body, bytes) else body
         if size < _GZIP_IN_THREAD_FROM_BYTES:
             return Reply(200, gzip(parts), JSON, headers)
         return Reply(200, await asyncio.to_thread(gzip, parts), JSON, headers)
-    return Reply(200, parts[0] if len(parts) == 1 else parts, JSON, headers)
+    return Reply(200, body, JSON, headers)
 
 
 def status_success(details: JsonObject) -> bytes:

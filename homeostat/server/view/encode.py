@@ -5,7 +5,7 @@ A stored object begins with a head that is the same for all objects of its kind,
     {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"resourceVersion":"  41  ","name":...},"spec":...}
 
 So the commit inserts the revision without encoding again, another version of the kind only differs in the head, and the
-metadata are a slice. A list decodes nothing.
+metadata are a slice. A list decodes nothing, and an item of a built-in kind begins after the names of its type.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.too_long import is_offloaded
@@ -22,6 +23,7 @@ from homeostat.store.base import Draft, Record
 _MARK = b'"metadata":{"resourceVersion":"'
 _METADATA = b'"metadata":'
 LIST_TAIL = b"]}"
+_OF_TYPE = frozenset({"apiVersion", "kind"})
 
 
 def draft_of(kind: Kind, obj: JsonObject) -> Draft:
@@ -139,14 +141,26 @@ def list_head(kind: str, api_version: str, metadata: JsonObject) -> bytes:
     return b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
 
 
-def joined(head: bytes, items: Sequence[bytes], tail: bytes) -> list[bytes]:
-    """Items with commas between them, not copied: a list that is being sent shares its memory with the store."""
-    if not items:
-        return [head, tail]
-    parts = [b","] * (2 * len(items) + 1)
-    parts[1::2] = items
-    parts[0], parts[-1] = head, tail
-    return parts
+def stored_items(head: bytes, kind: Kind, records: Sequence[Record], tail: bytes) -> Items:
+    """A list of stored objects, which are not copied. Built-in ones lack apiVersion and kind, as in Kubernetes."""
+    values: Sequence[bytes] = [record.value for record in records]
+    # All begin with the head if the first and the last in the order of bytes do.
+    if values and not (min(values).startswith(kind.head) and max(values).startswith(kind.head)):
+        values = [object_bytes(kind, record) for record in records]
+    if kind.custom or not values:
+        return Items(head, values, tail)
+    return Items(head + b"{", values, tail, separator=b",{", cut=kind.head.index(_METADATA))
+
+
+def item_bytes(kind: Kind, record: Record) -> bytes:
+    """An object as an item of a list."""
+    value = object_bytes(kind, record)
+    if kind.custom:
+        return value
+    if value.startswith(kind.head):
+        return b"{%b" % value[kind.head.index(_METADATA) :]
+    obj = decode_stored(value, in_pieces=is_offloaded())
+    return encode({name: member for name, member in obj.items() if name not in _OF_TYPE})
 
 
 class _Uid(msgspec.Struct, gc=False):

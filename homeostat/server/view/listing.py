@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol
 
+from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Fields, StreamReply
-from homeostat.edge.stream import Stream, produced_by, send_parts
+from homeostat.edge.stream import Stream, produced_by, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.request.call import Answer, Call
@@ -23,7 +24,7 @@ from homeostat.server.request.negotiate import JSON, YAML
 from homeostat.server.view.answer import indented, many, warning_headers
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS
 from homeostat.server.view.encode import LIST_TAIL
-from homeostat.server.view.view import View, list_parts
+from homeostat.server.view.view import View, list_body
 from homeostat.store.base import Record
 
 PRODUCED_FROM_BYTES = 1024 * 1024
@@ -59,10 +60,10 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
     is_at_once = size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped)
     if is_at_once and len(records) <= MOST_AT_ONCE:
-        make = partial(list_parts, view, records, metadata)
-        parts = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
+        make = partial(list_body, view, records, metadata)
+        body = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
         # In one piece if it is not the store's memory, which is how the connection knows what it keeps for a client.
-        return await many(call, parts if view.is_shared else [b"".join(parts)])
+        return await many(call, body if view.is_shared else b"".join(body))
     form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
     headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
     return StreamReply(
@@ -79,21 +80,22 @@ async def _produce(
     user: str, form: _Form, view: View, records: Sequence[Record], is_zipped: bool, stream: Stream
 ) -> None:
     zipper = zlib.compressobj(1, zlib.DEFLATED, 31) if is_zipped else None
-    send = send_parts if zipper is None else partial(_send_zipped, zipper)
+    send = send_pieces if zipper is None else partial(_send_zipped, zipper)
     await send(stream, [form.head])
     for batch in batches(records):
-        parts = partial(form.parts, batch)
-        await send(stream, await in_thread(parts, user=user) if form.is_slow or view.takes_long(batch) else parts())
+        make = partial(form.pieces, batch)
+        await send(stream, await in_thread(make, user=user) if form.is_slow or view.takes_long(batch) else make())
         if stream.closed:
             return
     await send(stream, [form.tail])
     if zipper is not None:
-        await send_parts(stream, [zipper.flush()])
+        await send_pieces(stream, pieces_of([zipper.flush()]))
 
 
-async def _send_zipped(zipper: zlib._Compress, stream: Stream, parts: Iterable[bytes]) -> None:
+async def _send_zipped(zipper: zlib._Compress, stream: Stream, pieces: Iterable[bytes | memoryview]) -> None:
     loop = asyncio.get_running_loop()
-    await send_parts(stream, [await loop.run_in_executor(_thread, lambda: b"".join(map(zipper.compress, parts)))])
+    zipped = await loop.run_in_executor(_thread, lambda: b"".join(map(zipper.compress, pieces)))
+    await send_pieces(stream, pieces_of([zipped]))
 
 
 class _Form(Protocol):
@@ -103,7 +105,7 @@ class _Form(Protocol):
     tail: bytes
     is_slow: bool
 
-    def parts(self, records: Sequence[Record]) -> list[bytes]:
+    def pieces(self, records: Sequence[Record]) -> Iterable[bytes | memoryview]:
         """Items of the list, with what separates them from the items before."""
 
 
@@ -116,11 +118,10 @@ class _Json:
         self._view = view
         self._separator = b""
 
-    def parts(self, records: Sequence[Record]) -> list[bytes]:
-        parts = [b","] * (2 * len(records))
-        parts[1::2] = self._view.list_items(records)
-        parts[0], self._separator = self._separator, b","
-        return parts
+    def pieces(self, records: Sequence[Record]) -> Items:
+        items = self._view.joined_items(self._separator, records, b"")
+        self._separator = b","
+        return items
 
 
 class _Pretty:
@@ -135,13 +136,13 @@ class _Pretty:
         self._view = view
         self._separator = b""
 
-    def parts(self, records: Sequence[Record]) -> list[bytes]:
+    def pieces(self, records: Sequence[Record]) -> Iterable[bytes | memoryview]:
         parts: list[bytes] = []
         for item in self._view.list_items(records):
             # A string of JSON contains no line feed, so those here are all of the indentation.
             parts += (self._separator, b"\n    ", indented(item).rstrip(b"\n").replace(b"\n", b"\n    "))
             self._separator = b","
-        return parts
+        return pieces_of(parts)
 
 
 class _Yaml:
@@ -161,5 +162,6 @@ class _Yaml:
         self._view = view
         self._dump = yaml.dump
 
-    def parts(self, records: Sequence[Record]) -> list[bytes]:
-        return [self._dump([decode_stored(item, in_pieces=True)]) for item in self._view.list_items(records)]
+    def pieces(self, records: Sequence[Record]) -> Iterable[bytes | memoryview]:
+        items = self._view.list_items(records)
+        return pieces_of([self._dump([decode_stored(item, in_pieces=True)]) for item in items])

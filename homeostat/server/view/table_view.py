@@ -7,6 +7,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any, cast
 
+from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
 from homeostat.server.view.encode import Note, metadata_bytes, note_of, object_bytes, object_of
@@ -20,6 +21,7 @@ _MANY_BYTES = 2_000_000
 
 class TableView:
     is_shared = False
+    is_null_if_empty = False
 
     def __init__(self, call: Call) -> None:
         self._kind = call.kind
@@ -67,6 +69,9 @@ class TableView:
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
         now = self._backend.now().timestamp()
         return [self._row(record, now) for record in records]
+
+    def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
+        return Items(head, self.list_items(records), tail)
 
     def _document(self, row: bytes, metadata: JsonObject) -> bytes:
         return b"%s%s]}" % (self.list_head(metadata), row)

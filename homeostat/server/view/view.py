@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from homeostat.edge.items import Items
 from homeostat.edge.stream import frame
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import LIST_TAIL, joined, list_head, object_bytes, partial_bytes
+from homeostat.server.view.encode import LIST_TAIL, item_bytes, list_head, object_bytes, partial_bytes, stored_items
 from homeostat.store.base import Event, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
@@ -41,14 +42,25 @@ class View(Protocol):
         """Whether the items of a list are the store's own bytes, so that a list takes no memory."""
         ...
 
+    @property
+    def is_null_if_empty(self) -> bool:
+        """Whether a list of no items has null in their place."""
+        ...
+
     def list_head(self, metadata: JsonObject) -> bytes:
         """A list up to its first item; `LIST_TAIL` follows the last."""
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]: ...
 
+    def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
+        """Items with commas between them, after a head and before a tail."""
 
-def list_parts(view: View, records: Sequence[Record], metadata: JsonObject) -> list[bytes]:
-    return joined(view.list_head(metadata), view.list_items(records), LIST_TAIL)
+
+def list_body(view: View, records: Sequence[Record], metadata: JsonObject) -> Items:
+    head = view.list_head(metadata)
+    if not records and view.is_null_if_empty:
+        return Items(head.removesuffix(b"["), (), b"null}")
+    return view.joined_items(head, records, LIST_TAIL)
 
 
 def event_line(view: View, change: str, record: Record) -> bytes:
@@ -92,6 +104,8 @@ def with_revision(record: Record, revision: int) -> Record:
 
 
 class ObjectView:
+    is_null_if_empty = False
+
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self.share_key = kind.api_version
@@ -119,16 +133,18 @@ class ObjectView:
         return list_head(self._kind.list_kind, self._kind.api_version, metadata)
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
-        kind = self._kind
-        head = kind.head
+        return [item_bytes(self._kind, record) for record in records]
+
+    def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
         if self.is_shared:
-            return [record.value if record.value.startswith(head) else object_bytes(kind, record) for record in records]
-        return [object_bytes(kind, record) for record in records]
+            return stored_items(head, self._kind, records, tail)
+        return Items(head, self.list_items(records), tail)
 
 
 class PartialView:
     share_key = "partial"
     is_shared = False
+    is_null_if_empty = True
 
     @property
     def later(self) -> PartialView:
@@ -148,6 +164,9 @@ class PartialView:
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
         return [partial_bytes(record) for record in records]
+
+    def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
+        return Items(head, self.list_items(records), tail)
 
 
 def view_of(call: Call) -> View:

@@ -9,6 +9,7 @@ import ssl
 import pytest
 from cryptography import x509
 
+from homeostat.edge.items import Items
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
@@ -114,7 +115,7 @@ async def test_large_bodies_and_streams_arrive_whole(authority: Authority) -> No
     def handler(request: Request) -> Reply | StreamReply:
         if request.path == "/stream":
             return StreamReply(200, stream_it)
-        return Reply(200, [body, body])
+        return Reply(200, Items(b"", [body, body], b"", separator=b""))
 
     async with running(handler, tls=authority.server) as server, connected(server, tls=authority.client()) as client:
         assert (await client.get()).body == body * 2

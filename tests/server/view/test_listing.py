@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from homeostat.edge.items import Items
 from homeostat.edge.limits import Limits
 from homeostat.edge.server import Server
 from homeostat.objects import yaml
@@ -64,7 +65,8 @@ async def test_a_list_is_the_same_in_every_form(api: Api, is_large: bool) -> Non
     partial = await api("GET", CONFIGMAPS, headers={"accept": PARTIAL})
     assert [each["metadata"] for each in partial.json["items"]] == [each["metadata"] for each in plain.json["items"]]
     table = await api("GET", CONFIGMAPS, headers={"accept": TABLE}, includeObject="Object")
-    assert [row["object"] for row in table.json["rows"]] == plain.json["items"]
+    named = [{"apiVersion": "v1", "kind": "ConfigMap", **each} for each in plain.json["items"]]
+    assert [row["object"] for row in table.json["rows"]] == named
     table_in_yaml = await api(
         "GET", CONFIGMAPS, headers={"accept": TABLE.replace("json", "yaml")}, includeObject="None"
     )
@@ -80,13 +82,13 @@ async def test_a_list_of_many_objects_is_sent_in_batches(api: Api, monkeypatch: 
     monkeypatch.setattr(listing, "MOST_AT_ONCE", 20)
     monkeypatch.setattr(listing, "_BATCH_RECORDS", 7)
     batches: list[int] = []
-    make = ObjectView.list_items
+    make = ObjectView.joined_items
 
-    def count(view: ObjectView, records: Sequence[Record]) -> list[bytes]:
+    def count(view: ObjectView, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
         batches.append(len(records))
-        return make(view, records)
+        return make(view, head, records, tail)
 
-    monkeypatch.setattr(ObjectView, "list_items", count)
+    monkeypatch.setattr(ObjectView, "joined_items", count)
     assert (await api("GET", CONFIGMAPS)).body == whole.body
     assert batches == [7, 7, 7, 7, 2]
 
