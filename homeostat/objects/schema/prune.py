@@ -123,4 +123,7 @@ def _under(found: list[_Found] | None, dotted: str, bare: str, below: list[_Foun
     moved: list[_Found] = [
         (holder, key, path and (bare + path if path.startswith("[") else dotted + path)) for holder, key, path in below
     ]
-    return moved if found is None else found + moved
+    if found is None:
+        return moved
+    found.extend(moved)
+    return found

@@ -1,4 +1,5 @@
 import copy
+import time
 from typing import Any
 
 import pytest
@@ -131,6 +132,14 @@ def test_nesting_without_end_is_a_bad_request() -> None:
     node.properties["child"] = node
     with pytest.raises(BadRequestError):
         prune(_tree(5000), node)
+
+
+def test_unknown_fields_of_a_long_list_cost_in_proportion_to_their_number() -> None:
+    value = {"items": [{"x": 1} for _ in range(40_000)]}
+    schema = Schema(properties={"items": Schema(items=Schema())})
+    began = time.process_time()
+    assert len(prune(value, schema)) == 40_000
+    assert time.process_time() - began < 3, "it took 33 s when each one copied those before it"
 
 
 @examples(150)

@@ -71,12 +71,15 @@ def _drop_of_former_type(obj: JsonObject, old: JsonObject) -> None:
     kind, before = text(spec, "type"), text(former, "type")
     if kind == before:
         return
+    # A patch may have left parts in common with the old object, which admission sees as it was.
+    spec = obj["spec"] = spec.copy()
+    if isinstance(ports := spec.get("ports"), list):
+        spec["ports"] = [port.copy() if isinstance(port, dict) else port for port in ports]
     if kind == "ExternalName":
         for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             _drop(spec, former, name)
     if kind not in _EXTERNAL_TYPES:
-        ports = structs(former, "ports")
-        for port, known in zip(structs(spec, "ports"), ports, strict=False):
+        for port, known in zip(structs(spec, "ports"), structs(former, "ports"), strict=False):
             _drop(port, known, "nodePort")
         _drop(spec, former, "externalTrafficPolicy")
     if kind != "LoadBalancer":
