@@ -65,7 +65,7 @@ def _check_url(url: str, path: str) -> list[Cause]:
 
 
 def check_review_versions(versions: Sequence[str], path: str, *, missing: str = "") -> list[Cause]:
-    """`missing` is what to say if there are none."""
+    """`missing` is the message of the error if there are none."""
     if not versions:
         return [required(path, missing)]
     causes: list[Cause] = []

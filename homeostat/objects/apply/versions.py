@@ -1,8 +1,8 @@
 """An object at the versions of its managers, where those versions have fields of their own. Pure.
 
 The managedFields of an object name fields as each manager saw them, so a manager's fields can only be compared at its
-own version. Conversion is the business of a webhook: `at` raises `UnconvertedError` for an object that it has not seen
-yet. Whoever catches it converts the object, has it learnt, and starts again.
+own version. Webhooks convert, which takes time: `at` raises `UnconvertedError` for an object that is not known at the
+version. The caller has it converted, adds it with `learn`, and starts again.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ ESCAPE_KEY = function("jsonpatch.escapeKey(string) -> string", lambda key: key.r
 
 
 class ConstructionError(Exception):
-    """A constructed value is not what a mutation can use."""
+    """A mutation cannot use a constructed value."""
 
 
 def constructed(name: str) -> StructType | None:

@@ -316,15 +316,19 @@ class Definitions:
         """The conversion of the kinds. It stays the same value while the spec does; otherwise their watches end."""
         name, spec = definition["metadata"]["name"], definition["spec"]
         former_spec, former = self._conversions.get(name, (None, None))
-        if former_spec == spec:
+        if kinds and former_spec == spec:
             return former
         conversion = None
         if kinds and len(spec["versions"]) > 1 and (_is_by_webhook(spec) or _do_schemas_differ(spec)):
             has_defaults = any(b'"default":' in encode(_raw_schema(each)) for each in spec["versions"])
             before = self._defaults_before(revision, kinds[0].resource) if has_defaults else 0
             conversion = conversion_of(spec, kinds, before)
-        if former is not None or conversion is not None:
+        if not kinds:
+            # A terminating definition may be served again.
+            self._conversions.pop(name, None)
+        elif former is not None or conversion is not None:
             self._conversions[name] = (spec, conversion)
+        if former is not None or conversion is not None:
             self._watches.close(f"{spec['names']['plural']}.{spec['group']}")
         return conversion
 

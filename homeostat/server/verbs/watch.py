@@ -273,6 +273,10 @@ class _Converting:
                 self._watcher.flush()
         except ConversionError as error:
             self._watcher.fail(error)
+        except Exception:
+            # Without an error, the client would take the stream for one without changes.
+            log.exception("failed to convert events", extra={"resource": self._watcher.resource})
+            self._watcher.fail(InternalError("cannot convert the object; see the log of the server"))
         finally:
             self._task = None
 

@@ -147,6 +147,19 @@ async def test_a_policy_sees_the_namespace_and_the_request(plane: Plane) -> None
     assert await refusal(plane) is not None
 
 
+async def test_a_policy_sees_the_ports_of_a_service_before_its_type_changed(plane: Plane) -> None:
+    services = "/api/v1/namespaces/default/services"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["services"]}
+    had_a_port = {"expression": "!has(oldObject.spec.ports[0].nodePort)", "message": "it had a port"}
+    await bind(plane, policy(had_a_port, matchConstraints={"resourceRules": [rule]}))
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}
+    await plane.client.create(
+        services, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    )
+    with pytest.raises(ApiError, match="it had a port"):
+        await plane.client.merge(f"{services}/s", {"spec": {"type": "ClusterIP"}})
+
+
 async def test_a_policy_on_deletes_sees_the_old_object_only(plane: Plane) -> None:
     constraints = {"resourceRules": [{**CONFIGMAP_RULE, "operations": ["DELETE"]}]}
     check = {"expression": "object == null && oldObject.data.x != '9'", "message": "stays"}
