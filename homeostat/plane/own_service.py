@@ -1,6 +1,6 @@
-"""The Service `default/kubernetes` and its EndpointSlice, by which clients in a cluster find the API server.
+"""The Service `default/kubernetes`, its Endpoints and EndpointSlice, by which clients in a cluster find the API server.
 
-Both are written once the server listens, because the port may be one that was free. Replicas write them only with an
+They are written once the server listens, because the port may be one that was free. Replicas write them only with an
 `--address`, which is the same for all. A webhook may refuse them for a while, so the plane waits only some seconds.
 """
 
@@ -22,10 +22,12 @@ _NAME: Final = "kubernetes"
 _MANAGER: Final = "homeostat"
 _RETRY_S: Final = 30.0
 _HTTPS: Final = 443
+_NAMES: Final = "FQDN"
+"""The addressType of host names, which Endpoints cannot have."""
 
 
 async def publish_own_service(plane: Plane) -> None:
-    """Until both are written."""
+    """Until all are written."""
     if plane.settings.is_shared and not plane.settings.address:
         return
     while True:
@@ -64,14 +66,29 @@ def service_objects(url: str) -> list[tuple[str, JsonObject]]:
         "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     }
-    return [
+    found = [
         ("/api/v1/namespaces/default/services", service),
         ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", points),
     ]
+    if points["addressType"] != _NAMES:
+        found.append(("/api/v1/namespaces/default/endpoints", _endpoints(host, port)))
+    return found
+
+
+def _endpoints(address: str, port: int) -> JsonObject:
+    """For clients that know no EndpointSlices; no controller copies them into a slice, for there is one already."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": _NAME, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        "subsets": [
+            {"addresses": [{"ip": address}], "ports": [{"name": "https", "port": port, "protocol": "TCP"}]},
+        ],
+    }
 
 
 def _address_type(host: str) -> str:
     try:
         return f"IPv{ipaddress.ip_address(host).version}"
     except ValueError:
-        return "FQDN"
+        return _NAMES

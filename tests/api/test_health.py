@@ -43,3 +43,5 @@ async def test_the_server_is_found_as_a_service(api: Api) -> None:
     assert (port["name"], port["port"], port["targetPort"]) == ("https", 443, points["ports"][0]["port"])
     assert points["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
     assert points["endpoints"][0]["addresses"] == ["127.0.0.1"]
+    (subset,) = (await api("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).json["subsets"]
+    assert subset == {"addresses": [{"ip": "127.0.0.1"}], "ports": points["ports"]}

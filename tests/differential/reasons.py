@@ -48,6 +48,7 @@ STEPS: dict[str, dict[str, str]] = {
     "definition condition": _ACCEPTED,
     "definition condition without a type": _ACCEPTED,
     "the server's slice": {"": "the real server writes none for a loopback address"},
+    "the server's endpoints": {"": "the real server writes none for a loopback address"},
     "the server's service": {r"\.spec": "no cluster network: nothing is allocated"},
     "hpa v1": {r"\.status": "no controller has been at it"},
     "hpa v2": {r"\.status": "no controller has been at it"},

@@ -47,7 +47,7 @@ def everything(cli: Cli) -> list[object]:
 
 
 def is_own_service(obj: JsonObject) -> bool:
-    return obj["kind"] in {"Service", "EndpointSlice"} and obj["metadata"]["name"] == "kubernetes"
+    return obj["kind"] in {"Service", "Endpoints", "EndpointSlice"} and obj["metadata"]["name"] == "kubernetes"
 
 
 def is_gone(up: Up, since: int) -> bool:
