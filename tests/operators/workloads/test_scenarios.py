@@ -229,6 +229,52 @@ def test_a_service_has_endpoints_and_slices_of_its_pods(stage: Stage) -> None:
     stage.play(scene)
 
 
+def test_endpoints_of_a_service_without_a_selector_are_mirrored_to_slices(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            """
+            apiVersion: v1
+            kind: Service
+            metadata: {name: outside}
+            spec: {ports: [{port: 80}]}
+            ---
+            apiVersion: v1
+            kind: Endpoints
+            metadata: {name: outside, labels: {tier: db}}
+            subsets:
+            - addresses: [{ip: 10.1.2.3}, {ip: "fd00::1"}]
+              notReadyAddresses: [{ip: 10.1.2.4, hostname: b}]
+              ports: [{port: 5432}]
+            """
+        )
+
+        async def until_mirrored(*wanted: tuple[str, list[str]]) -> list[JsonObject]:
+            def is_mirrored(found: list[JsonObject]) -> bool:
+                seen = [(each["addressType"], [one["addresses"][0] for one in each["endpoints"]]) for each in found]
+                return sorted(seen) == list(wanted)
+
+            return await on.until_all("EndpointSlice", is_mirrored, labelSelector="kubernetes.io/service-name=outside")
+
+        found = await until_mirrored(("IPv4", ["10.1.2.3", "10.1.2.4"]), ("IPv6", ["fd00::1"]))
+        (four,) = [each for each in found if each["addressType"] == "IPv4"]
+        assert four["endpoints"][1] == {"addresses": ["10.1.2.4"], "conditions": {"ready": False}, "hostname": "b"}
+        assert four["ports"] == [{"name": "", "port": 5432, "protocol": "TCP"}]
+        assert four["metadata"]["ownerReferences"][0]["kind"] == "Endpoints"
+        assert four["metadata"]["labels"] == {
+            "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io",
+            "kubernetes.io/service-name": "outside",
+            "tier": "db",
+        }
+        subsets = [{"addresses": [{"ip": "10.2.3.4"}], "ports": [{"port": 5432}]}]
+        await on.client.merge(on.path("Endpoints", "outside"), {"subsets": subsets})
+        (kept,) = await until_mirrored(("IPv4", ["10.2.3.4"]))
+        assert kept["metadata"]["uid"] == four["metadata"]["uid"]
+        await on.client.delete(on.path("Endpoints", "outside"))
+        await until_mirrored()
+
+    stage.play(scene)
+
+
 def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
     async def scene(on: Scene) -> None:
         await on.apply(

@@ -1,4 +1,7 @@
-"""Gives Services addresses, and keeps their EndpointSlices and Endpoints equal to the Pods that they select."""
+"""Gives Services addresses, and keeps their EndpointSlices and Endpoints equal to the Pods that they select.
+
+Endpoints of a Service without a selector are mirrored to EndpointSlices.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,13 @@ from homeostat.operators.workloads.services.decide import (
     MANAGED_BY,
     MANAGER,
     SERVICE_NAME,
+    Decision,
     Slice,
     decide,
     has_slices,
 )
 from homeostat.operators.workloads.services.endpoints import StoredEndpoints, changes, endpoints_of
+from homeostat.operators.workloads.services.mirroring import MIRROR, is_mirrored, mirror
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.index import KeysOf
 from homeostat.runtime.cache.informer import Informer
@@ -33,15 +38,20 @@ class StoredSlice(msgspec.Struct, frozen=True):
     metadata: Meta
     ports: Json = None
     endpoints: Json = None
+    address_type: str = msgspec.field(default="IPv4", name="addressType")
 
 
-def _service_keys(stored: StoredSlice) -> tuple[Key, ...]:
+def _service_keys(stored: StoredSlice, manager: str = MANAGER) -> tuple[Key, ...]:
     name = stored.metadata.labels.get(SERVICE_NAME)
-    is_ours = stored.metadata.labels.get(MANAGED_BY) == MANAGER
+    is_ours = stored.metadata.labels.get(MANAGED_BY) == manager
     return ((stored.metadata.namespace, name),) if name and is_ours else ()
 
 
-SLICE_INDEXES: Mapping[str, KeysOf[StoredSlice]] = {"service": _service_keys}
+def _mirror_keys(stored: StoredSlice) -> tuple[Key, ...]:
+    return _service_keys(stored, MIRROR)
+
+
+SLICE_INDEXES: Mapping[str, KeysOf[StoredSlice]] = {"service": _service_keys, "mirror": _mirror_keys}
 
 
 class Services:
@@ -70,7 +80,7 @@ class Services:
 
     def _note_slice(self, change: Change[StoredSlice]) -> None:
         for each in (change.old, change.new):
-            for key in () if each is None else _service_keys(each):
+            for key in () if each is None else (*_service_keys(each), *_mirror_keys(each)):
                 self._reconciler.add(key, after_s=_GATHER_S)
 
     def _note_pod(self, change: Change[Pod]) -> None:
@@ -85,13 +95,26 @@ class Services:
         service = self._services.get(*key)
         if service is not None and wants_address(service):
             await self._give_address(service)
+        await self._mirror(service, key)
         if service is None or not has_slices(service):
             await self._forget(key, is_deleted=service is None)
             return
         pods = [each for each in self._pods.in_namespace(key[0]) if _selects(service, each)]
         await self._write_endpoints(service, pods)
-        found = self._slices.indexed("service", key)
-        decision = decide(service, pods, [Slice(each.metadata.name, each.ports, each.endpoints) for each in found])
+        await self._write_slices(key, decide(service, pods, self._stored("service", key)))
+
+    async def _mirror(self, service: Workload | None, key: Key) -> None:
+        found, stored = self._endpoints.get(*key), self._stored("mirror", key)
+        if found is not None and is_mirrored(service, found):
+            await self._write_slices(key, mirror(found, stored))
+        elif stored:
+            await self._write_slices(key, Decision(delete=tuple(each.name for each in stored)))
+
+    def _stored(self, index: str, key: Key) -> list[Slice]:
+        found = self._slices.indexed(index, key)
+        return [Slice(each.metadata.name, each.ports, each.endpoints, each.address_type) for each in found]
+
+    async def _write_slices(self, key: Key, decision: Decision) -> None:
         for new in decision.create:
             await self._client.create(ENDPOINT_SLICE.path(key[0]), new)
         for name, patch in decision.update.items():

@@ -29,6 +29,7 @@ class Slice(msgspec.Struct, frozen=True):
     name: str
     ports: Json
     endpoints: Json
+    address_type: str = "IPv4"
 
 
 class Decision(msgspec.Struct, frozen=True):
