@@ -167,6 +167,66 @@ async def test_a_custom_table_has_its_printer_columns(api: Api) -> None:
     assert table["rows"][0]["cells"] == ["w", 1, None]
 
 
+async def test_items_of_built_in_kinds_lack_the_names_of_their_type(api: Api) -> None:
+    await make(api, "a", "b", to="list")
+    one = (await api("GET", f"{CONFIGMAPS}/a")).json
+    for _ in range(2):
+        items = (await api("GET", CONFIGMAPS, labelSelector="to=list")).json["items"]
+        assert {"apiVersion": "v1", "kind": "ConfigMap", **items[0]} == one
+        assert all(each.keys() == {"metadata", "data"} for each in items)
+    dropped = (await api("DELETE", CONFIGMAPS, labelSelector="to=list")).json
+    assert dropped["items"] == items
+    await api("POST", CRDS, definition())
+    await api("POST", WIDGETS, widget())
+    assert (await api("GET", WIDGETS)).json["items"] == [(await api("GET", f"{WIDGETS}/w")).json]
+    assert (await api("DELETE", WIDGETS)).json["items"][0]["kind"] == "Widget"
+
+
+async def test_items_that_are_stored_at_another_version_are_shown_as_others(api: Api) -> None:
+    core, other = "/api/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events"
+    made = {
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"namespace": "default"},
+        "reason": "x",
+    }
+    assert (await api("POST", core, made)).status == 201
+    (item,) = (await api("GET", other)).json["items"]
+    assert {"apiVersion": "events.k8s.io/v1", "kind": "Event", **item} == (await api("GET", f"{other}/e")).json
+    claim = {
+        "metadata": {"name": "h"},
+        "spec": {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "w"}},
+    }
+    scalers = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    assert (await api("POST", scalers.format("v2"), claim)).status == 201
+    for version in ("v1", "v2"):
+        path = scalers.format(version)
+        (item,) = (await api("GET", path)).json["items"]
+        named = {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", **item}
+        assert "kind" not in item
+        assert named == (await api("GET", f"{path}/h")).json
+
+
+async def test_a_list_of_any_version_has_no_pages(api: Api) -> None:
+    await make(api, "a", "b", "c")
+    whole = (await api("GET", CONFIGMAPS)).json
+    assert (await api("GET", CONFIGMAPS, limit=1, resourceVersion="0")).json == whole
+    token = (await api("GET", CONFIGMAPS, limit=1)).json["metadata"]["continue"]
+    second = (await api("GET", CONFIGMAPS, limit=1, resourceVersion="0", **{"continue": token})).json
+    assert names_of(second) == names_of(whole)[1:2]
+
+
+async def test_no_metadata_are_null_and_a_collection_is_deleted_in_the_form_that_is_requested(api: Api) -> None:
+    accept = {"accept": "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadataList"}
+    for method in ("GET", "DELETE"):
+        answer = await api(method, CONFIGMAPS, headers=accept, labelSelector="none")
+        assert (answer.json["kind"], answer.json["items"]) == ("PartialObjectMetadataList", None)
+    await make(api, "a", to="drop")
+    tried = (await api("DELETE", CONFIGMAPS, headers=TABLE, labelSelector="to=drop", dryRun="All")).json
+    assert (tried["kind"], tried["rows"][0]["cells"][0]) == ("Table", "a")
+    dropped = (await api("DELETE", CONFIGMAPS, headers=accept, labelSelector="to=drop")).json
+    assert [each["kind"] for each in dropped["items"]] == ["PartialObjectMetadata"]
+
+
 async def test_metadata_alone_is_served(api: Api) -> None:
     await make(api, "a")
     accept = {"accept": "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadataList"}

@@ -154,12 +154,11 @@ def stored_items(head: bytes, kind: Kind, records: Sequence[Record], tail: bytes
 
 def item_bytes(kind: Kind, record: Record) -> bytes:
     """An object as an item of a list."""
-    value = object_bytes(kind, record)
     if kind.custom:
-        return value
-    if value.startswith(kind.head):
-        return b"{%b" % value[kind.head.index(_METADATA) :]
-    obj = decode_stored(value, in_pieces=is_offloaded())
+        return object_bytes(kind, record)
+    if kind.is_verbatim:
+        return b"{%b" % object_bytes(kind, record)[kind.head.index(_METADATA) :]
+    obj = object_of(kind, record)
     return encode({name: member for name, member in obj.items() if name not in _OF_TYPE})
 
 
