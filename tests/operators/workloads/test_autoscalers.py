@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod, Workload
-from homeostat.operators.workloads.autoscalers.behavior import History, Moment, limited, tolerance_of
-from homeostat.operators.workloads.autoscalers.decide import Decision, decide, unreachable
-from homeostat.operators.workloads.autoscalers.metrics import Target
+from homeostat.operators.workloads.autoscalers.behavior import MOST_KEPT, History, Moment, limited, tolerance_of
+from homeostat.operators.workloads.autoscalers.decide import Decision, decide, metrics_of, unreachable
+from homeostat.operators.workloads.autoscalers.metrics import Target, outcome
 from homeostat.operators.workloads.autoscalers.usage import Use, UseError, parse_use
 from tests.operators.workloads.objects import pod, workload
 
@@ -35,7 +36,8 @@ def scaler(*metrics: JsonObject, least: int = 1, most: int = 10, **spec: Any) ->
 
 
 def decided(found: Workload, aim: Target, history: History | None = None, now_s: float = 1000.0) -> Decision:
-    return decide(found, aim, history or History(), now_s=now_s, now=NOW)
+    outcomes = [outcome(each, aim) for each in metrics_of(found)]
+    return decide(found, aim, outcomes, history or History(), now_s=now_s, now=NOW)
 
 
 def conditions(decision: Decision) -> dict[str, tuple[str, str]]:
@@ -190,6 +192,66 @@ def test_windows_and_policies_limit_the_change(
     assert rate(behavior, current=current, wanted=wanted, history=history) == expected
 
 
+POLICY: JsonObject = {"type": "Pods", "value": 1, "periodSeconds": 60}
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "said"),
+    [
+        (scaler(*[CPU] * 51), "TooManyMetrics", "spec.metrics has 51 entries; the limit is 50"),
+        (
+            scaler(behavior={"scaleDown": {"policies": [POLICY] * 51}}),
+            "TooManyPolicies",
+            "spec.behavior.scaleDown.policies has 51 entries; the limit is 50",
+        ),
+        (scaler(*[CPU] * 50, behavior={"scaleUp": {"policies": [POLICY] * 50}}), "ValidMetricFound", ""),
+    ],
+)
+def test_more_than_an_autoscaler_may_compute_is_refused(found: Workload, reason: str, said: str) -> None:
+    decision = decided(found, target(pods(2), "cpu=300m"))
+    assert conditions(decision)["ScalingActive"] == ("True" if not said else "False", reason)
+    assert said in str(decision.events)
+    assert (decision.scale is None) == bool(said)
+
+
+def test_what_several_metrics_ask_of_a_pod_is_computed_once() -> None:
+    aim = target(pods(3, unready=1), "cpu=300m")
+    assert decided(scaler(*[CPU] * 50), aim).scale is not None
+    assert aim.requests("cpu") is aim.requests("cpu")
+    assert aim.ready is aim.ready
+    assert (len(aim.ready), len(aim.unready)) == (2, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_window_counts_all_recommendations_however_many_there_are(seed: int) -> None:
+    choose, history, said = Random(seed), History(), list[Moment]()
+    for step in range(1000):
+        said.append(Moment(step * 0.2, choose.choice((3, 4, 5, 60 if step < 3 else 2))))
+        history = history.with_recommendation(said[-1].replicas, said[-1].at_s)
+    now_s = said[-1].at_s
+    assert len(history.recommended) < 10
+    for window_s in (0.1, 1, 60, 300, 199.9, 3600):
+        inside = [each.replicas for each in said if each.at_s > now_s - window_s]
+        found = [each.replicas for each in history.recommended if each.at_s > now_s - window_s]
+        assert (min(found), max(found)) == (min(inside), max(inside))
+
+
+def test_a_history_has_a_limit_and_its_furthest_recommendations_stay() -> None:
+    history = History(recommended=tuple(Moment(float(step), 5000 - step) for step in range(MOST_KEPT)))
+    for step in range(MOST_KEPT, MOST_KEPT + 20):
+        history = history.with_recommendation(5000 - step, float(step)).with_change(2, 1, step / 10)
+    ends = (history.recommended[0], history.recommended[-1])
+    assert (len(history.recommended), ends) == (MOST_KEPT, (Moment(0.0, 5000), Moment(1019.0, 3981)))
+    assert [each.replicas for each in history.shrunk] == [10, 10]
+
+
+def test_a_change_counts_only_when_it_has_succeeded() -> None:
+    found = decided(scaler(), target(pods(2), "cpu=120m"))
+    assert found.scale == 3
+    assert (found.history.grown, len(found.history.recommended)) == ((), 1)
+    assert found.history.with_change(2, 3, 1001.0).grown == (Moment(1001.0, 1),)
+
+
 def test_the_tolerance_may_be_set() -> None:
     exact = {"scaleUp": {"tolerance": "0"}, "scaleDown": {"tolerance": "0.5"}}
     aim = target(pods(2), "cpu=102m", tolerance=tolerance_of(exact))
@@ -213,7 +275,10 @@ def test_a_target_that_is_not_there_is_reported() -> None:
     assert conditions(found) == {"AbleToScale": ("False", "FailedGetScale")}
 
 
-@pytest.mark.parametrize("text", ["cpu", "=1", "cpu=much", "cpu=-5%", ",".join(f"m{n}=1" for n in range(51))])
+@pytest.mark.parametrize(
+    "text",
+    ["cpu", "=1", "cpu=much", "cpu=-5%", ",".join(f"m{n}=1" for n in range(51)), "cpu=1" + " " * 4096],
+)
 def test_an_invalid_use_is_explained(text: str) -> None:
     with pytest.raises(UseError, match="expected"):
         parse_use(text)

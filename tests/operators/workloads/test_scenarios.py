@@ -125,6 +125,14 @@ def test_an_autoscaler_follows_the_load_of_its_target(stage: Stage) -> None:
         )
         missing = await on.until("HorizontalPodAutoscaler", "web", conditions)
         assert conditions(missing) == {"AbleToScale": "FailedGetScale"}
+        await on.apply(
+            """
+            apiVersion: autoscaling/v2
+            kind: HorizontalPodAutoscaler
+            metadata: {name: foreign}
+            spec: {scaleTargetRef: {apiVersion: example.com/v1, kind: Deployment, name: web}, maxReplicas: 3}
+            """
+        )
         resources = "resources: {requests: {cpu: 200m}}"
         await on.apply(
             f"""
@@ -139,6 +147,8 @@ def test_an_autoscaler_follows_the_load_of_its_target(stage: Stage) -> None:
                 spec: {{containers: [{{name: app, image: 'app:1', {resources}}}]}}
             """
         )
+        foreign = await on.until("HorizontalPodAutoscaler", "foreign", conditions)
+        assert 'example.com/v1 Deployment "web" is not simulated' in foreign["status"]["conditions"][0]["message"]
         # 450m of 5 * 200m is 45 %, close enough to 50 %.
         await on.until("Deployment", "web", lambda found: found.get("status", {}).get("readyReplicas") == 5)
         found = await on.until(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from math import ceil, floor
 from typing import Final, Literal, NamedTuple
 
@@ -23,6 +25,8 @@ _POLICIES: Final[dict[Direction, tuple[JsonObject, ...]]] = {
 }
 _LONGEST_S: Final = 3600
 MOST_KEPT: Final = 1000
+MOST_POLICIES: Final = 50
+"""For each direction."""
 
 
 class Moment(NamedTuple):
@@ -33,19 +37,20 @@ class Moment(NamedTuple):
 
 
 class History(msgspec.Struct, frozen=True):
-    """What an autoscaler has recommended and done, in memory."""
+    """What an autoscaler has recommended and done, in memory; the oldest first."""
 
     recommended: tuple[Moment, ...] = ()
+    """Without those that neither the lowest nor the highest of any window can be."""
     grown: tuple[Moment, ...] = ()
     shrunk: tuple[Moment, ...] = ()
 
     def with_change(self, before: int, after: int, now_s: float) -> History:
         if after > before:
-            return msgspec.structs.replace(self, grown=_kept(self.grown, Moment(now_s, after - before)))
-        return msgspec.structs.replace(self, shrunk=_kept(self.shrunk, Moment(now_s, before - after)))
+            return msgspec.structs.replace(self, grown=_with_change(self.grown, Moment(now_s, after - before)))
+        return msgspec.structs.replace(self, shrunk=_with_change(self.shrunk, Moment(now_s, before - after)))
 
     def with_recommendation(self, replicas: int, now_s: float) -> History:
-        return msgspec.structs.replace(self, recommended=_kept(self.recommended, Moment(now_s, replicas)))
+        return msgspec.structs.replace(self, recommended=_with_extreme(self.recommended, Moment(now_s, replicas)))
 
 
 class Rate(NamedTuple):
@@ -124,15 +129,14 @@ def _limit(direction: Direction, behavior: JsonObject, history: History, current
     if select == "Disabled":
         return current
     policies = given.get("policies") or _POLICIES[direction]
-    limits = [_allowed(direction, each, history, current, now_s) for each in policies]
+    changed_since = _sums(history.grown if direction == "scaleUp" else history.shrunk)
+    limits = [_allowed(direction, each, current, changed_since(now_s - each["periodSeconds"])) for each in policies]
     takes_most = (direction == "scaleUp") == (select == "Max")
     return max(limits) if takes_most else min(limits)
 
 
-def _allowed(direction: Direction, policy: JsonObject, history: History, current: int, now_s: float) -> int:
-    since_s = now_s - policy["periodSeconds"]
-    changes = history.grown if direction == "scaleUp" else history.shrunk
-    changed = sum(each.replicas for each in changes if each.at_s > since_s)
+def _allowed(direction: Direction, policy: JsonObject, current: int, changed: int) -> int:
+    """`changed` is by how much the size has changed within the period of the policy."""
     value: int = policy["value"]
     if direction == "scaleUp":
         start = current - changed
@@ -141,5 +145,29 @@ def _allowed(direction: Direction, policy: JsonObject, history: History, current
     return start - value if policy["type"] == "Pods" else floor(start * (100 - value) / 100)
 
 
-def _kept(moments: Sequence[Moment], new: Moment) -> tuple[Moment, ...]:
-    return (*(each for each in moments if each.at_s > new.at_s - _LONGEST_S), new)[-MOST_KEPT:]
+def _sums(changes: Sequence[Moment]) -> Callable[[float], int]:
+    """A function that says how much changed after a time, without reading all changes for each policy."""
+    times, sums = [each.at_s for each in changes], [0, *accumulate(each.replicas for each in changes)]
+    return lambda since_s: sums[-1] - sums[bisect_right(times, since_s)]
+
+
+def _with_change(changes: Sequence[Moment], new: Moment) -> tuple[Moment, ...]:
+    """Changes within one second are one, so that there are at most as many as the longest period has seconds."""
+    kept = [each for each in changes if each.at_s > new.at_s - _LONGEST_S]
+    if kept and int(kept[-1].at_s) == int(new.at_s):
+        new = Moment(new.at_s, kept.pop().replicas + new.replicas)
+    return (*kept, new)
+
+
+def _with_extreme(recommended: Sequence[Moment], new: Moment) -> tuple[Moment, ...]:
+    """Drops a recommendation if later ones are as low and as high: it decides no window any more."""
+    kept, lowest, highest = [new], new.replicas, new.replicas
+    for each in reversed(recommended):
+        if each.at_s <= new.at_s - _LONGEST_S:
+            break
+        if not lowest <= each.replicas <= highest:
+            kept.append(each)
+            lowest, highest = min(lowest, each.replicas), max(highest, each.replicas)
+    if len(kept) > MOST_KEPT:
+        del kept[1]  # The older ones are further out: they decide until their windows have passed.
+    return tuple(reversed(kept))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
 from homeostat.objects.errors import ApiError, BadRequestError
 from homeostat.objects.kind import DEPLOYMENT, POD, REPLICA_SET, STATEFUL_SET, Kind
+from homeostat.objects.selectors import NOTHING
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import AUTOSCALER, LOAD, REPLICATION_CONTROLLER, Meta, Pod, Rules, Workload
 from homeostat.operators.workloads.autoscalers.behavior import History, tolerance_of
-from homeostat.operators.workloads.autoscalers.decide import Decision, decide, unreachable
-from homeostat.operators.workloads.autoscalers.metrics import Target
+from homeostat.operators.workloads.autoscalers.decide import Decision, decide, metrics_of, unreachable
+from homeostat.operators.workloads.autoscalers.metrics import Outcome, Target, outcome
 from homeostat.operators.workloads.autoscalers.usage import Use, UseError, parse_use
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.pods.rules import Rulebook, RuleError
@@ -27,6 +28,9 @@ from homeostat.runtime.setup import Setup
 COMPONENT: Final = "horizontal-pod-autoscaler"
 SCALED: Final = (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER)
 _GATHER_S: Final = 0.2
+_TURN_S: Final = 0.01
+_MOST_PODS: Final = 10_000
+"""A metric of more Pods is computed in a thread."""
 
 
 class Autoscalers:
@@ -45,7 +49,7 @@ class Autoscalers:
         self._histories: dict[str, History] = {}
         """By the uid of the autoscaler."""
         self._reconciler = Reconciler(setup, "autoscalers", self._reconcile, workers=4)
-        self._targets = {kind.kind: (kind, setup.watch(kind, Workload)) for kind in SCALED}
+        self._targets = {(kind.group, kind.kind): (kind, setup.watch(kind, Workload)) for kind in SCALED}
         for _, informer in self._targets.values():
             informer.add_handler(self._note)
         scalers.add_handler(self._note_scaler)
@@ -53,7 +57,7 @@ class Autoscalers:
         rules.add_handler(self._note)
 
     def _note(self, change: Change[Workload] | Change[Pod] | Change[Rules]) -> None:
-        """Autoscalers are few: all those of the namespace look again."""
+        """Autoscalers are few: all those of the namespace are reconciled."""
         for each in self._scalers.in_namespace(change.namespace):
             self._reconciler.add(each.key, after_s=_GATHER_S)
 
@@ -70,41 +74,60 @@ class Autoscalers:
         reference = scaler.spec.get("scaleTargetRef") or {}
         kind, found = self._find(key[0], reference)
         if kind is None or found is None:
-            name = f'{reference.get("kind")} "{reference.get("name")}"'
-            scaled = ", ".join(each.kind for each in SCALED)
+            name = f'{reference.get("apiVersion") or "v1"} {reference.get("kind")} "{reference.get("name")}"'
+            scaled = ", ".join(f"{each.api_version} {each.kind}" for each in SCALED)
             why = f"{name} not found" if kind is not None else f"{name} is not simulated; expected one of {scaled}"
             decision = unreachable(scaler, why, now)
         else:
             history = self._histories.get(uid, History())
-            decision = decide(scaler, self._target(scaler, kind, found), history, now_s=self._clock(), now=now)
+            target = await self._target(scaler, kind, found)
+            outcomes = await self._outcomes(scaler, target)
+            decision = decide(scaler, target, outcomes, history, now_s=self._clock(), now=now)
+            if not self._exists(scaler):
+                return  # It was deleted meanwhile, and so was its history.
             self._histories[uid] = decision.history
         await self._act(scaler, kind, found, decision)
         self._reconciler.add(key, after_s=decision.again_s)
 
+    def _exists(self, scaler: Workload) -> bool:
+        found = self._scalers.readable(*scaler.key)
+        return found is not None and found.metadata.uid == scaler.metadata.uid
+
     def _find(self, namespace: str, reference: Mapping[str, str]) -> tuple[Kind | None, Workload | None]:
-        kind, informer = self._targets.get(reference.get("kind") or "", (None, None))
+        group = (reference.get("apiVersion") or "").rpartition("/")[0]
+        kind, informer = self._targets.get((group, reference.get("kind") or ""), (None, None))
         if kind is None or informer is None:
             return None, None
         return kind, informer.cache.get(namespace, reference.get("name") or "")
 
-    def _target(self, scaler: Workload, kind: Kind, found: Workload) -> Target:
+    async def _target(self, scaler: Workload, kind: Kind, found: Workload) -> Target:
         try:
             selector = selector_of_set(found, is_plain=kind is REPLICATION_CONTROLLER)
-            pods = [
-                each
-                for each in self._pods.in_namespace(found.metadata.namespace)
-                if each.is_active and selector.matches(each.metadata.labels)
-            ]
         except BadRequestError:
-            pods = []
+            selector = NOTHING
+        pods, uses, turn = [], {}, _Turn(self._clock)
+        for each in self._pods.in_namespace(found.metadata.namespace):
+            await turn.rest()
+            if each.is_active and selector.matches(each.metadata.labels):
+                pods.append(each)
+                if use := self._use(each):
+                    uses[each.key] = use
         return Target(
             pods=pods,
-            uses={each.key: use for each in pods if (use := self._use(each))},
+            uses=uses,
             load=self._parsed(kind, found.metadata, found.metadata.annotations.get(LOAD, "")),
             replicas=found.spec.get("replicas", 1),
             status_replicas=found.status.get("replicas") or 0,
             tolerance=tolerance_of(scaler.spec.get("behavior") or {}),
         )
+
+    async def _outcomes(self, scaler: Workload, target: Target) -> list[Outcome]:
+        found, turn = [], _Turn(self._clock)
+        for metric in metrics_of(scaler):
+            is_long = len(target.pods) > _MOST_PODS
+            found.append(await asyncio.to_thread(outcome, metric, target) if is_long else outcome(metric, target))
+            await turn.rest()
+        return found
 
     def _use(self, pod: Pod) -> Mapping[str, Use]:
         try:
@@ -129,6 +152,9 @@ class Autoscalers:
             except ApiError as error:
                 self._record(meta, "FailedRescale", f"New size: {decision.scale}; reason: {decision.reason}; {error}")
                 raise
+            if self._exists(scaler):
+                before, now_s = found.spec.get("replicas", 1), self._clock()
+                self._histories[meta.uid] = decision.history.with_change(before, decision.scale, now_s)
             message = f"New size: {decision.scale}; reason: {decision.reason}"
             self._events.record(AUTOSCALER, meta, "SuccessfulRescale", message, by=COMPONENT)
         if decision.status is not None:
@@ -139,3 +165,15 @@ class Autoscalers:
 
     def _record(self, meta: Meta, reason: str, message: str) -> None:
         self._events.record(AUTOSCALER, meta, reason, message, by=COMPONENT, type_="Warning")
+
+
+class _Turn:
+    """Lets the event loop go on when a computation has taken its time."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._until_s = clock, clock() + _TURN_S
+
+    async def rest(self) -> None:
+        if self._clock() > self._until_s:
+            await asyncio.sleep(0)
+            self._until_s = self._clock() + _TURN_S

@@ -9,13 +9,14 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Workload
-from homeostat.operators.workloads.autoscalers.behavior import History, limited
-from homeostat.operators.workloads.autoscalers.metrics import MetricError, Proposal, Target, propose
+from homeostat.operators.workloads.autoscalers.behavior import MOST_POLICIES, History, limited
+from homeostat.operators.workloads.autoscalers.metrics import MetricError, Outcome, Proposal, Target
 from homeostat.operators.workloads.status import is_same_status
 
 SOON_S: Final = 1.0
 PERIOD_S: Final = 15.0
 """How often Kubernetes reconciles an autoscaler; here changes are noticed at once, too."""
+MOST_METRICS: Final = 50
 _USUAL: Final = ({"type": "Resource", "resource": {"name": "cpu", "target": {"averageUtilization": 80}}},)
 _OUT_OF_RANGE: Final = "the HPA was unable to compute the replica count: "
 
@@ -29,6 +30,7 @@ class Decision(msgspec.Struct, frozen=True):
     events: tuple[tuple[str, str], ...] = ()
     """Warnings: reason and message."""
     history: History = History()
+    """With the recommendation; without the change, which counts once it has succeeded."""
     again_s: float = PERIOD_S
 
 
@@ -58,8 +60,15 @@ def unreachable(scaler: Workload, why: str, now: str) -> Decision:
     return Decision(_changed(scaler, status), events=(("FailedGetScale", why),))
 
 
-def decide(scaler: Workload, target: Target, history: History, *, now_s: float, now: str) -> Decision:
-    """`now_s` counts for the history, `now` is written."""
+def metrics_of(scaler: Workload) -> Sequence[JsonObject]:
+    """Those to compute; none if there are too many."""
+    return () if _excess(scaler.spec) else scaler.spec.get("metrics") or _USUAL
+
+
+def decide(
+    scaler: Workload, target: Target, outcomes: Sequence[Outcome], history: History, *, now_s: float, now: str
+) -> Decision:
+    """`outcomes` are those of `metrics_of`; `now_s` counts for the history, `now` is written."""
     made = _Status(scaler, now)
     made.set("AbleToScale", "True", "SucceededGetScale", _GOT)
     current, least, most = target.replicas, scaler.spec.get("minReplicas", 1), scaler.spec["maxReplicas"]
@@ -72,11 +81,15 @@ def decide(scaler: Workload, target: Target, history: History, *, now_s: float, 
         return _end(scaler, made, target, most, "Current number of replicas above Spec.MaxReplicas", history, shown)
     if current < least:
         return _end(scaler, made, target, least, "Current number of replicas below Spec.MinReplicas", history, shown)
-    found, failures = _proposals(scaler, target)
+    if excess := _excess(scaler.spec):
+        made.set("ScalingActive", "False", excess[0], f"{_OUT_OF_RANGE}{excess[1]}")
+        return _end(scaler, made, target, current, "", history, shown, events=(excess,))
+    found = [each for each in outcomes if isinstance(each, Proposal)]
+    failures = [each for each in outcomes if isinstance(each, MetricError)]
     best = max(found, key=lambda each: each.replicas, default=None)
     shown = [each.status for each in found]
     if best is None or (failures and best.replicas < current):
-        first, count = failures[0], len(scaler.spec.get("metrics") or _USUAL)
+        first, count = failures[0], len(outcomes)
         text = f"invalid metrics ({len(failures)} invalid out of {count}), first error is: {first}"
         made.set("ScalingActive", "False", first.reason, f"{_OUT_OF_RANGE}{first}")
         events = tuple((each.reason, str(each)) for each in failures)
@@ -102,22 +115,23 @@ def decide(scaler: Workload, target: Target, history: History, *, now_s: float, 
         made.set("ScalingLimited", "True", *rate.limited)
     again_s = SOON_S if best.replicas != rate.replicas and least <= best.replicas <= most else PERIOD_S
     events = tuple((each.reason, str(each)) for each in failures)
-    if rate.replicas != current:
-        history = history.with_change(current, rate.replicas, now_s)
     return _end(scaler, made, target, rate.replicas, reason, history, shown, events=events, again_s=again_s)
 
 
 _GOT: Final = "the HPA controller was able to get the target's current scale"
 
 
-def _proposals(scaler: Workload, target: Target) -> tuple[list[Proposal], list[MetricError]]:
-    found, failures = [], []
-    for metric in scaler.spec.get("metrics") or _USUAL:
-        try:
-            found.append(propose(metric, target))
-        except MetricError as error:
-            failures.append(error)
-    return found, failures
+def _excess(spec: JsonObject) -> tuple[str, str] | None:
+    """Reason and message if there is more to compute than an autoscaler may ask for."""
+    count = len(spec.get("metrics") or ())
+    if count > MOST_METRICS:
+        return "TooManyMetrics", f"spec.metrics has {count} entries; the limit is {MOST_METRICS}; remove some"
+    for direction in ("scaleUp", "scaleDown"):
+        count = len(((spec.get("behavior") or {}).get(direction) or {}).get("policies") or ())
+        if count > MOST_POLICIES:
+            path = f"spec.behavior.{direction}.policies"
+            return "TooManyPolicies", f"{path} has {count} entries; the limit is {MOST_POLICIES}; remove some"
+    return None
 
 
 def _end(

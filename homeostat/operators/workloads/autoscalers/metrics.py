@@ -7,6 +7,7 @@ tolerance. Pods that are not ready, or that nothing is known of, count against t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -15,10 +16,11 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import QuantityError
 from homeostat.operators.workloads.api import Pod
-from homeostat.operators.workloads.autoscalers.usage import Use, milli_of, milli_text, request_of, use_of
+from homeostat.operators.workloads.autoscalers.usage import Use, milli_of, milli_text, request_of
 
 TOLERANCE: Final = 0.1
-Uses = Mapping[tuple[str, str], int]
+Key = tuple[str, str]
+Uses = Mapping[Key, int]
 """What Pods use of a metric in thousandths, by key."""
 
 
@@ -38,12 +40,12 @@ class Tolerance(NamedTuple):
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 
-class Target(msgspec.Struct, frozen=True):
-    """What an autoscaler scales, as the metrics see it."""
+class Target(msgspec.Struct, frozen=True, dict=True):
+    """What an autoscaler scales, as the metrics see it. What several metrics ask of each Pod is computed once."""
 
     pods: Sequence[Pod]
     """Those that its selector matches and that have neither ended nor are being deleted."""
-    uses: Mapping[tuple[str, str], Mapping[str, Use]]
+    uses: Mapping[Key, Mapping[str, Use]]
     """What Pods use, by key of the Pod."""
     load: Mapping[str, Use]
     """What all of them use together."""
@@ -51,9 +53,23 @@ class Target(msgspec.Struct, frozen=True):
     status_replicas: int
     tolerance: Tolerance = Tolerance()
 
-    @property
-    def ready(self) -> int:
-        return sum(1 for each in self.pods if each.is_ready)
+    @cached_property
+    def ready(self) -> Sequence[Key]:
+        return [each.key for each in self.pods if each.is_ready]
+
+    @cached_property
+    def unready(self) -> Sequence[Key]:
+        return [each.key for each in self.pods if not each.is_ready]
+
+    @cached_property
+    def _requests(self) -> dict[str, dict[Key, int | None]]:
+        return {}
+
+    def requests(self, name: str) -> Mapping[Key, int | None]:
+        """What Pods request of a resource, in thousandths; None for one that does not say so."""
+        if name not in self._requests:
+            self._requests[name] = {each.key: request_of(each, name) for each in self.pods}
+        return self._requests[name]
 
 
 class Proposal(NamedTuple):
@@ -64,8 +80,17 @@ class Proposal(NamedTuple):
     """The entry of `status.currentMetrics`."""
 
 
-def propose(metric: JsonObject, target: Target) -> Proposal:
-    """`MetricError` if the metric has no value."""
+Outcome = Proposal | MetricError
+
+
+def outcome(metric: JsonObject, target: Target) -> Outcome:
+    try:
+        return _propose(metric, target)
+    except MetricError as error:
+        return error
+
+
+def _propose(metric: JsonObject, target: Target) -> Proposal:
     kind = metric.get("type")
     try:
         match kind:
@@ -88,13 +113,12 @@ def _resource(source: JsonObject, target: Target) -> Proposal:
         replicas, average = _by_average(name, "FailedGetResourceMetric", wanted, target)
         current: JsonObject = {"averageValue": milli_text(average)}
         return Proposal(replicas, f"{name} resource", _status("Resource", {"name": name}, current))
-    requests = {}
-    for pod in target.pods:
-        request = request_of(pod, name)
+    requests: dict[Key, int] = {}
+    for key, request in target.requests(name).items():
         if request is None:
-            text = f"failed to get {name} utilization: missing request for {name} of Pod {pod.metadata.name}"
+            text = f"failed to get {name} utilization: missing request for {name} of Pod {key[1]}"
             raise MetricError("FailedGetResourceMetric", text)
-        requests[pod.key] = request
+        requests[key] = request
     found = _measured(name, target)
     if not found or not sum(requests[each] for each in found):
         text = f"failed to get {name} utilization: did not receive metrics for targeted pods (pods might be unready)"
@@ -135,28 +159,29 @@ def _by_average(name: str, reason: str, wanted: JsonObject, target: Target) -> t
     return replicas, sum(found.values()) // len(found)
 
 
-def _measured(name: str, target: Target) -> dict[tuple[str, str], int]:
-    """Of ready Pods."""
-    ready = target.ready
-    found = {}
-    for pod in target.pods:
-        use = use_of(pod, name, target.uses.get(pod.key, {}), target.load, ready) if pod.is_ready else None
-        if use is not None:
-            found[pod.key] = use
+def _measured(name: str, target: Target) -> dict[Key, int]:
+    """What each ready Pod uses of a metric, in thousandths, if its own annotation or that of the target says so."""
+    shared, count, found = target.load.get(name), max(len(target.ready), 1), {}
+    requests = target.requests(name)
+    for key in target.ready:
+        own = target.uses[key].get(name) if key in target.uses else None
+        if own is not None:
+            found[key] = own.of(requests[key] or 0)
+        elif shared is not None:
+            found[key] = shared.of(requests[key] or 0) // count
     return found
 
 
 def _replicas(target: Target, found: Uses, fallback: Uses, ratio_of: Callable[[Uses], float]) -> int:
     """`fallback` is what a Pod that nothing is known of is taken to use when there are too many."""
     ratio = ratio_of(found)
-    missing = [each.key for each in target.pods if each.is_ready and each.key not in found]
-    unready = [each.key for each in target.pods if not each.is_ready]
-    counts_unready = bool(unready) and ratio > 1.0
+    missing = [each for each in target.ready if each not in found]
+    counts_unready = bool(target.unready) and ratio > 1.0
     if not missing and not counts_unready:
         return target.replicas if target.tolerance.includes(ratio) else ceil(ratio * len(found))
     uses = {**found, **{each: 0 if ratio > 1.0 else fallback[each] for each in missing if ratio != 1.0}}
     if counts_unready:
-        uses |= dict.fromkeys(unready, 0)
+        uses |= dict.fromkeys(target.unready, 0)
     new = ratio_of(uses)
     if target.tolerance.includes(new) or (ratio < 1.0 < new) or (new < 1.0 < ratio):
         return target.replicas
@@ -187,7 +212,7 @@ def _outside(kind: str, source: JsonObject, target: Target) -> Proposal:
         current: JsonObject = {"averageValue": milli_text(-(-use.milli // max(target.status_replicas, 1)))}
     else:
         ratio = use.milli / aim
-        replicas = target.replicas if target.tolerance.includes(ratio) else ceil(ratio * target.ready)
+        replicas = target.replicas if target.tolerance.includes(ratio) else ceil(ratio * len(target.ready))
         current = {"value": milli_text(use.milli)}
     return Proposal(replicas, title, _status(kind, parts, current))
 

@@ -6,7 +6,7 @@ says what all of its ready Pods use together, or the value of a metric that is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -16,7 +16,7 @@ from homeostat.operators.workloads.api import Pod
 from homeostat.operators.workloads.sizes import integer_of
 
 MOST_METRICS: Final = 50
-_LONGEST: Final = 4096
+LONGEST: Final = 4096
 _LARGEST: Final = 10**18
 
 
@@ -37,7 +37,9 @@ class Use(msgspec.Struct, frozen=True):
 
 def parse_use(text: str) -> dict[str, Use]:
     found: dict[str, Use] = {}
-    for part in filter(None, text[:_LONGEST].split(",")):
+    if len(text) > LONGEST:
+        raise UseError(f"expected at most {LONGEST} characters as cpu=80%,memory=100Mi, got {len(text)}")
+    for part in filter(None, text.split(",")):
         name, _, value = part.strip().partition("=")
         if not name or len(found) >= MOST_METRICS:
             raise UseError(f"expected at most {MOST_METRICS} metrics as cpu=80%,memory=100Mi, got {part[:64]!r}")
@@ -57,7 +59,13 @@ def _use(name: str, text: str) -> Use:
 
 def milli_of(value: object) -> int:
     """Thousandths, rounded up; `QuantityError`."""
-    return min(max(-(-Quantity.parse(str(value)).nanos // 1_000_000), 0), _LARGEST)
+    return _milli(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _milli(text: str) -> int:
+    """Thousands of Pods have a few different requests."""
+    return min(max(-(-Quantity.parse(text).nanos // 1_000_000), 0), _LARGEST)
 
 
 def request_of(pod: Pod, name: str) -> int | None:
@@ -70,14 +78,6 @@ def request_of(pod: Pod, name: str) -> int | None:
             return None
         total += milli_of(value)
     return total
-
-
-def use_of(pod: Pod, name: str, own: Mapping[str, Use], shared: Mapping[str, Use], pods: int) -> int | None:
-    """What a Pod uses of a metric, in thousandths; None if nothing says so. `shared` is used by `pods` together."""
-    request = request_of(pod, name) or 0
-    if name in own:
-        return own[name].of(request)
-    return shared[name].of(request) // max(pods, 1) if name in shared else None
 
 
 def milli_text(milli: int) -> str:
