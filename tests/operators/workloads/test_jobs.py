@@ -15,7 +15,7 @@ from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecisi
 from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
 from homeostat.operators.workloads.jobs.counts import FAILURES, INDEX, Deleted
 from homeostat.operators.workloads.jobs.decide import Decision, decide
-from homeostat.operators.workloads.jobs.indexes import count, format_indexes, parse_indexes
+from homeostat.operators.workloads.jobs.indexes import count, format_indexes, overlap, parse_indexes
 from homeostat.server.kinds.builtins.checks.schedule import check_schedule
 from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
 
@@ -168,11 +168,66 @@ def test_a_pod_that_somebody_deletes_counts_as_failed() -> None:
     after = decide(job(), [leaving], tally=found.tally, now=NOW + timedelta(hours=1))
     assert after.status is not None
     assert after.status["failed"] == 1
+    late = decide(job(), [ended("a")], tally=after.tally, now=NOW + timedelta(hours=1))
+    assert late.tally is not None
+    assert (late.tally.failed, late.tally.succeeded) == (1, 0), "a Pod is counted once"
     gone = decide(job(), [], deleted=Deleted(gone=(ended("b"),)), now=NOW)
     assert gone.status is not None
     assert gone.status["succeeded"] == 1
     patient = job(podReplacementPolicy="Failed")
     assert len(decide(patient, [leaving], now=NOW).create) == 1
+
+
+def indexed(name: str, failures: int) -> Pod:
+    return pod(name, metadata={"annotations": {INDEX: "0", FAILURES: str(failures)}})
+
+
+def test_deleted_pods_count_for_the_limit_of_their_index() -> None:
+    wanted = job(completionMode="Indexed", completions=1, parallelism=1, backoffLimitPerIndex=1)
+    first, second = indexed("a", 0), indexed("b", 1)
+    found = decide(wanted, [], deleted=Deleted((first,), frozenset({first.metadata.uid})), now=NOW)
+    assert (found.create, found.failures) == ((0,), {0: 1})
+    # Nothing happened meanwhile, and its replacement is not there yet.
+    again = decide(wanted, [], tally=found.tally, now=NOW)
+    assert (again.create, again.failures) == ((0,), {0: 1})
+    deleted = Deleted((second,), frozenset({second.metadata.uid}))
+    last = decide(wanted, [], tally=again.tally, deleted=deleted, now=NOW)
+    assert last.status is not None
+    assert (last.create, last.status["failedIndexes"]) == ((), "0")
+
+
+def test_a_failure_delays_new_pods_when_its_pod_is_gone() -> None:
+    failed = pod("a", phase="Failed", ready=False, since="2026-11-17T11:59:55Z")
+    found = decide(job(completions=1), [failed], now=NOW)
+    assert not decide(job(completions=1), [], tally=found.tally, now=NOW).create
+
+
+@pytest.mark.parametrize(
+    ("some", "others", "both"),
+    [
+        ("0-9", "2,4-5,9-12", "2,4-5,9"),
+        ("0,2,4", "1,3,5", ""),
+        ("0-3,7-9", "2-8", "2,3,7,8"),
+        ("", "1", ""),
+    ],
+)
+def test_the_overlap_of_indexes(some: str, others: str, both: str) -> None:
+    first, second = parse_indexes(some, 99), parse_indexes(others, 99)
+    assert overlap(first, second) == overlap(second, first) == parse_indexes(both, 99)
+
+
+class Counted(list[tuple[int, int]]):
+    reads = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(at)
+
+
+def test_the_overlap_of_many_indexes_takes_steps_in_proportion() -> None:
+    spans = Counted((each, each) for each in range(0, 20_000, 2))
+    assert overlap(spans, spans) == list(spans)
+    assert spans.reads == 4 * 10_000 - 2
 
 
 def test_a_new_pod_waits_after_a_failed_one() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import selector_of
@@ -27,6 +29,8 @@ from homeostat.runtime.setup import Setup
 
 COMPONENT: Final = "job-controller"
 _BACK_OFF_S: Final = 10.0
+_QUICK_INDEXES: Final = 16_384
+"""Characters of lists of indexes."""
 _NORMAL: Final = frozenset({"Completed", "Suspended", "Resumed"})
 
 
@@ -57,11 +61,18 @@ class Jobs:
         """Keeps a Pod that somebody deletes until it is counted: it may be gone before its Job is reconciled."""
         old, pod = change.old, change.new or change.old
         owner = None if pod is None else pod.metadata.controller
-        if old is None or pod is None or owner is None or owner.kind != JOB.kind:
+        if (
+            old is None
+            or pod is None
+            or owner is None
+            or (owner.api_version, owner.kind) != (JOB.api_version, JOB.kind)
+        ):
             return
+        job = self._jobs.get(change.namespace, owner.name)
         uid = pod.metadata.uid
         is_leaving = not old.metadata.is_terminating and (change.new is None or pod.metadata.is_terminating)
-        if uid not in self._dismissed and (is_leaving or (change.new is None and old.is_finished)):
+        is_of_job = job is not None and job.metadata.uid == owner.uid
+        if is_of_job and uid not in self._dismissed and (is_leaving or (change.new is None and old.is_finished)):
             self._gone.setdefault(owner.uid, {})[uid] = pod
         if change.new is None:
             self._dismissed.discard(uid)
@@ -73,7 +84,11 @@ class Jobs:
         pods = await claim_pods(self._client, JOB, job, self._pods, selector_of(job.spec.get("selector")))
         former = self._tallies.pop(job.metadata.uid, None)
         deleted = self._deleted(job, {each.metadata.uid for each in pods})
-        decision = decide(job, pods, tally=former, deleted=deleted, back_off_s=_back_off_s(job), now=datetime.now(UTC))
+        reckon = partial(decide, job, pods, tally=former, deleted=deleted, back_off_s=_back_off_s(job))
+        if _has_long_indexes(job):
+            decision = await in_thread(lambda: reckon(now=datetime.now(UTC)), user=COMPONENT)
+        else:
+            decision = reckon(now=datetime.now(UTC))
         if decision.tally is not None and self._jobs.get(*key) is not None:
             self._tallies[job.metadata.uid] = decision.tally
         if decision.expired:
@@ -105,7 +120,7 @@ class Jobs:
 
     async def _act(self, job: Workload, decision: Decision) -> str:
         if decision.delete:
-            self._dismissed |= {each.metadata.uid for each in decision.delete}
+            self._dismissed |= {each.metadata.uid for each in decision.delete if self._pods.get(*each.key) is not None}
             await self._creation.delete(job.metadata, decision.delete)
         if not decision.create:
             return ""
@@ -140,6 +155,13 @@ def _pod(job: Workload, index: int | None, failures: Mapping[int, int]) -> JsonO
         "metadata": {**pod["metadata"], "generateName": f"{stem}-"},
         "spec": {**with_index(pod["spec"]), "hostname": stem},
     }
+
+
+def _has_long_indexes(job: Workload) -> bool:
+    """Whether its lists of indexes take so long to read that it would block the event loop."""
+    rules = (job.spec.get("successPolicy") or {}).get("rules") or ()
+    texts = [job.status.get("completedIndexes"), *(rule.get("succeededIndexes") for rule in rules)]
+    return sum(len(each) for each in texts if isinstance(each, str)) > _QUICK_INDEXES
 
 
 def _back_off_s(job: Workload) -> float:

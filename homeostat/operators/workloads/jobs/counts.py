@@ -7,12 +7,14 @@ it begins with the status, or with the Pods that are there if they are more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod, Workload
+from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.jobs.indexes import Span, count, merged, parse_indexes
 from homeostat.operators.workloads.jobs.policies import verdict_on
 from homeostat.operators.workloads.sizes import integer_of
@@ -27,6 +29,10 @@ class Tally(msgspec.Struct, frozen=True):
     succeeded: int
     failed: int
     uids: frozenset[str]
+    failed_at: datetime | None = None
+    """When the last one failed."""
+    index_failures: dict[int, int] = {}
+    """How often indexes have failed, in a Job that limits that for each."""
 
 
 class Deleted(msgspec.Struct, frozen=True):
@@ -42,7 +48,9 @@ NONE_DELETED: Final = Deleted()
 
 
 class Counts:
-    def __init__(self, job: Workload, pods: Sequence[Pod], tally: Tally | None, deleted: Deleted) -> None:
+    def __init__(
+        self, job: Workload, pods: Sequence[Pod], tally: Tally | None, deleted: Deleted, now: datetime
+    ) -> None:
         status = job.status
         self.active = [each for each in pods if each.is_active]
         self.ready = sum(1 for each in self.active if each.is_ready)
@@ -56,12 +64,22 @@ class Counts:
         self.is_indexed = job.spec.get("completionMode") == "Indexed"
         self.done: list[Span] = []
         self.failed_indexes: list[Span] = []
-        self.index_failures: dict[int, int] = {}
+        self.index_failures: dict[int, int] = {} if tally is None else dict(tally.index_failures)
         if self.is_indexed:
             completions = job.spec.get("completions") or 0
             self.done = _spans(status.get("completedIndexes"), [index_of(each) for each in succeeded], completions)
             self._count_indexes(job, [each for each, verdict in verdicts if verdict.action == "FailIndex"], completions)
-        self.tally = _tally(status, succeeded, self.failed_pods, tally)
+        present = {each.metadata.uid for each in pods}
+        former = _first_tally(status, succeeded, self.failed_pods) if tally is None else tally
+        # One that somebody deletes is replaced at once, and so does not delay the next.
+        ends = [time_of(_ended(each), now) for each in self.failed_pods if each.metadata.uid not in deleted.lost]
+        self.tally = Tally(
+            former.succeeded + _new(succeeded, former),
+            former.failed + _new(self.failed_pods, former),
+            frozenset(each.metadata.uid for each in (*succeeded, *self.failed_pods)) | (former.uids & present),
+            max([*ends, *([former.failed_at] if former.failed_at is not None else [])], default=None),
+            self.index_failures,
+        )
         self.failed = self.tally.failed
         self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
 
@@ -85,17 +103,19 @@ def _spans(text: str | None, indexes: Sequence[int | None], completions: int) ->
     return merged([*parse_indexes(text or "", completions), *new])
 
 
-def _tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod], former: Tally | None) -> Tally:
+def _first_tally(status: JsonObject, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Tally:
+    """After a start: the status, or what is there if that is more."""
     uids = frozenset(each.metadata.uid for each in (*succeeded, *failed))
-    if former is None:
-        return Tally(
-            max(len(succeeded), status.get("succeeded") or 0), max(len(failed), status.get("failed") or 0), uids
-        )
+    return Tally(max(len(succeeded), status.get("succeeded") or 0), max(len(failed), status.get("failed") or 0), uids)
 
-    def new(pods: Sequence[Pod]) -> int:
-        return sum(1 for each in pods if each.metadata.uid not in former.uids)
 
-    return Tally(former.succeeded + new(succeeded), former.failed + new(failed), uids)
+def _new(pods: Sequence[Pod], former: Tally) -> int:
+    return sum(1 for each in pods if each.metadata.uid not in former.uids)
+
+
+def _ended(pod: Pod) -> str:
+    condition = pod.condition("Ready")
+    return condition.last_transition_time if condition is not None else pod.status.start_time
 
 
 def index_of(pod: Pod) -> int | None:

@@ -69,7 +69,7 @@ def decide(
         return _after(job, pods, now)
     if job.metadata.is_terminating:
         return Decision()
-    counts = Counts(job, pods, tally, deleted)
+    counts = Counts(job, pods, tally, deleted, now)
     return msgspec.structs.replace(_next(job, counts, back_off_s, now), tally=counts.tally)
 
 
@@ -260,16 +260,11 @@ def _wanted(job: Workload, counts: Counts) -> tuple[tuple[int | None, ...], tupl
 
 def _back_off_left(counts: Counts, first_s: float, now: datetime) -> float:
     """After failures new Pods wait: 10 s from the last one, doubled with each, at most 10 minutes."""
-    if not counts.failed_pods:
+    failed_at = counts.tally.failed_at
+    if failed_at is None:
         return 0.0
-    ends = [time_of(_ended(each), now) for each in counts.failed_pods]
-    delay_s = min(first_s * 2 ** min(len(ends) - 1, 10), _LONGEST_BACK_OFF_S)
-    return max(0.0, (max(ends) + timedelta(seconds=delay_s) - now).total_seconds())
-
-
-def _ended(pod: Pod) -> str:
-    condition = pod.condition("Ready")
-    return condition.last_transition_time if condition is not None else pod.status.start_time
+    delay_s = min(first_s * 2 ** max(0, min(counts.failed - 1, 10)), _LONGEST_BACK_OFF_S)
+    return max(0.0, (failed_at + timedelta(seconds=delay_s) - now).total_seconds())
 
 
 def _after(job: Workload, pods: Sequence[Pod], now: datetime) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 Span = tuple[int, int]
 """The first and the last index."""
@@ -50,12 +50,16 @@ def free_indexes(done: Iterable[Span], taken: Collection[int | None], completion
         start = last + 1
 
 
-def overlap(some: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+def overlap(some: Sequence[Span], others: Sequence[Span]) -> list[Span]:
     """The indexes of both; each list is in order and apart."""
-    rest = list(others)
-    return [
-        (max(first, start), min(last, end))
-        for first, last in some
-        for start, end in rest
-        if max(first, start) <= min(last, end)
-    ]
+    found: list[Span] = []
+    at, other = 0, 0
+    while at < len(some) and other < len(others):
+        (first, last), (start, end) = some[at], others[other]
+        if max(first, start) <= min(last, end):
+            found.append((max(first, start), min(last, end)))
+        if last < end:
+            at += 1
+        else:
+            other += 1
+    return found
