@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _WORKERS = 2
 _SOON_S = 0.02
+_SETTLE_AFTER_S = 0.5
+"""All definitions are read for it, so many changes are answered together."""
 _AGAIN_S = 10.0
 _LATER_S = 30.0
 _ALL_GROUPS = ""
@@ -60,12 +62,12 @@ class Definitions:
                 self._settling.add(metadata.name.partition(".")[2])
             case Changed(key, metadata) if key == DEFINITION_KEY:
                 if metadata.name in self._seen:
-                    self._settling.add(metadata.name.partition(".")[2], after_s=_SOON_S)
+                    self._settling.add(metadata.name.partition(".")[2], after_s=_SETTLE_AFTER_S)
                 self._seen.add(metadata.name)
                 if metadata.deletion_timestamp is not None and FINALIZER in (metadata.finalizers or ()):
                     self._queue.add(metadata.name)
             case Listed(key) if key == DEFINITION_KEY:
-                # Names may have become free while nobody looked; not at once, because a start has more urgent work.
+                # Names may have become free while no replica watched. Not at once: a start has more urgent work.
                 self._settling.add(_ALL_GROUPS, after_s=_LATER_S)
             case Gone(key, _) if key in self._waiting:
                 self._queue.add(self._waiting[key], after_s=_SOON_S)

@@ -17,7 +17,7 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["pods", "persistentvolumes"], _ALL),
     rule("", ["pods/binding", "events"], ["create"]),
     rule("", ["events"], ["patch"]),
-    rule("", ["nodes"], [*FOLLOW, "create", "patch"]),
+    rule("", ["nodes"], ["get", *FOLLOW, "create", "patch"]),
     rule("", ["configmaps"], FOLLOW),
     rule("", ["services"], [*FOLLOW, "patch"]),
     rule("", ["replicationcontrollers"], _OWNERS),

@@ -47,6 +47,17 @@ class Owner(msgspec.Struct, frozen=True, rename="camel", gc=False):
     uid: str
     api_version: str = ""
     controller: bool = False
+    block_owner_deletion: bool = False
+
+    @property
+    def reference(self) -> JsonObject:
+        """As an object has it among its owners."""
+        found: JsonObject = {"apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid}
+        if self.controller:
+            found["controller"] = True
+        if self.block_owner_deletion:
+            found["blockOwnerDeletion"] = True
+        return found
 
 
 class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -54,21 +54,12 @@ def claim(
 
 def adoption(kind: Kind, owner: Meta, adopted: Meta) -> JsonObject:
     """The patch that makes the owner the controller; refused if the object has changed meanwhile."""
-    others = [_plain(each.api_version, each.kind, each.name, each.uid) for each in adopted.owner_references]
-    references = [*others, owner_reference(kind, owner)]
+    references = [*(each.reference for each in adopted.owner_references), owner_reference(kind, owner)]
     return {
         "metadata": {"uid": adopted.uid, "resourceVersion": adopted.resource_version, "ownerReferences": references}
     }
 
 
 def release(owner: Meta, released: Meta) -> JsonObject:
-    others = [
-        _plain(each.api_version, each.kind, each.name, each.uid)
-        for each in released.owner_references
-        if each.uid != owner.uid
-    ]
+    others = [each.reference for each in released.owner_references if each.uid != owner.uid]
     return {"metadata": {"uid": released.uid, "resourceVersion": released.resource_version, "ownerReferences": others}}
-
-
-def _plain(api_version: str, kind: str, name: str, uid: str) -> JsonObject:
-    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid}

@@ -22,11 +22,7 @@ def owner_changes(workload: Workload, pod: Pod, claim: Workload, *, is_condemned
     found = {each.uid for each in given}
     if all((uid in found) == is_wanted for uid, is_wanted in ours.items()):
         return None
-    kept = [
-        {"apiVersion": each.api_version, "kind": each.kind, "name": each.name, "uid": each.uid}
-        for each in given
-        if each.uid not in ours
-    ]
+    kept = [each.reference for each in given if each.uid not in ours]
     new = [_owner(STATEFUL_SET, workload.metadata)] if goes_with_set else []
     return [*kept, *new, *([_owner(POD, pod.metadata)] if goes_with_pod else [])]
 
