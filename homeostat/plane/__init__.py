@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
-from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
 from homeostat.edge.server import serve
-from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
-from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.errors import error_of, status_of
+from homeostat.objects.json import encode
 from homeostat.plane.assembly import assemble
 from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
+from homeostat.plane.bootstrap import bootstrap
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.own_service import publish_own_service
@@ -31,7 +31,6 @@ from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
-from homeostat.server.bootstrap import first_objects
 from homeostat.server.pki.directory import Pki, server_context
 from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
@@ -68,7 +67,7 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
 @asynccontextmanager
 async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Tracer) -> AsyncIterator[Plane]:
     plane = await assemble(settings, pki, store)
-    await _bootstrap(plane.client)
+    await bootstrap(store, plane.client)
     # After bootstrap: an unreachable webhook must not keep a plane from starting.
     await plane.admission.follow(store)
     # Before the server listens: nothing that an operator guards may be written until the operator runs.
@@ -115,16 +114,6 @@ async def _installed(supervisors: Sequence[Supervisor]) -> None:
         async with asyncio.timeout(_KINDS_WITHIN_S):
             for supervisor in supervisors:
                 await supervisor.installed()
-
-
-async def _bootstrap(client: Client) -> None:
-    async def ensure(path: str, obj: JsonObject) -> None:
-        try:
-            await client.create(path, obj)
-        except AlreadyExistsError:
-            return
-
-    await asyncio.gather(*(ensure(path, obj) for path, obj in first_objects()))
 
 
 def _refuse(code: int, message: str) -> Reply:

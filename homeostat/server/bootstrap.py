@@ -1,4 +1,4 @@
-"""The namespaces, priority classes, objects of flow control and default roles that a plane creates at its first start.
+"""The namespaces, priority classes, objects of flow control and API services that a plane creates at its first start.
 
 Existing objects are not changed.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from homeostat.objects.flow_control import mandatory_objects
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.roles import default_roles
 from homeostat.server.discovery.api_services import COLLECTION, built_in_services
 from homeostat.server.namespaces import SYSTEM_NAMESPACES
 
@@ -35,7 +34,5 @@ def first_objects() -> Iterator[tuple[str, JsonObject]]:
             },
         )
     yield from mandatory_objects()
-    for role in default_roles():
-        yield f"/apis/{role['apiVersion']}/{role['kind'].lower()}s", role
     for service in built_in_services():
         yield COLLECTION, service

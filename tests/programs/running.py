@@ -15,6 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from homeostat.server.access.tokens import Tokens
+from homeostat.server.pki.kubeconfig import kubeconfig
 from tests.served import RefusedError, ServedPlane
 from tools.build_programs import find_program
 
@@ -46,10 +50,12 @@ def run_program(name: str, *arguments: str, kubeconfig: Path, log: Path) -> Iter
 
 @contextmanager
 def run_controllers(plane: ServedPlane, folder: Path, *options: str) -> Iterator[Path]:
-    """A kube-controller-manager for this plane; its log."""
+    """A kube-controller-manager for this plane, as the user that Kubernetes gives it; its log."""
     pki, log = plane.data / "pki", folder / "controller-manager.log"
+    identity = _kubeconfig_of(plane, "system:kube-controller-manager", folder / "controller-manager.kubeconfig")
     arguments = [
-        f"--kubeconfig={plane.kubeconfig}",
+        f"--kubeconfig={identity}",
+        "--use-service-account-credentials",
         f"--service-account-private-key-file={pki / 'sa.key'}",
         f"--root-ca-file={pki / 'ca.crt'}",
         # It would create the usual one in /usr.
@@ -59,22 +65,30 @@ def run_controllers(plane: ServedPlane, folder: Path, *options: str) -> Iterator
         "--kube-api-burst=1000",
         *options,
     ]
-    with run_program("controller-manager", *arguments, kubeconfig=plane.kubeconfig, log=log):
+    with run_program("controller-manager", *arguments, kubeconfig=identity, log=log):
         yield log
 
 
 @contextmanager
 def run_scheduler(plane: ServedPlane, folder: Path) -> Iterator[Path]:
-    """A kube-scheduler for this plane; its log."""
+    """A kube-scheduler for this plane, as the user that Kubernetes gives it; its log."""
     log = folder / "scheduler.log"
+    identity = _kubeconfig_of(plane, "system:kube-scheduler", folder / "scheduler.kubeconfig")
     arguments = [
-        f"--kubeconfig={plane.kubeconfig}",
+        f"--kubeconfig={identity}",
         "--secure-port=0",
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     ]
-    with run_program("scheduler", *arguments, kubeconfig=plane.kubeconfig, log=log):
+    with run_program("scheduler", *arguments, kubeconfig=identity, log=log):
         yield log
+
+
+def _kubeconfig_of(plane: ServedPlane, user: str, path: Path) -> Path:
+    token = Tokens(plane.data / "tokens.json").create(user, now=time.time())
+    authority = (plane.data / "pki" / "ca.crt").read_bytes()
+    path.write_bytes(msgspec.json.encode(kubeconfig(plane.url, authority=authority, credential=token)))
+    return path
 
 
 def find(plane: ServedPlane, path: str) -> Any:

@@ -20,7 +20,8 @@ from tools.build_programs import find_program
 MERGE = "application/merge-patch+json"
 SPEC: JsonObject = {"containers": [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": "10m"}}}]}
 _FAILURE = re.compile(
-    r"^E(?!.*metrics API).*(failed to (list|watch)|not find the requested resource|Internal Server Error).*",
+    r"^E(?!.*metrics API).*"
+    r"(failed to (list|watch)|not find the requested resource|Internal Server Error|forbidden: User ).*",
     re.MULTILINE,
 )
 

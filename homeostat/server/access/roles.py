@@ -1,153 +1,96 @@
-"""The default roles and bindings: those of Kubernetes, for the kinds that this server has.
+"""The default roles and bindings: those of Kubernetes, from a table, and what existing ones lack of them.
 
-They are written as data and expanded to objects. `admin`, `edit` and `view` are aggregated by label, so an operator's
-role with `rbac.authorization.k8s.io/aggregate-to-edit: "true"` extends them.
+The table is `data/roles.jsonl`, made by `tools/derive_roles.py`; it is read at each call and not kept. `admin`, `edit`
+and `view` are aggregated by label, so an operator's role with `rbac.authorization.k8s.io/aggregate-to-edit: "true"`
+extends them.
 """
 
 from __future__ import annotations
 
+import pkgutil
+
+import msgspec
+
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.rbac import GROUP
-from homeostat.server.access.rule import FULL_AUTHORITY, Rule, rule_object
-from homeostat.server.access.user import AUTHENTICATED, MASTERS, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from homeostat.server.access.aggregation import selectors_of
+from homeostat.server.access.permissions import missing
+from homeostat.server.access.rbac import GROUP, role_ref
+from homeostat.server.access.rule import rule_object, rule_of
 
-_MONITORING = "system:monitoring"
-_ALL, _READ = "create delete deletecollection get list patch update watch", "get list watch"
-_WRITE = "create delete deletecollection patch update"
-
-
-def _on(group: str, resources: str, verbs: str) -> Rule:
-    return Rule(tuple(verbs.split()), groups=(group,), resources=tuple(resources.split()))
+_BOOTSTRAPPING = "kubernetes.io/bootstrapping"
+_AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 
 
-def _at(urls: str) -> Rule:
-    return Rule(("get",), urls=tuple(urls.split()))
-
-
-_VIEW = (
-    _on(
-        "",
-        "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods replicationcontrollers "
-        "replicationcontrollers/scale serviceaccounts services services/status",
-        _READ,
-    ),
-    _on(
-        "",
-        "events limitranges namespaces/status pods/status replicationcontrollers/status resourcequotas "
-        "resourcequotas/status",
-        _READ,
-    ),
-    _on("", "namespaces", _READ),
-    _on("discovery.k8s.io", "endpointslices", _READ),
-    _on("events.k8s.io", "events", _READ),
-    _on(
-        "apps",
-        "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status replicasets "
-        "replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status",
-        _READ,
-    ),
-    _on("autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status", _READ),
-    _on("batch", "cronjobs cronjobs/status jobs jobs/status", _READ),
-    _on("policy", "poddisruptionbudgets poddisruptionbudgets/status", _READ),
-    _on("networking.k8s.io", "ingresses ingresses/status networkpolicies", _READ),
-)
-_EDIT = (
-    _on("", "secrets", _READ),
-    _on("", "serviceaccounts", "impersonate"),
-    _on("", "pods", _WRITE),
-    _on("", "pods/eviction", "create"),
-    _on(
-        "",
-        "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
-        "serviceaccounts services",
-        _WRITE,
-    ),
-    _on("", "serviceaccounts/token", "create"),
-    _on("events.k8s.io", "events", _WRITE),
-    _on(
-        "apps",
-        "daemonsets deployments deployments/scale replicasets replicasets/scale statefulsets statefulsets/scale",
-        _WRITE,
-    ),
-    _on("autoscaling", "horizontalpodautoscalers", _WRITE),
-    _on("batch", "cronjobs jobs", _WRITE),
-    _on("policy", "poddisruptionbudgets", _WRITE),
-    _on("networking.k8s.io", "ingresses networkpolicies", _WRITE),
-    _on("coordination.k8s.io", "leases", _ALL),
-)
-_ADMIN = (
-    _on("authorization.k8s.io", "localsubjectaccessreviews", "create"),
-    _on(GROUP, "rolebindings roles", _ALL),
-)
-_ROLES: dict[str, tuple[Rule, ...]] = {
-    "cluster-admin": FULL_AUTHORITY,
-    "system:aggregate-to-admin": _ADMIN,
-    "system:aggregate-to-edit": _EDIT,
-    "system:aggregate-to-view": _VIEW,
-    "system:auth-delegator": (
-        _on("authentication.k8s.io", "tokenreviews", "create"),
-        _on("authorization.k8s.io", "subjectaccessreviews", "create"),
-    ),
-    "system:basic-user": (
-        _on("authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews", "create"),
-        _on("authentication.k8s.io", "selfsubjectreviews", "create"),
-    ),
-    "system:discovery": (
-        _at("/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/"),
-    ),
-    "system:monitoring": (_at("/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*"),),
-    "system:public-info-viewer": (_at("/healthz /livez /readyz /version /version/"),),
-    "system:service-account-issuer-discovery": (_at("/.well-known/openid-configuration /openid/v1/jwks"),),
-}
-_AGGREGATED = ("admin", "edit", "view")
-_GATHERED_BY = {
-    "edit": "admin",
-    "view": "edit",
-    "system:aggregate-to-admin": "admin",
-    "system:aggregate-to-edit": "edit",
-    "system:aggregate-to-view": "view",
-}
-_BOUND_TO = {
-    "cluster-admin": (MASTERS,),
-    "system:basic-user": (AUTHENTICATED,),
-    "system:discovery": (AUTHENTICATED,),
-    "system:monitoring": (_MONITORING,),
-    "system:public-info-viewer": (AUTHENTICATED, UNAUTHENTICATED),
-    "system:service-account-issuer-discovery": (SERVICE_ACCOUNTS,),
-}
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    kind: str
+    name: str
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    aggregationRule: JsonObject | None = None  # noqa: N815
+    rules: list[JsonObject] | None = None
+    roleRef: JsonObject | None = None  # noqa: N815
+    subjects: list[JsonObject] | None = None
 
 
 def default_roles() -> list[JsonObject]:
-    """ClusterRoles, then ClusterRoleBindings, ordered by name; new objects at every call."""
-    roles = {name: _role(name, {"rules": [rule_object(rule) for rule in rules]}) for name, rules in _ROLES.items()}
-    roles |= {name: _role(name, {"aggregationRule": _selecting(name), "rules": []}) for name in _AGGREGATED}
-    return [roles[name] for name in sorted(roles)] + [_binding(name, groups) for name, groups in _BOUND_TO.items()]
+    """ClusterRoles, ClusterRoleBindings, Roles, then RoleBindings, each ordered by name; new objects at every call."""
+    table = pkgutil.get_data(__package__, "data/roles.jsonl")
+    assert table is not None
+    return [_object(entry) for entry in msgspec.json.Decoder(_Entry).decode_lines(table)]
 
 
-def _role(name: str, content: JsonObject) -> JsonObject:
-    return {**_head("ClusterRole", name), **content}
+def brought_up_to_date(existing: JsonObject, default: JsonObject) -> JsonObject | None:
+    """The object with all that its default has; None if nothing is missing.
 
-
-def _binding(name: str, groups: tuple[str, ...]) -> JsonObject:
-    return {
-        **_head("ClusterRoleBinding", name),
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
-        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups],
+    As in Kubernetes, what was added to an object stays, and an object whose annotation `autoupdate` is "false" is never
+    changed. A binding to another role than its default's is replaced: its result has no `resourceVersion`.
+    """
+    metadata, wanted = existing["metadata"], default["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if annotations.get(_AUTOUPDATE) == "false":
+        return None
+    found = {
+        **existing,
+        "metadata": {
+            **metadata,
+            "labels": wanted["labels"] | (metadata.get("labels") or {}),
+            "annotations": wanted["annotations"] | annotations,
+        },
     }
+    if "roleRef" in default:
+        if role_ref(existing) != role_ref(default):
+            return default
+        present = existing.get("subjects") or []
+        found["subjects"] = [*present, *(each for each in default.get("subjects") or () if each not in present)]
+    elif "aggregationRule" in default:
+        selectors = selectors_of(existing)
+        added = [each for each in selectors_of(default) if each not in selectors]
+        found["aggregationRule"] = {"clusterRoleSelectors": [*selectors, *added]}
+    elif (rules := existing.get("rules") or []) != default["rules"]:
+        lacking = missing([rule_of(rule) for rule in rules], [rule_of(rule) for rule in default["rules"]])
+        found["rules"] = [*rules, *map(rule_object, lacking)]
+    return None if _equal(found, existing) else found
 
 
-def _head(kind: str, name: str) -> JsonObject:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-    if kind == "ClusterRole" and name in _GATHERED_BY:
-        labels[_label(_GATHERED_BY[name])] = "true"
-    annotations = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
-    metadata = {"name": name, "labels": labels, "annotations": annotations}
-    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata}
+def _equal(found: JsonObject, existing: JsonObject) -> bool:
+    """Whether they are the same but for empty fields."""
+    metadata, before = found["metadata"], existing["metadata"]
+    return all((metadata.get(name) or {}) == (before.get(name) or {}) for name in ("labels", "annotations")) and all(
+        (found.get(name) or []) == (existing.get(name) or []) for name in ("rules", "subjects", "aggregationRule")
+    )
 
 
-def _selecting(name: str) -> JsonObject:
-    return {"clusterRoleSelectors": [{"matchLabels": {_label(name): "true"}}]}
-
-
-def _label(name: str) -> str:
-    return f"{GROUP}/aggregate-to-{name}"
+def _object(entry: _Entry) -> JsonObject:
+    metadata: JsonObject = {
+        "name": entry.name,
+        "labels": {_BOOTSTRAPPING: "rbac-defaults", **entry.labels},
+        "annotations": {_AUTOUPDATE: "true"},
+    }
+    if entry.namespace:
+        metadata["namespace"] = entry.namespace
+    obj: JsonObject = {"apiVersion": f"{GROUP}/v1", "kind": entry.kind, "metadata": metadata}
+    if entry.roleRef is not None:
+        return {**obj, "roleRef": entry.roleRef, **({"subjects": entry.subjects} if entry.subjects else {})}
+    if entry.aggregationRule is not None:
+        return {**obj, "aggregationRule": entry.aggregationRule, "rules": []}
+    return {**obj, "rules": entry.rules or []}
