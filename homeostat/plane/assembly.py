@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from homeostat import __version__
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import UnavailableError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
@@ -57,7 +57,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac)
-    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), new_id=new_uid)
+    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), read=_objects(store), new_id=new_uid)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:
@@ -135,6 +135,14 @@ def _uids(store: Store) -> Callable[[str, str, str], str | None]:
         return uid_of(record) if record else None
 
     return uid
+
+
+def _objects(store: Store) -> Callable[[str, str, str], JsonObject | None]:
+    def read(resource: str, namespace: str, name: str) -> JsonObject | None:
+        record = store.get(Key(resource, namespace, name))
+        return decode_stored(record.value) if record else None
+
+    return read
 
 
 def _measure(metrics: Metrics, store: PlaneStore, watches: Watches) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import re
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,20 @@ class World:
             return found
 
         return wait_until(read, f"{path} has {'.'.join(members)}", within_s)
+
+    def user_of(self, token: str) -> str:
+        """Whom the plane takes the bearer of a token for; nobody if it refuses the token."""
+        context = ssl.create_default_context(cafile=self.plane.data / "pki" / "ca.crt")
+        connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port, context=context, timeout=30)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        try:
+            connection.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", b"{}", headers)
+            answer = connection.getresponse()
+            read = answer.read()
+        finally:
+            connection.close()
+        assert answer.status in (201, 401), read
+        return str(json.loads(read)["status"]["userInfo"]["username"]) if answer.status == 201 else ""
 
     def wait_gone(self, path: str) -> None:
         wait_until(lambda: self.find(path) is None, f"{path} is gone")
@@ -107,7 +123,7 @@ def test_dependents_are_collected_in_the_background_in_the_foreground_or_orphane
     assert "ownerReferences" not in world.find(f"{maps}/c-part")["metadata"]
 
 
-def test_a_secret_for_a_service_account_gets_a_token(world: World) -> None:
+def test_a_secret_for_a_service_account_gets_a_token_that_is_valid_until_the_secret_goes(world: World) -> None:
     world.wait(world.core("serviceaccounts", "default"), "metadata")
     annotations = {"kubernetes.io/service-account.name": "default"}
     secret = {"metadata": {"name": "token", "annotations": annotations}, "type": "kubernetes.io/service-account-token"}
@@ -115,6 +131,9 @@ def test_a_secret_for_a_service_account_gets_a_token(world: World) -> None:
     token = base64.b64decode(world.wait(world.core("secrets", "token"), "data", "token")).decode()
     claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
     assert claims["sub"] == f"system:serviceaccount:{world.name}:default"
+    assert world.user_of(token) == claims["sub"]
+    world.ask("DELETE", world.core("secrets", "token"))
+    assert world.user_of(token) == ""
 
 
 def test_a_claim_is_bound_to_the_volume_that_fits(world: World) -> None:

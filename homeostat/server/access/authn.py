@@ -1,7 +1,7 @@
 """Authentication by client certificate, bearer token or service account token; without one, anonymous.
 
 An invalid credential is refused and never treated as anonymous. A result is cached for a moment: a revoked token or a
-deleted service account is noticed within `RECHECK_S`, an expiry to the second.
+deleted service account is noticed within `RECHECK_S`, an expiry to the second. Tokens in Secrets are not cached.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class Authenticator:
         except InvalidTokenError:
             self._by_header.pop(digest, None)
             _refuse()
+        if not accepted.is_remembered:
+            return accepted.user
         _make_room(self._by_header)
         self._by_header[digest] = _Proof(accepted.user, now, min(accepted.expires, now + RECHECK_S))
         return accepted.user

@@ -2,6 +2,7 @@
 
 There is one algorithm (ES256) and one key; the algorithm in the token's header is not used. A token is valid while its
 service account exists with the same UID and, if it is bound to a Pod, a Secret or a Node, while that exists.
+`secret_tokens.py` has the rules for the tokens in Secrets, which the same key signs.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from homeostat.objects.json import JsonObject
+from homeostat.server.access import secret_tokens
+from homeostat.server.access.secret_tokens import SecretClaims, secret_problem, secret_user
 from homeostat.server.access.user import CREDENTIAL_ID, User, service_account_groups, service_account_name
 
 if TYPE_CHECKING:
@@ -25,9 +29,13 @@ BOUND_RESOURCES = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 _ALGORITHM = "ES256"
 _MAX_CHARS = 16_384
 _LEEWAY_S = 60
+_INVALID = "invalid bearer token"
+_Shape = TypeVar("_Shape")
 
 UidOf = Callable[[str, str, str], str | None]
 """The UID of an object by resource, namespace and name; None if it does not exist."""
+Read = Callable[[str, str, str], JsonObject | None]
+"""An object by resource, namespace and name; None if it does not exist."""
 
 
 class InvalidTokenError(Exception):
@@ -70,13 +78,18 @@ class Accepted(NamedTuple):
     expires: float
     audiences: tuple[str, ...]
     """The requested audiences that the token is for."""
+    is_remembered: bool = True
+    """Whether the result may be cached for a moment."""
 
 
 class AccountTokens:
-    def __init__(self, key: bytes, *, uid_of: UidOf, new_id: Callable[[], str], issuer: str = DEFAULT_ISSUER) -> None:
+    def __init__(
+        self, key: bytes, *, uid_of: UidOf, read: Read, new_id: Callable[[], str], issuer: str = DEFAULT_ISSUER
+    ) -> None:
         """`key` is PEM, and loaded with the first token."""
         self._pem = key
         self.uid_of = uid_of
+        self._read = read
         self._new_id = new_id
         self.issuer = issuer
         self.audiences = (issuer,)
@@ -111,8 +124,11 @@ class AccountTokens:
 
     def verify(self, text: str, *, now: float, audiences: Sequence[str] = ()) -> Accepted:
         """`InvalidTokenError` unless we signed the token, it is in time, and for one of `audiences` (default: ours)."""
-        claims = self._claims(text)
+        decoded = self._decoded(text)
         wanted = audiences or self.audiences
+        if decoded.get("iss") == secret_tokens.ISSUER:
+            return self._verify_secret(text, decoded, wanted)
+        claims = self._claims(decoded)
         meant = (claims.aud,) if isinstance(claims.aud, str) else tuple(claims.aud)
         accepted = tuple(each for each in wanted if each in meant)
         if not accepted:
@@ -141,22 +157,40 @@ class AccountTokens:
             ]
         }
 
-    def _claims(self, text: str) -> _Claims:
+    def _decoded(self, text: str) -> dict[str, Any]:
+        """The claims of a token that our key signed."""
         if text.count(".") != 2 or len(text) > _MAX_CHARS:
-            raise InvalidTokenError("invalid bearer token")
+            raise InvalidTokenError(_INVALID)
         import jwt
 
         # Times and audiences are checked here, not by the library.
         options: Any = dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat", "verify_aud"), False)
         try:
-            decoded = jwt.decode(text, self._key.public_key(), algorithms=[_ALGORITHM], options=options)
-            claims = msgspec.convert(decoded, _Claims)
-        except (jwt.InvalidTokenError, msgspec.ValidationError) as error:
-            raise InvalidTokenError("invalid bearer token") from error
+            return jwt.decode(text, self._key.public_key(), algorithms=[_ALGORITHM], options=options)
+        except jwt.InvalidTokenError as error:
+            raise InvalidTokenError(_INVALID) from error
+
+    def _claims(self, decoded: dict[str, Any]) -> _Claims:
+        claims = _convert(decoded, _Claims)
         account = claims.kubernetes.serviceaccount.name
         if claims.iss != self.issuer or claims.sub != service_account_name(claims.kubernetes.namespace, account):
-            raise InvalidTokenError("invalid bearer token")
+            raise InvalidTokenError(_INVALID)
         return claims
+
+    def _verify_secret(self, text: str, decoded: dict[str, Any], wanted: Sequence[str]) -> Accepted:
+        """Such a token names no audience; it is for ours alone."""
+        claims = _convert(decoded, SecretClaims)
+        accepted = tuple(each for each in wanted if each in self.audiences)
+        if not accepted:
+            raise InvalidTokenError(f"token audiences [] is invalid for the target audiences {list(wanted)}")
+        if not claims.are_complete:
+            raise InvalidTokenError(_INVALID)
+        secret = self._read("secrets", claims.namespace, claims.secret)
+        account = self._read("serviceaccounts", claims.namespace, claims.account)
+        if problem := secret_problem(claims, text, secret, account):
+            raise InvalidTokenError(problem)
+        # It never expires, so the deletion of its Secret has to end it at once.
+        return Accepted(secret_user(claims), inf, accepted, is_remembered=False)
 
     def _check_objects(self, claims: _Kubernetes) -> None:
         namespace, account = claims.namespace, claims.serviceaccount
@@ -185,6 +219,13 @@ class AccountTokens:
 
         public = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return _base64url(sha256(public).digest())
+
+
+def _convert(decoded: dict[str, Any], shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.convert(decoded, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidTokenError(_INVALID) from error
 
 
 def _user_of(claims: _Claims) -> User:
