@@ -3,11 +3,15 @@
 `put` and `remove` keep `Rbac` equal to the stored roles and bindings; `decide` decides on a call. The result is that of
 a scan over all bindings, without the scan: bindings are found by user and group, and a decision is cached until the
 next change. An aggregated ClusterRole has the rules of the roles that it selects, whatever rules are written in it.
+
+Expressions of admission policies ask from worker threads. So a lock keeps a decision from being made, or cached, while
+the roles and bindings change; a cached decision needs no lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import RLock
 from typing import NamedTuple
 
 import msgspec
@@ -59,9 +63,15 @@ class Rbac:
         self._bindings: dict[tuple[str, str], _Binding] = {}
         self._by_subject: dict[str, dict[str, dict[str, int]]] = {}
         self._verdicts: dict[tuple[object, ...], _Verdict] = {}
+        self._lock = RLock()
 
     def put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
         """Add or replace a Role, ClusterRole, RoleBinding or ClusterRoleBinding; any other kind is a KeyError."""
+        with self._lock:
+            self._put(kind, namespace, name, obj)
+            self._verdicts.clear()
+
+    def _put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
         match kind:
             case "Role":
                 self._roles[namespace, name] = tuple(rule_of(rule) for rule in obj.get("rules") or ())
@@ -72,9 +82,13 @@ class Rbac:
                 self._bind(namespace, name, _binding_of(kind, namespace, name, obj))
             case _:
                 raise KeyError(kind)
-        self._verdicts.clear()
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
+        with self._lock:
+            self._remove(kind, namespace, name)
+            self._verdicts.clear()
+
+    def _remove(self, kind: str, namespace: str, name: str) -> None:
         match kind:
             case "Role":
                 self._roles.pop((namespace, name), None)
@@ -84,7 +98,6 @@ class Rbac:
                 self._unbind(namespace, name)
             case _:
                 raise KeyError(kind)
-        self._verdicts.clear()
 
     def decide(self, attributes: Attributes) -> Decision:
         user = attributes.user
@@ -100,10 +113,11 @@ class Rbac:
         )
         verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = self._judge(attributes)
-            if len(self._verdicts) >= _MAX_VERDICTS:
-                self._verdicts.clear()
-            self._verdicts[key] = verdict
+            with self._lock:
+                verdict = self._judge(attributes)
+                if len(self._verdicts) >= _MAX_VERDICTS:
+                    self._verdicts.clear()
+                self._verdicts[key] = verdict
         if verdict.by_name:
             return verdict.by_name.get(attributes.name, verdict.otherwise)
         return verdict.otherwise

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from threading import Event, Thread
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,3 +218,34 @@ def test_the_index_answers_as_a_scan_of_everything_would(
         assert rbac.decide(QUESTIONS[0]).is_allowed == scanned(objects, QUESTIONS[0])
     for asked in QUESTIONS:
         assert rbac.decide(asked).is_allowed == scanned(objects, asked), asked
+
+
+class _Paused(str):
+    """A verb whose first comparison, in the midst of a decision, waits."""
+
+    __slots__ = ("goes_on", "is_compared")
+
+    def __init__(self, _: str) -> None:
+        self.is_compared, self.goes_on = Event(), Event()
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        self.is_compared.set()
+        assert self.goes_on.wait(10)
+        return str.__eq__(self, other)
+
+
+def test_a_decision_of_a_thread_does_not_outlive_the_permission() -> None:
+    rbac = granting("User:alice", GET_PODS, namespace="a")
+    verb = _Paused("get")
+    deciding = Thread(target=rbac.decide, args=(Attributes(user("alice"), verb, resource="pods", namespace="a"),))
+    deciding.start()
+    assert verb.is_compared.wait(10)
+    revoking = Thread(target=rbac.remove, args=("RoleBinding", "a", "holds"))
+    revoking.start()
+    revoking.join(0.05)
+    verb.goes_on.set()
+    for thread in (deciding, revoking):
+        thread.join(10)
+    assert not may(rbac, user("alice"), "get", "pods", namespace="a")
