@@ -92,7 +92,7 @@ class Compiler:
                     raise EvaluationError(f"duplicate key in map: {key}")
                 if not is_optional:
                     built[key] = value
-                elif value.has_value:
+                elif _optional(value, key).has_value:
                     built[key] = value.value
             return built
 
@@ -108,7 +108,7 @@ class Compiler:
                 value = code(frame)
                 if not is_optional:
                     built[field] = value
-                elif value.has_value:
+                elif _optional(value, field).has_value:
                     built[field] = value.value
             return Struct(name, built)
 
@@ -167,9 +167,16 @@ def _present(values: list[Any], optionals: frozenset[int]) -> list[Any]:
     for index, value in enumerate(values):
         if index not in optionals:
             kept.append(value)
-        elif value.has_value:
+        elif _optional(value, index).has_value:
             kept.append(value.value)
     return kept
+
+
+def _optional(value: Any, entry: object) -> Optional:
+    """The value of an optional entry, of which only evaluation shows whether it is an optional one."""
+    if not isinstance(value, Optional):
+        raise EvaluationError(f"cannot initialize optional entry '{entry}' from non-optional value")
+    return value
 
 
 _COMPILERS: dict[type[Node], Any] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from homeostat.cel import STRING
+from homeostat.cel import STRING, Budget, EvaluationError
 from homeostat.server.admission.expressions import (
     Conditions,
     ExpressionError,
@@ -79,3 +79,10 @@ def test_an_expression_knows_the_variables_that_it_mentions() -> None:
     environment = policy_environment({"a": STRING, "b": STRING, "c": STRING}, has_params=True)
     expression = compile_expression(environment, "[variables.a].all(v, v == variables.b) || has(params.variables.c)")
     assert expression.variables == {"a", "b"}
+
+
+@pytest.mark.parametrize("expression", ["Object{?metadata: dyn('x')}", "{?'metadata': dyn('x')}", "[?dyn('x')]"])
+def test_an_optional_entry_of_a_plain_value_is_an_error_of_the_expression(expression: str) -> None:
+    program = policy_environment({}, has_params=False, constructs=True).compile(expression)
+    with pytest.raises(EvaluationError, match="from non-optional value"):
+        program.evaluate({}, Budget())
