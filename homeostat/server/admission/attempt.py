@@ -105,7 +105,7 @@ class Attempt:
         """The same attempt with another object, which has the version of `kind`."""
         changed = copy(self)
         own = self.call.kind
-        if own.conversion is None:
+        if own.conversion is None or self.call.subresource in _OWN_KINDS:
             changed.obj = self._converted(obj, kind, own)
         else:
             (changed.obj,) = await self.call.backend.conversions.objects(own, [obj], own.api_version)

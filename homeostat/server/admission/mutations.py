@@ -63,6 +63,8 @@ class Mutations:
     async def mutate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> tuple[Attempt, set[str]]:
         """The attempt after the policies, and the names of those that applied."""
         invoked: set[str] = set()
+        if attempt.obj is None:
+            return attempt, invoked  # a deletion has nothing to change
         quick = Budget(QUICK_COST)
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
@@ -107,14 +109,12 @@ class Mutations:
 def _mutated(attempt: Attempt, policy: Policy, kind: Kind, bindings: Bindings, quick: Budget | None) -> _Outcome:
     """The object after all mutations of a policy. With the failure policy Ignore, a failing one is left out."""
     run = Run(policy, bindings, quick)
-    obj: JsonObject | None = bindings["object"]
+    obj: JsonObject = bindings["object"]
     try:
         if not run.is_matched():
-            return _Outcome(obj or {})
+            return _Outcome(obj)
     except ExpressionError as error:
-        return _Outcome(obj or {}, error=error)
-    if obj is None:
-        return _Outcome({}, was_invoked=False)
+        return _Outcome(obj, error=error)
     for mutation in policy.expressions.mutations:
         try:
             obj = _changed(attempt, kind, obj, mutation, run)
@@ -135,11 +135,11 @@ def _changed(attempt: Attempt, kind: Kind, obj: JsonObject, mutation: Mutation, 
         after = _merged(attempt, kind, obj, patch_object(value))
     if after is obj or after == obj:
         return obj
-    if attempt.call.subresource != "scale":
-        try:
-            conform(after, kind)
-        except ApiError as error:
-            raise InternalError(f"Internal error occurred: {error.message}") from error
+    try:
+        conform(after, kind, attempt.call.subresource)
+    except ApiError as error:
+        why = f"a mutation of policy '{run.name}' cannot be applied: {error.message}"
+        raise InternalError(f"Internal error occurred: {why}") from error
     return after
 
 

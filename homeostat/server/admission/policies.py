@@ -54,11 +54,12 @@ class Finding:
 class Run:
     """Evaluates one policy on one write with one parameter object. `failed` has the errors of variables."""
 
-    __slots__ = ("bindings", "budget", "expressions", "failed", "fails", "quick")
+    __slots__ = ("bindings", "budget", "expressions", "failed", "fails", "name", "quick")
 
     def __init__(self, policy: Policy, bindings: Bindings, quick: Budget | None) -> None:
         self.expressions: Expressions = policy.expressions
         self.fails = policy.fails
+        self.name = policy.name
         self.bindings: Bindings = {**bindings, "variables": {}}
         self.quick = quick
         self.budget = Budget() if quick is None else quick

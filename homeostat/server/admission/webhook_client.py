@@ -225,7 +225,7 @@ class WebhookClient:
                     "Content-Type": _JSON,
                     "Accept": _JSON,
                     "Accept-Encoding": "identity",
-                    "User-Agent": "homeostat-admission",
+                    "User-Agent": "homeostat",
                 },
             )
         return self._session

@@ -229,8 +229,7 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
         after = json_patch(before, verdict.operations)
         if after == before:
             return attempt
-        if attempt.call.subresource != "scale":
-            conform(after, kind)
+        conform(after, kind, attempt.call.subresource)
     except ApiError as error:
         raise InternalError(
             f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
@@ -239,9 +238,16 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
     return await attempt.with_object(after, kind)
 
 
-def conform(obj: object, kind: Kind) -> None:
+def conform(obj: object, kind: Kind, subresource: str) -> None:
+    """Check and complete an object that was changed; `BadRequestError` if it cannot be of its kind."""
     if not isinstance(obj, dict):
         raise BadRequestError("the result of the patch is not an object")
+    if subresource == "scale":
+        spec = obj.get("spec")
+        replicas = spec.get("replicas") if isinstance(spec, dict) else None
+        if type(replicas) is not int or replicas < 0:
+            raise BadRequestError("spec.replicas of a Scale must be a number that is not negative")
+        return
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
         raise BadRequestError("the patch changes apiVersion or kind")
     if isinstance(obj.get("metadata"), dict):

@@ -29,6 +29,7 @@ class Webhook:
         self.goes_on.set()
         self.arrived = asyncio.Event()
         self.failure = ""
+        self.agents: set[str] = set()
         self.port = 0
         self._bundle = bundle
 
@@ -46,6 +47,7 @@ class Webhook:
     async def handle(self, request: Request) -> Reply:
         review = msgspec.json.decode(request.body)
         asked = review["request"]
+        self.agents.add(request.headers.get("user-agent", ""))
         self.reviews.append((asked["desiredAPIVersion"], [each["metadata"]["name"] for each in asked["objects"]]))
         self.arrived.set()
         await self.goes_on.wait()

@@ -9,6 +9,11 @@ from homeostat.server.conversion.conversions import MOST_REVIEWED, MOST_WAITING
 from tests.api.conftest import APPLY, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, configmap
 from tests.differential.conversions import NAME, definition, one, two
+from tests.differential.mutations import BINDINGS as MUTATION_BINDINGS
+from tests.differential.mutations import POLICIES as MUTATIONS
+from tests.differential.mutations import binding as mutating_binding
+from tests.differential.mutations import merged
+from tests.differential.mutations import policy as mutating_policy
 from tests.server.admission.hooks import BINDINGS, MUTATING, POLICIES, Hooks, binding, configuration, patch, policy
 from tests.server.conversion.conftest import Webhook
 
@@ -191,3 +196,31 @@ async def test_admission_sees_the_version_that_it_asked_for(api: Api, webhook: W
     hooks.on("/size", patch({"op": "replace", "path": "/spec/size", "value": 9}))
     refused = await api("PATCH", f"{V2}/a", {"spec": {"color": "blue"}}, type=MERGE_PATCH)
     assert (refused.status, "too large" in refused.json["message"]) == (422, True)
+
+
+async def test_a_policy_changes_a_scale_and_no_deletion_of_a_converted_kind(api: Api, webhook: Webhook) -> None:
+    await create(api, "a")
+    for name in ("p1", "p2"):
+        await api("POST", CONFIGMAPS, configmap(name, metadata={"labels": {"parameter": "yes"}}))
+    every = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["*/*"]}
+    limited = (
+        "has(object.spec.replicas) && object.spec.replicas > 3 ? Object{spec: Object.spec{replicas: 3}} : Object{}"
+    )
+    await api(
+        "POST",
+        MUTATIONS,
+        mutating_policy(
+            "limit",
+            merged(limited),
+            matchConstraints={"resourceRules": [every]},
+            paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        ),
+    )
+    selector = {"matchLabels": {"parameter": "yes"}}
+    ref = {"selector": selector, "namespace": "default", "parameterNotFoundAction": "Deny"}
+    assert (await api("POST", MUTATION_BINDINGS, mutating_binding("limit", paramRef=ref))).status == 201
+    scaled = await api("PATCH", f"{V2}/a/scale", {"spec": {"replicas": 9}}, type=MERGE_PATCH)
+    assert (scaled.status, scaled.json["spec"]) == (200, {"replicas": 3})
+    assert (await api("GET", f"{V1}/a")).json["spec"]["size"] == 3
+    assert [(await api("DELETE", f"{each}/a", dryRun="All")).status for each in (V1, V2)] == [200, 200]
+    assert webhook.agents == {"homeostat"}

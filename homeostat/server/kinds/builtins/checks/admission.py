@@ -150,6 +150,10 @@ def _check_policy(obj: JsonObject) -> list[Cause]:
 def _check_mutating_policy(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = _check_constraints(spec) + _check_match_conditions(spec, "spec")
+    for _, rule in numbered(struct(spec, "matchConstraints"), "resourceRules", ""):
+        if "DELETE" in strings(rule, "operations"):
+            path = "spec.matchConstraints.resourceRules.operations"
+            causes.append(unsupported(path, "DELETE", [each for each in _OPERATIONS if each != "DELETE"]))
     if not items(spec, "mutations"):
         causes.append(required("spec.mutations", "mutations must contain at least one item"))
     for at, mutation in numbered(spec, "mutations", "spec"):
