@@ -339,6 +339,7 @@ async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation
     changed = await admission.mutate(call, obj, old, operation)
     if changed is None or changed is obj:
         return obj
+    (_place if old is None else _place_in_namespace)(call, changed["metadata"])
     call.kind.behaviour.prune(changed)
     call.kind.behaviour.default(changed)
     if call.kind.resource in admission.completed:
@@ -390,6 +391,14 @@ def untracked_fields(call: Call) -> JsonObject | None:
 
 def _place(call: Call, metadata: JsonObject) -> None:
     """Namespace and name of the object must be those of the URL."""
+    _place_in_namespace(call, metadata)
+    if call.name and metadata.setdefault("name", call.name) != call.name:
+        raise BadRequestError(
+            f"the name of the object ({metadata['name']}) does not match the name on the URL ({call.name})"
+        )
+
+
+def _place_in_namespace(call: Call, metadata: JsonObject) -> None:
     if call.kind.namespaced:
         if (metadata.get("namespace") or call.namespace) != call.namespace:
             raise BadRequestError(
@@ -398,10 +407,6 @@ def _place(call: Call, metadata: JsonObject) -> None:
         metadata["namespace"] = call.namespace
     else:
         metadata.pop("namespace", None)
-    if call.name and metadata.setdefault("name", call.name) != call.name:
-        raise BadRequestError(
-            f"the name of the object ({metadata['name']}) does not match the name on the URL ({call.name})"
-        )
 
 
 def refuse_invalid(call: Call, obj: JsonObject, causes: list[Cause]) -> None:
