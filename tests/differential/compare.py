@@ -70,6 +70,8 @@ class Conversation:
     def say(self, step: Step) -> Answer:
         headers = self._headers()
         headers["Accept"] = step.accept or headers["Accept"]
+        if step.user:
+            headers["Impersonate-User"] = step.user
         body = step.body if isinstance(step.body, bytes) else None
         if body is None and step.body is not None:
             body = msgspec.json.encode(step.body)

@@ -65,6 +65,10 @@ _WORKS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "patch-type": ([patched("[JSONPatch{op: 'replace', path: '/data', value: 'v'}]")], {}),
     "patch-object": ([patched("[JSONPatch{op: 'add', path: '/data', value: Object.data{q: 'v'}}]")], {}),
     "patch-copy": ([patched("[JSONPatch{op: 'copy', from: '/data/x', path: '/data/y'}]")], {}),
+    "move": ([patched("[JSONPatch{op: 'replace', path: '/metadata/namespace', value: 'diff'}]")], {}),
+    "move-nowhere": ([merged("Object{metadata: Object.metadata{namespace: 'none'}}")], {}),
+    "unplace": ([patched("[JSONPatch{op: 'remove', path: '/metadata/namespace'}]")], {}),
+    "rename": ([merged("Object{metadata: Object.metadata{name: 'renamed'}}")], {}),
     "two": ([merged("Object{data: {'y': '2'}}"), merged("Object{data: {'z': object.data.y + '3'}}")], {}),
     "name": ([merged("Object{metadata: Object.wrong{labels: {'m': 'x'}}}")], {}),
     "field": ([merged("Object{nothing: 'x'}")], {}),
@@ -108,6 +112,12 @@ _WORKS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         {},
     ),
 }
+
+_LATER = {
+    "move-later": merged("Object{metadata: Object.metadata{namespace: 'diff'}}"),
+    "rename-later": merged("Object{metadata: Object.metadata{name: 'renamed'}}"),
+}
+"""Of updates."""
 
 
 def _conditions(name: str) -> list[dict[str, str]]:
@@ -204,6 +214,29 @@ MUTATION_SETUP = [
         ),
     ),
     Step("binding of Deployments", "POST", BINDINGS, binding("deployments")),
+    *(
+        Step(
+            f"policy {name}",
+            "POST",
+            POLICIES,
+            policy(name, mutation, matchConstraints=_rule("UPDATE"), matchConditions=_conditions(name)),
+        )
+        for name, mutation in _LATER.items()
+    ),
+    *(Step(f"binding {name}", "POST", BINDINGS, binding(name)) for name in _LATER),
+    *(Step(f"object to {name}", "POST", _CM, cm(f"to-{name}")) for name in (*_LATER, "delete")),
+    Step(
+        "policy of all operations",
+        "POST",
+        POLICIES,
+        policy(
+            "all-operations",
+            merged(_LABELLED),
+            matchConstraints=_rule("*"),
+            matchConditions=[{"name": "named", "expression": "request.name == 'to-delete'"}],
+        ),
+    ),
+    Step("binding of all operations", "POST", BINDINGS, binding("all-operations")),
 ]
 
 _DEPLOYMENT = api(
@@ -229,6 +262,12 @@ MUTATION_STEPS = [
         Step(f"mutated by {name}", "POST", f"{_CM}?dryRun=All", cm(f"to-{name}"), is_late=True)
         for name in (*_WORKS, "validate", "again", "parameters")
     ),
+    *(
+        Step(f"{name} by update", "PUT", f"{_CM}/to-{name}?dryRun=All", cm(f"to-{name}", {"x": "2"}), is_late=True)
+        for name in _LATER
+    ),
+    Step("deletion mutated", "DELETE", f"{_CM}/to-delete?dryRun=All", is_late=True),
+    Step("policy of deletions", "POST", POLICIES, policy("bad", merged(_LABELLED), matchConstraints=_rule("DELETE"))),
     Step("mutated without parameters", "DELETE", f"{_CM}/parameter"),
     Step("mutated by parameters that are gone", "POST", f"{_CM}?dryRun=All", cm("to-parameters"), is_late=True),
     Step(

@@ -15,6 +15,7 @@ from tests.differential.invalid import INVALID_STEPS
 from tests.differential.kinds import KIND_STEPS
 from tests.differential.limits import LIMITS_STEPS
 from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
+from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.step import (
@@ -57,6 +58,7 @@ SETUP = [
     *CUSTOM_SETUP,
     *DETAILS_SETUP,
     *MUTATION_SETUP,
+    *PARAMETER_SETUP,
 ]
 
 STEPS = [
@@ -407,4 +409,5 @@ STEPS = [
     *CERTIFICATE_STEPS,
     *REGISTRATION_STEPS,
     *MUTATION_STEPS,
+    *PARAMETER_STEPS,
 ]

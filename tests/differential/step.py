@@ -30,6 +30,8 @@ class Step(NamedTuple):
     accept: str = ""
     is_late: bool = False
     """The real server decides it by a cache that may lag; it stores nothing, so it can be asked again."""
+    user: str = ""
+    """Who asks, if not the superuser."""
 
 
 def cm(name: str, data: Any = None, **metadata: Any) -> dict[str, Any]:

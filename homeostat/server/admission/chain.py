@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import Cause, InternalError, invalid_object
+from homeostat.objects.errors import Cause, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
@@ -153,10 +153,18 @@ class AdmissionChain:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
         elif kind.group == CERTIFICATES:
             check_signing(self._authorizer, call.user, subresource=call.subresource, obj=obj, old=old)
-        elif causes := await in_thread(partial(_configuration_causes, obj), user=call.user.name):
+        elif causes := await self._configuration_causes(call, obj, old):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
         elif kind.kind == "ValidatingAdmissionPolicy" and not call.subresource and _is_unchecked(obj, old):
             obj["status"] = await in_thread(partial(_checked_status, obj, self._registry), user=call.user.name)
+
+    async def _configuration_causes(self, call: Call, obj: JsonObject, old: JsonObject | None) -> list[Cause]:
+        causes = await in_thread(partial(_configuration_causes, obj), user=call.user.name)
+        if causes or call.subresource:
+            return causes
+        from homeostat.server.admission.params import reading_causes
+
+        return reading_causes(self._authorizer, call, obj, old)
 
 
 def _configuration_causes(obj: JsonObject) -> list[Cause]:
@@ -193,7 +201,4 @@ def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject |
 
 
 def _rescaled(call: Call, obj: JsonObject, scale: JsonObject) -> JsonObject:
-    replicas = (scale.get("spec") or {}).get("replicas")
-    if type(replicas) is not int or replicas < 0:
-        raise InternalError("Internal error occurred: a webhook has left a Scale without a number of replicas")
-    return with_replicas(call.kind, obj, replicas)
+    return with_replicas(call.kind, obj, scale["spec"]["replicas"])

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from homeostat.plane import Plane
-from tests.api.conftest import MERGE_PATCH, Api
+from tests.api.conftest import APPLY, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition
-from tests.differential.mutations import BINDINGS, POLICIES, binding, merged, policy
-from tests.server.admission.hooks import Hooks, configuration, set_data
+from tests.differential.mutations import BINDINGS, POLICIES, binding, merged, patched, policy
+from tests.server.admission.hooks import Hooks, configuration, patch, set_data
 
 MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
@@ -83,3 +83,56 @@ async def test_a_policy_asks_what_the_user_may_do(api: Api, plane: Plane) -> Non
     mine = await plane.client.create(CONFIGMAPS, configmap("mine"))
     hers = await api("POST", CONFIGMAPS, configmap("hers"), headers={"impersonate-user": "jane"})
     assert (mine["data"]["may"], hers.json["data"]["may"]) == ("true", "false")
+
+
+async def test_a_mutation_moves_no_object_to_another_namespace(api: Api, plane: Plane, hooks: Hooks) -> None:
+    await put_in_force(plane, "moves", merged("Object{metadata: Object.metadata{namespace: 'kube-system'}}"))
+    moved = await api("POST", CONFIGMAPS, configmap())
+    assert (moved.status, moved.reason) == (400, "BadRequest")
+    await plane.client.delete(f"{BINDINGS}/moves")
+    operation = {"op": "replace", "path": "/metadata/namespace", "value": "none"}
+    await plane.client.create(MUTATING, configuration(hooks.webhook("/m", patch(operation))))
+    assert (await api("POST", CONFIGMAPS, configmap())).status == 400
+    applied = await api("PATCH", f"{CONFIGMAPS}/c", configmap("c"), type=APPLY, fieldManager="m")
+    assert applied.status == 400
+
+
+async def test_a_mutation_that_breaks_a_scale_is_named(api: Api, plane: Plane) -> None:
+    broken = patched("[JSONPatch{op: 'remove', path: '/spec/replicas'}]")
+    await put_in_force(plane, "breaks", broken, matchConstraints=rules("deployments/scale", "apps"))
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await plane.client.create(
+        DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    )
+    answer = await api("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 9}}, type=MERGE_PATCH)
+    assert answer.status == 500
+    assert "a mutation of policy 'breaks' cannot be applied: spec.replicas" in answer.json["message"]
+
+
+async def test_who_may_not_read_parameters_writes_no_policy_of_them(api: Api, plane: Plane) -> None:
+    """Otherwise a policy would copy a Secret to where its author can read it."""
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    written = {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"]}
+    await plane.client.create(f"{rbac}/clusterroles", {"metadata": {"name": "author"}, "rules": [written]})
+    bound = {
+        "metadata": {"name": "author"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "author"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "eve"}],
+    }
+    await plane.client.create(f"{rbac}/clusterrolebindings", bound)
+    eve = {"impersonate-user": "eve"}
+    copies = policy(
+        "copies",
+        merged("Object{metadata: Object.metadata{annotations: {'stolen': string(params.data.password)}}}"),
+        paramKind={"apiVersion": "v1", "kind": "Secret"},
+    )
+    refused = await api("POST", POLICIES, copies, headers=eve)
+    (cause,) = refused.json["details"]["causes"]
+    assert (refused.status, cause["reason"], cause["field"]) == (422, "FieldValueForbidden", "spec.paramKind")
+    assert 'user "eve" must have "get" permission on all objects' in cause["message"]
+    await plane.client.create(POLICIES, copies)
+    refers = binding("copies", paramRef={"name": "s", "namespace": "default", "parameterNotFoundAction": "Deny"})
+    unbound = await api("POST", BINDINGS, refers, headers=eve)
+    assert [each["field"] for each in unbound.json["details"]["causes"]] == ["spec.paramRef"]
+    assert (await api("POST", BINDINGS, binding("copies"), headers=eve)).status == 201
