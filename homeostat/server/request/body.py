@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
@@ -131,7 +131,10 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems:
         raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {listed}')
     unknown += kind.behaviour.prune(obj)
     if (unknown or problems) and call.options.field_validation != "Ignore":
-        report(call, [*problems, *(f'unknown field "{name}"' for name in unknown)])
+        messages = [*problems, *(f'unknown field "{name}"' for name in unknown)]
+        if problems and unknown and not kind.custom:
+            messages = _in_document_order(call.body, messages)
+        report(call, messages)
     kind.behaviour.default(obj)
     return obj
 
@@ -175,14 +178,57 @@ def duplicate_keys(body: bytes, value: Json) -> list[str]:
     """
     if body.count(b'":') == encode(value).count(b'":') and not _LOOSE_COLON.search(body):
         return []
-    decoder = stdlib_json.JSONDecoder(object_pairs_hook=_Repeated)
+    return [path.removeprefix(".") for path in _repeated(_decode_with(_Repeated, body))]
+
+
+def _decode_with(hook: Callable[[list[tuple[str, Any]]], object], body: bytes) -> Any:
+    """The document, with the result of `hook` for each object."""
+    decoder = stdlib_json.JSONDecoder(object_pairs_hook=hook)
     if len(body) > _LARGE_JSON_BYTES:
         # The scanner in C holds the interpreter lock from the first byte of an object to its last.
         decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        return [path.removeprefix(".") for path in _repeated(decoder.decode(body.decode()))]
+        return decoder.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
+
+
+def _in_document_order(body: bytes, messages: list[str]) -> list[str]:
+    """Built-in kinds are decoded in one pass, which meets the fields as they are written."""
+    wanted, found = set(messages), list[str]()
+    for message in _met(_decode_with(_Pairs, body), ""):
+        if message in wanted:
+            wanted.remove(message)
+            found.append(message)
+            if not wanted:
+                break
+    return [*found, *(each for each in messages if each in wanted)]
+
+
+class _Pairs:
+    """The keys and values of an object, with those that are repeated."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[tuple[str, Any]]) -> None:
+        self.items = items
+
+
+def _met(value: Any, path: str) -> Iterator[str]:
+    """What could be reported of each field, in the order of the document."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _met(each, f"{path}[{index}]")
+    elif isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, each in value.items:
+            inner = f"{path}.{name}" if path else name
+            if name in seen:
+                yield f'duplicate field "{inner}"'
+            seen.add(name)
+            yield f'unknown field "{inner}"'
+            if isinstance(each, (list, _Pairs)):
+                yield from _met(each, inner)
 
 
 class _Repeated:
