@@ -202,3 +202,10 @@ def test_the_scopes_of_kubernetes_are_valid() -> None:
     named = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
     spec = {"hard": {"pods": "1"}, "scopes": ["Terminating"], "scopeSelector": {"matchExpressions": [named]}}
     assert CHECKS["", "ResourceQuota"]({"spec": spec}) == []
+
+
+async def test_a_quota_counts_itself(api: Api) -> None:
+    await _limit(api, resourcequotas="1", **{"count/resourcequotas": "2"})
+    assert await _used(api) == {"resourcequotas": "1", "count/resourcequotas": "1"}
+    other = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "other"}, "spec": {"hard": {}}}
+    assert (await api("POST", QUOTAS, other)).status == 403

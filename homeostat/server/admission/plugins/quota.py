@@ -97,8 +97,12 @@ class Quotas:
         self._counts.pop(key, None)
 
     async def complete(self, call: Call, quota: JsonObject) -> None:
-        """Set the status of a quota that is written. In place."""
-        used = await _count(call, struct(quota, "spec"))
+        """Set the status of a quota that is written. In place. A new one counts itself, though it is not stored yet."""
+        spec = struct(quota, "spec")
+        used = await _count(call, spec)
+        if call.store.get(Key(RESOURCE, call.namespace, quota["metadata"]["name"])) is None:
+            names = limited_names(RESOURCE, amounts_of(struct(spec, "hard")))
+            used = total([used, _usage(spec, RESOURCE, quota, names)])
         quota["status"] = {
             **struct(quota, "status"),
             "hard": struct(quota, "spec", "hard"),
