@@ -54,6 +54,9 @@ STEPS: dict[str, dict[str, str]] = {
     "the server's service": {r"\.spec": "no cluster network: nothing is allocated"},
     "hpa v1": {r"\.status": "no controller has been at it"},
     "hpa v2": {r"\.status": "no controller has been at it"},
+    "hpa v1 without a target": {r"\.status": "no controller has been at it"},
+    "hpa v2 without a target": {r"\.status": "no controller has been at it"},
+    "hpa v1 applied without a target": {r"\.status": "no controller has been at it"},
     "definition get": {
         r"\.finalizers$": "the clean-up finalizer is there from the first write; a controller adds it there"
     },

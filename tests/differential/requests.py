@@ -52,6 +52,10 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 _NOT_OLDER = "resourceVersionMatch=NotOlderThan"
+_AUTOSCALED = {
+    "maxReplicas": 3,
+    "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},
+}
 
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
@@ -276,13 +280,26 @@ STEPS = [
             "autoscaling/v1",
             "h",
             spec={
-                "maxReplicas": 3,
+                **_AUTOSCALED,
                 "targetCPUUtilizationPercentage": 50,
-                "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},
             },
         ),
     ),
     Step("hpa v2", "GET", "/apis/autoscaling/v2/namespaces/diff/horizontalpodautoscalers/h"),
+    Step(
+        "hpa v1 without a target",
+        "POST",
+        "/apis/autoscaling/v1/namespaces/diff/horizontalpodautoscalers",
+        api("HorizontalPodAutoscaler", "autoscaling/v1", "plain", spec=_AUTOSCALED),
+    ),
+    Step("hpa v2 without a target", "GET", "/apis/autoscaling/v2/namespaces/diff/horizontalpodautoscalers/plain"),
+    Step(
+        "hpa v1 applied without a target",
+        "PATCH",
+        "/apis/autoscaling/v1/namespaces/diff/horizontalpodautoscalers/applied?fieldManager=a",
+        api("HorizontalPodAutoscaler", "autoscaling/v1", "applied", spec=_AUTOSCALED),
+        APPLY,
+    ),
     Step(
         "role",
         "POST",

@@ -42,6 +42,7 @@ def event_to_events(obj: JsonObject) -> JsonObject:
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
 _METRICS, _BEHAVIOR = f"{_PREFIX}metrics", f"{_PREFIX}behavior"
 _CURRENT, _CONDITIONS = f"{_PREFIX}current-metrics", f"{_PREFIX}conditions"
+_DEFAULT_PERCENT = 80
 
 
 def autoscaler_to_v2(obj: JsonObject) -> JsonObject:
@@ -51,8 +52,10 @@ def autoscaler_to_v2(obj: JsonObject) -> JsonObject:
     metrics = [each for each in _kept_list(kept, _METRICS) if not _is_cpu_utilization(each)]
     if (target := spec.pop("targetCPUUtilizationPercentage", None)) is not None:
         metrics.insert(0, _cpu_metric("target", {"type": "Utilization", "averageUtilization": target}))
-    if metrics:
-        spec["metrics"] = metrics
+    # The default is applied here and not to the v1 object: only now are all of its metrics known.
+    spec["metrics"] = metrics or [
+        _cpu_metric("target", {"type": "Utilization", "averageUtilization": _DEFAULT_PERCENT})
+    ]
     if isinstance(behavior := _decoded(kept.get(_BEHAVIOR)), dict):
         spec["behavior"] = behavior
     current = [each for each in _kept_list(kept, _CURRENT) if not _is_cpu_utilization(each)]

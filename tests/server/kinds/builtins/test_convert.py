@@ -121,6 +121,6 @@ def test_a_conversion_leaves_its_object_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "3", '{"a":1}', '["x"]'])
-def test_an_annotation_that_somebody_wrote_is_no_metric(text: str) -> None:
+def test_an_annotation_that_somebody_wrote_is_no_metric_and_the_default_stays(text: str) -> None:
     obj = {"metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": text}}, "spec": {}}
-    assert "metrics" not in autoscaler_to_v2(obj)["spec"]
+    assert autoscaler_to_v2(obj)["spec"] == {"metrics": [cpu("target", type="Utilization", averageUtilization=80)]}
