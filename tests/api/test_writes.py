@@ -153,6 +153,12 @@ async def test_a_bad_patch_gets_its_code(api: Api, type_: str, body: bytes, stat
     assert (await api("PATCH", f"{CONFIGMAPS}/a", body, type=type_)).status == status
 
 
+async def test_a_body_that_is_no_json_is_refused_with_the_expected_kind(api: Api) -> None:
+    answer = await api("POST", CONFIGMAPS, b"apiVersion: v1\nkind: Pod\n", type="application/json")
+    assert (answer.status, answer.reason) == (400, "BadRequest")
+    assert answer.json["message"].startswith("the object provided is unrecognized (must be of type ConfigMap): ")
+
+
 async def test_too_many_patch_operations_are_too_large(api: Api) -> None:
     await api("POST", CONFIGMAPS, configmap())
     operations = [{"op": "test", "path": "/data/x", "value": "1"}] * 10_001

@@ -98,7 +98,12 @@ def read_object(call: Call, stored: JsonObject | None = None) -> JsonObject:
         raise BadRequestError("the request has no body; expected an object")
     problems: Sequence[str] = ()
     if body_type(call.content_type) == "json":
-        obj = decode(call.body, in_pieces=is_offloaded())
+        try:
+            obj = decode(call.body, in_pieces=is_offloaded())
+        except BadRequestError as error:
+            # Kubernetes appends the first bytes of the body, which may be those of a Secret.
+            reason = f"the object provided is unrecognized (must be of type {call.kind.kind}): {error}"
+            raise BadRequestError(reason) from error
         problems = _duplicates(call, obj)
     else:
         obj = parse_body(call)
