@@ -120,6 +120,9 @@ class Backend(msgspec.Struct):
     """Signs a CertificateSigningRequest that the call approves."""
 
 
+_SHOWN_BY = ("curl", "Wget", "Mozilla/5.0")
+
+
 class Call(msgspec.Struct):
     backend: Backend
     kind: Kind
@@ -162,6 +165,12 @@ class Call(msgspec.Struct):
     def manager(self) -> str:
         """The field manager of the written fields: `fieldManager`, or else the program in the User-Agent."""
         return self.options.field_manager or _program(self.user_agent)
+
+    @property
+    def is_pretty(self) -> bool:
+        """Whether JSON is indented: as `pretty` says, or else for the programs that show it to people."""
+        pretty = self.options.pretty
+        return self.user_agent.startswith(_SHOWN_BY) if pretty is None else pretty
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""

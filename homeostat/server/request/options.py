@@ -33,7 +33,8 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     field_manager: str = ""
     field_validation: str = "Warn"
     force: bool = False
-    pretty: bool = False
+    pretty: bool | None = None
+    """None where the request leaves it to the server."""
     propagation_policy: str = ""
     grace_period_s: int | None = None
     orphan_dependents: bool | None = None
@@ -76,7 +77,7 @@ def parse_options(query: str) -> Options:
         field_manager=_manager(values.get("fieldManager", "")),
         field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS) or "Warn",
         force=_boolean(values, "force") or False,
-        pretty=_boolean(values, "pretty", lenient=True) or False,
+        pretty=_boolean(values, "pretty", lenient=True),
         propagation_policy=values.get("propagationPolicy", ""),
         grace_period_s=_integer(values, "gracePeriodSeconds"),
         orphan_dependents=_boolean(values, "orphanDependents"),

@@ -48,15 +48,13 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
     headers = warning_headers(call.warnings) if call.warnings else ()
     representation = call.representation
     if representation.form == "object" and not representation.yaml:
-        return Reply(status, indented(body) if call.options.pretty else body, JSON, headers)
+        return Reply(status, indented(body) if call.is_pretty else body, JSON, headers)
     value = decode_stored(body, in_pieces=is_offloaded())
     if representation.form == "table":
         value = _table_of_one(call, value)
     elif representation.form == "partial":
         value = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": value["metadata"]}
-    return Reply(
-        status, rendered(value, representation, pretty=call.options.pretty), representation.content_type, headers
-    )
+    return Reply(status, rendered(value, representation, pretty=call.is_pretty), representation.content_type, headers)
 
 
 @lru_cache(maxsize=1)
@@ -104,7 +102,7 @@ async def many(call: Call, body: bytes | Items) -> Reply:
         # Slow enough to block the event loop.
         printed = await in_thread(lambda: yaml.dump(decode_stored(whole_of(body), in_pieces=True)), user=call.user.name)
         return Reply(200, printed, YAML, headers)
-    if call.options.pretty:
+    if call.is_pretty:
         body = indented(whole_of(body))
     if call.accepts_gzip and (size := len(body) if isinstance(body, bytes) else body.size) >= GZIP_FROM_BYTES:
         headers += GZIP_HEADERS

@@ -54,7 +54,7 @@ def batches(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 
 
 async def list_reply(call: Call, view: View, records: Sequence[Record], metadata: JsonObject) -> Answer:
-    is_yaml, is_pretty = call.representation.yaml, call.options.pretty
+    is_yaml, is_pretty = call.representation.yaml, call.is_pretty
     is_stored = view.is_shared and not is_yaml and not is_pretty
     size = 0 if is_stored and not call.accepts_gzip else sum([len(record.value) for record in records])
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES

@@ -62,6 +62,9 @@ async def test_a_list_is_the_same_in_every_form(api: Api, is_large: bool) -> Non
     assert in_yaml.body == yaml.dump(plain.json)
     pretty = await api("GET", CONFIGMAPS, pretty="true")
     assert pretty.body == msgspec.json.format(plain.body, indent=2) + b"\n"
+    by_curl = {"user-agent": "curl/8.5.0"}
+    assert (await api("GET", CONFIGMAPS, headers=by_curl)).body == pretty.body
+    assert (await api("GET", CONFIGMAPS, headers=by_curl, pretty="false")).body == plain.body
     partial = await api("GET", CONFIGMAPS, headers={"accept": PARTIAL})
     assert [each["metadata"] for each in partial.json["items"]] == [each["metadata"] for each in plain.json["items"]]
     table = await api("GET", CONFIGMAPS, headers={"accept": TABLE}, includeObject="Object")
