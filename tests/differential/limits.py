@@ -146,4 +146,43 @@ _PRIORITY_STEPS = [
     ),
 ]
 
-LIMITS_STEPS = [*_RANGE_STEPS, *_QUOTA_STEPS, *_PRIORITY_STEPS]
+STORAGE, CLAIMS = "/apis/storage.k8s.io/v1/storageclasses", f"{RANGE}/persistentvolumeclaims?dryRun=All"
+
+
+def _storage(name: str, mark: str = "storageclass.kubernetes.io/is-default-class") -> dict[str, Any]:
+    found = api("StorageClass", "storage.k8s.io/v1", name)
+    return {**found, "metadata": {"name": name, "annotations": {mark: "true"}}, "provisioner": "example.com/none"}
+
+
+def _classed(name: str | None, **annotations: str) -> dict[str, Any]:
+    claim = _claim("c4", "1Gi")
+    spec, metadata = {**claim["spec"], "storageClassName": name}, {**claim["metadata"], "annotations": annotations}
+    return {**claim, "metadata": metadata, "spec": spec}
+
+
+_STORAGE_STEPS = [
+    Step("claim without a default class", "POST", CLAIMS, _claim("c4", "1Gi")),
+    Step("default storage class", "POST", STORAGE, _storage("diff-b")),
+    Step("claim of the default class", "POST", CLAIMS, _claim("c4", "1Gi"), is_late=True),
+    Step("claim of no class", "POST", CLAIMS, _classed(""), is_late=True),
+    Step("claim of another class", "POST", CLAIMS, _classed("other"), is_late=True),
+    Step(
+        "claim of a class in an annotation",
+        "POST",
+        CLAIMS,
+        _classed(None, **{"volume.beta.kubernetes.io/storage-class": "old"}),
+        is_late=True,
+    ),
+    Step(
+        "newer default storage class",
+        "POST",
+        STORAGE,
+        _storage("diff-a", "storageclass.beta.kubernetes.io/is-default-class"),
+    ),
+    Step("claim of the newest default class", "POST", CLAIMS, _claim("c4", "1Gi"), is_late=True),
+    Step("newer default storage class deleted", "DELETE", f"{STORAGE}/diff-a"),
+    Step("default storage class deleted", "DELETE", f"{STORAGE}/diff-b"),
+    Step("claim without a default class again", "POST", CLAIMS, _claim("c4", "1Gi"), is_late=True),
+]
+
+LIMITS_STEPS = [*_RANGE_STEPS, *_QUOTA_STEPS, *_PRIORITY_STEPS, *_STORAGE_STEPS]

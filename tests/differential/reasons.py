@@ -88,6 +88,18 @@ STEPS: dict[str, dict[str, str]] = {
         for each in ("compute", "best-effort", "critical", "claims")
     },
     "range of a claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
+    **{
+        step: {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"}
+        for step in (
+            "claim without a default class",
+            "claim of the default class",
+            "claim of no class",
+            "claim of another class",
+            "claim of a class in an annotation",
+            "claim of the newest default class",
+            "claim without a default class again",
+        )
+    },
     "quota claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "invalid container escalation": {
         r"\.causes": "privileged containers are off there, and a plane has no such switch"

@@ -54,7 +54,7 @@ from homeostat.operators.workloads.settings import NAMES, read_settings
 from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.binding import StorageClass
 from homeostat.operators.workloads.volumes.controller import Volumes
-from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES
+from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES, VOLUME_INDEXES
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
@@ -71,7 +71,7 @@ def register(setup: Setup) -> None:
     pods = setup.watch(POD, Pod, indexes=POD_INDEXES)
     nodes = setup.watch(NODE, Workload)
     rules = setup.watch(CONFIG_MAP, Rules, labels=RULES_LABEL)
-    Nodes(setup, nodes, settings)
+    Nodes(setup, nodes, settings, events)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
     claims = setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES)
     schedules = not settings.is_nodes_only
@@ -117,7 +117,7 @@ def register(setup: Setup) -> None:
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
     classes = setup.watch(STORAGE_CLASS, StorageClass)
-    Volumes(setup, claims, setup.watch(VOLUME, Workload), classes, pods, events=events)
+    Volumes(setup, claims, setup.watch(VOLUME, Workload, indexes=VOLUME_INDEXES), classes, pods, events=events)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from homeostat.objects.errors import TooManyRequestsError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import workloads
+from homeostat.testing.eventually import eventually
 from tests.cli.permissions import granted_by
 from tests.operators.workloads.stage import Scene, Stage, open_stage
 
@@ -391,6 +392,13 @@ def test_a_node_that_fails_loses_the_pods_that_do_not_tolerate_it(stage: Stage) 
         await on.client.create(on.path("Pod"), pod_on("impatient", impatient))
         await on.client.create(on.path("Pod"), pod_on("patient"))
         await on.until_all("Pod", lambda pods: len(pods) == 2 and all(map(is_ready, pods)))
+        await on.client.merge(node, {"metadata": {"annotations": {outcome: "gone"}}})
+        events = "/api/v1/namespaces/default/events"
+
+        async def refused() -> list[JsonObject]:
+            return (await on.client.list(events, fieldSelector="involvedObject.name=frail,reason=InvalidRule"))[0]
+
+        await eventually(refused, bool, within_s=15.0)
         await on.client.merge(node, {"metadata": {"annotations": {outcome: "unreachable"}}})
         patient = await on.until("Pod", "patient", lambda pod: not is_ready(pod))
         assert (patient["status"]["phase"], patient["status"]["containerStatuses"][0]["ready"]) == ("Running", True)

@@ -26,3 +26,31 @@ async def test_a_container_that_a_webhook_adds_gets_the_defaults_of_the_limit_ra
     found = created.json["spec"]
     assert [each["resources"]["limits"] for each in found["containers"]] == [{"cpu": "500m"}] * 2
     assert (found["priority"], len(found["tolerations"])) == (0, 2)
+
+
+async def test_a_new_claim_without_a_class_gets_the_newest_default_class(api: Api) -> None:
+    classes, claims = "/apis/storage.k8s.io/v1/storageclasses", "/api/v1/namespaces/default/persistentvolumeclaims"
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+
+    async def class_of(**spec: str) -> object:
+        body = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+        metadata = {"generateName": "c-"}
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": body}
+        created = await api("POST", claims, claim)
+        assert created.status == 201, created.json
+        return created.json["spec"].get("storageClassName")
+
+    assert await class_of() is None
+    for name, marks in (("b", default), ("a", default), ("0", {})):
+        metadata = {"name": name, "annotations": marks}
+        body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, "provisioner": "p"}
+        assert (await api("POST", classes, body)).status == 201
+    assert [await class_of(), await class_of(storageClassName=""), await class_of(storageClassName="x")] == [
+        "a",
+        "",
+        "x",
+    ]
+    await api("DELETE", f"{classes}/a")
+    assert await class_of() == "b"
+    await api("DELETE", f"{classes}/b")
+    assert await class_of() is None

@@ -12,6 +12,7 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.kind import LEASE
 from homeostat.objects.time.timestamp import format_micro_time, format_time
 from homeostat.operators.workloads.api import NODE, Workload
+from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.nodes.decide import (
     address_of,
     decide,
@@ -20,7 +21,7 @@ from homeostat.operators.workloads.nodes.decide import (
     new_node,
     node_name,
 )
-from homeostat.operators.workloads.nodes.failure import wanted_taints
+from homeostat.operators.workloads.nodes.failure import outcome_fault, wanted_taints
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.settings import Settings
 from homeostat.runtime.cache.cache import Change
@@ -32,8 +33,8 @@ _AT_ONCE: Final = 32
 
 
 class Nodes:
-    def __init__(self, setup: Setup, nodes: Informer[Workload], settings: Settings) -> None:
-        self._client, self._nodes, self._settings = setup.client, nodes, settings
+    def __init__(self, setup: Setup, nodes: Informer[Workload], settings: Settings, events: Events) -> None:
+        self._client, self._nodes, self._settings, self._events = setup.client, nodes, settings, events
         self._addresses: dict[str, str] = {}
         """Of all Nodes, by name: each has its own."""
         self._next = 0
@@ -49,7 +50,13 @@ class Nodes:
             self._addresses.pop(change.name, None)
         elif found := internal_address(change.new):
             self._addresses[change.name] = found
+        self._note_fault(change)
         self._reconciler.add(("", change.name))
+
+    def _note_fault(self, change: Change[Workload]) -> None:
+        fault = outcome_fault(change.new) if change.new is not None else ""
+        if change.new is not None and fault and (change.old is None or outcome_fault(change.old) != fault):
+            self._events.record(NODE, change.new.metadata, "InvalidRule", fault, by="workloads", type_="Warning")
 
     async def _want(self) -> None:
         """A Node that a user deletes stays deleted until the next start."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import GROUP, Workload
-from homeostat.operators.workloads.nodes.failure import failed_conditions
+from homeostat.operators.workloads.nodes.failure import failed_conditions, foreign_conditions
 
 VERSION: Final = "v1.34.4"
 LEASE_S: Final = 40
@@ -61,7 +61,7 @@ def decide(node: Workload, size: dict[str, str], *, address: str, now: str) -> J
             {"type": "InternalIP", "address": address},
             {"type": "Hostname", "address": node.metadata.name},
         ],
-        "conditions": _conditions(now),
+        "conditions": [*(usual := _conditions(now)), *foreign_conditions(node, usual)],
         "nodeInfo": {
             "architecture": "amd64",
             "bootID": "",

@@ -43,7 +43,21 @@ def failure_of(node: Workload) -> Failure | None:
     return FAILURES.get(node.metadata.annotations.get(OUTCOME, ""))
 
 
-def failed_conditions(node: Workload, usual: Iterable[JsonObject], now: str) -> list[JsonObject] | None:
+def outcome_fault(node: Workload) -> str:
+    """What is wrong with the annotation; empty if nothing is."""
+    given = node.metadata.annotations.get(OUTCOME)
+    if given is None or given in FAILURES:
+        return ""
+    return f"outcome {given[:64]!r} of a Node is unknown; expected one of {', '.join(FAILURES)}"
+
+
+def foreign_conditions(node: Workload, usual: Iterable[JsonObject]) -> list[JsonObject]:
+    """Those that others have set; they stay as they are."""
+    own = {each["type"] for each in usual}
+    return [each for each in node.status.get("conditions") or () if each.get("type") not in own]
+
+
+def failed_conditions(node: Workload, usual: Sequence[JsonObject], now: str) -> list[JsonObject] | None:
     """The conditions of a Node that begins or ceases to fail; None if they are as they should be."""
     failure = failure_of(node)
     former = {each.get("type"): each for each in node.status.get("conditions") or ()}
@@ -61,7 +75,7 @@ def failed_conditions(node: Workload, usual: Iterable[JsonObject], now: str) -> 
         if since.get("status") == new["status"]:
             new["lastTransitionTime"] = since.get("lastTransitionTime") or now
         found.append(new)
-    return found
+    return [*found, *foreign_conditions(node, usual)]
 
 
 def wanted_taints(node: Workload, now: str) -> list[JsonObject] | None:

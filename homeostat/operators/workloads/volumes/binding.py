@@ -42,7 +42,7 @@ class Provision(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """The reason and the message of the Event; no reason where the claim is quiet."""
+    """The reason and the message of the Event."""
 
     reason: str
     message: str

@@ -12,14 +12,19 @@ from homeostat.operators.workloads.api import CLAIM, VOLUME, Pod, Workload
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_CLAIM
 from homeostat.operators.workloads.reconciler import Key, Reconciler
-from homeostat.operators.workloads.volumes.binding import Bind, Provision, StorageClass, Wait, plan
+from homeostat.operators.workloads.volumes.binding import Bind, Provision, StorageClass, Wait, fits, plan
 from homeostat.operators.workloads.volumes.decide import (
     BOUND,
     BY_CONTROLLER,
+    OFFERED,
     UNBOUND,
     claim_reference,
     claim_status,
+    class_key,
     is_free_for,
+    named_key,
+    offers_more,
+    reserved_key,
     volume_for,
     volume_name,
     waits,
@@ -50,7 +55,7 @@ class Volumes:
         self._unused = Reconciler(setup, "unused volumes", self._release, workers=2)
         claims.add_handler(self._note_claim)
         volumes.add_handler(self._note_volume)
-        classes.add_handler(lambda _: self._wake())
+        classes.add_handler(self._note_class)
         pods.add_handler(self._note_pod)
 
     def _note_claim(self, change: Change[Workload]) -> None:
@@ -62,7 +67,12 @@ class Volumes:
 
     def _note_volume(self, change: Change[Workload]) -> None:
         self._unused.add(("", change.name))
-        self._wake()
+        if change.new is not None and offers_more(change.old, change.new):
+            self._offer(change.new)
+
+    def _note_class(self, change: Change[StorageClass]) -> None:
+        for each in self._claims.indexed(UNBOUND, class_key({"storageClassName": change.name})):
+            self._reconciler.add(each.key)
 
     def _note_pod(self, change: Change[Pod]) -> None:
         """A Pod may be the first that uses a claim."""
@@ -70,8 +80,15 @@ class Volumes:
             for name in change.new.spec.claims:
                 self._reconciler.add((change.namespace, name))
 
-    def _wake(self) -> None:
-        for each in self._claims.indexed(UNBOUND, UNBOUND):
+    def _offer(self, volume: Workload) -> None:
+        """Reconciles the waiting claims that may have the volume: its own, or those that name it or that it fits."""
+        reserved = volume.spec.get("claimRef")
+        if reserved:
+            self._reconciler.add((reserved.get("namespace") or "", reserved.get("name") or ""))
+            return
+        named = self._claims.indexed(UNBOUND, named_key(volume.metadata.name))
+        same = self._claims.indexed(UNBOUND, class_key(volume.spec))
+        for each in (*named, *(claim for claim in same if fits(volume, claim))):
             self._reconciler.add(each.key)
 
     async def _reconcile(self, key: Key) -> None:
@@ -85,7 +102,9 @@ class Volumes:
                 await self._bind(claim, volume)
             return
         is_used = any(not each.is_finished for each in self._pods.indexed(BY_CLAIM, key))
-        match plan(claim, self._class_of(claim), self._volumes, is_used=is_used):
+        offered = (reserved_key(*key), class_key(claim.spec))
+        volumes = [volume for each in offered for volume in self._volumes.indexed(OFFERED, each)]
+        match plan(claim, self._class_of(claim), volumes, is_used=is_used):
             case Bind(volume):
                 await self._bind(claim, volume)
             case Provision(policy):

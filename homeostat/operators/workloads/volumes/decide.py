@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 from homeostat.objects.json import JsonObject
@@ -10,6 +10,7 @@ from homeostat.operators.workloads.api import Workload
 
 PROVISIONER: Final = "simulation.homeostat.dev/volumes"
 UNBOUND: Final = "unbound"
+OFFERED: Final = "offered"
 BOUND: Final = "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 
@@ -23,13 +24,45 @@ def volume_name(claim: Workload) -> str:
     return name
 
 
-def unbound_keys(claim: Workload) -> tuple[str, ...]:
-    return (UNBOUND,) if waits(claim) else ()
+def class_key(spec: JsonObject) -> Hashable:
+    """Of a claim or a volume: only those of one class fit."""
+    return "class", spec.get("storageClassName") or ""
 
 
-CLAIM_INDEXES: Final[Mapping[str, Callable[[Workload], tuple[str, ...]]]] = {
-    UNBOUND: unbound_keys,
-}
+def named_key(volume: str) -> Hashable:
+    return "volume", volume
+
+
+def reserved_key(namespace: str, claim: str) -> Hashable:
+    return "claim", namespace, claim
+
+
+def unbound_keys(claim: Workload) -> tuple[Hashable, ...]:
+    """What a waiting claim waits for: the volume that it names, or one of its class."""
+    if not waits(claim):
+        return ()
+    name = claim.spec.get("volumeName")
+    return (named_key(name) if name else class_key(claim.spec),)
+
+
+def offered_keys(volume: Workload) -> tuple[Hashable, ...]:
+    """Who may have the volume: the claim that it names, or any of its class."""
+    if volume.metadata.is_terminating:
+        return ()
+    found = volume.spec.get("claimRef")
+    return (reserved_key(found.get("namespace") or "", found.get("name") or "") if found else class_key(volume.spec),)
+
+
+Indexes = Mapping[str, Callable[[Workload], tuple[Hashable, ...]]]
+CLAIM_INDEXES: Final[Indexes] = {UNBOUND: unbound_keys}
+VOLUME_INDEXES: Final[Indexes] = {OFFERED: offered_keys}
+
+
+def offers_more(old: Workload | None, new: Workload | None) -> bool:
+    """Whether a change of a volume may let a claim have it that could not before."""
+    if new is None or new.metadata.is_terminating:
+        return False
+    return old is None or (old.spec, old.metadata.labels) != (new.spec, new.metadata.labels)
 
 
 def is_free_for(volume: Workload, claim: Workload) -> bool:

@@ -1,4 +1,4 @@
-"""The admission plugins that every API server has: they complete Pods and enforce limits. See the modules beside it."""
+"""The admission plugins that every API server has: they complete Pods and claims, and enforce limits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from homeostat.server.admission.plugins.priority import Priorities, keep_priorit
 from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
 from homeostat.server.admission.plugins.quota import Quotas
 from homeostat.server.admission.plugins.runtime_class import add_overhead
+from homeostat.server.admission.plugins.storage_class import DefaultClass
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.store.base import Event, Record, Scope, Store
 
-COMPLETED = frozenset({"pods", PRIORITY_CLASSES, QUOTAS})
+COMPLETED = frozenset({"pods", "persistentvolumeclaims", PRIORITY_CLASSES, QUOTAS})
 """Resources whose writes the plugins complete or refuse, whatever is configured."""
 _LIMITED = frozenset({"pods", "persistentvolumeclaims"})
 _RANGES = "limitranges"
@@ -26,10 +27,11 @@ class Plugins:
         self.quotas = Quotas(registry)
         self.limits: dict[str, dict[str, list[JsonObject]]] = {}
         """The limits of the LimitRanges, by namespace and name."""
-        self._priorities = Priorities()
+        self._priorities, self._default_class = Priorities(), DefaultClass()
 
     async def follow(self, store: Store) -> None:
         await self._priorities.follow(store)
+        await self._default_class.follow(store)
         await self.quotas.follow(store)
         for record in store.select(Scope(_RANGES)):
             self._put_range(record)
@@ -73,6 +75,9 @@ class Plugins:
         match call.kind.resource:
             case "pods":
                 self._complete_pod(call, obj, old)
+            case "persistentvolumeclaims":
+                if old is None:
+                    self._default_class.complete(obj)
             case "resourcequotas":
                 if old is None or struct(obj, "spec") != struct(old, "spec"):
                     await self.quotas.complete(call, obj)

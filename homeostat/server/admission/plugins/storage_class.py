@@ -1,0 +1,53 @@
+"""The default StorageClass: a new claim that says nothing of a class gets it.
+
+The classes are read at each commit that changes one, so a claim costs one look-up.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.kinds.builtins.members import struct, text
+from homeostat.store.base import Event, Record, Scope, Store
+
+RESOURCE = "storageclasses.storage.k8s.io"
+_MARKS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+class DefaultClass:
+    def __init__(self) -> None:
+        self._created: dict[str, str] = {}
+        """When each default class was created, by name."""
+        self._name = ""
+
+    async def follow(self, store: Store) -> None:
+        for record in store.select(Scope(RESOURCE)):
+            self._put(record)
+        await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
+
+    def _deliver(self, event: Event) -> None:
+        if event.type == "DELETED":
+            self._created.pop(event.record.key.name, None)
+            self._choose()
+        else:
+            self._put(event.record)
+
+    def _put(self, record: Record) -> None:
+        metadata, name = struct(decode_stored(record.value), "metadata"), record.key.name
+        self._created.pop(name, None)
+        if any(struct(metadata, "annotations").get(each) == "true" for each in _MARKS):
+            self._created[name] = text(metadata, "creationTimestamp")
+        self._choose()
+
+    def _choose(self) -> None:
+        """The newest; of several of one second the first by name."""
+        newest = max(self._created.values(), default="")
+        self._name = min((name for name, created in self._created.items() if created == newest), default="")
+
+    def complete(self, claim: JsonObject) -> None:
+        """Set the class of a new claim, in place; an empty one is the wish for none."""
+        spec = claim.get("spec")
+        if not self._name or not isinstance(spec, dict) or spec.get("storageClassName") is not None:
+            return
+        if _LEGACY_CLASS not in struct(claim, "metadata", "annotations"):
+            spec["storageClassName"] = self._name
