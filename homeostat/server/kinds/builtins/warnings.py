@@ -127,6 +127,12 @@ def _volume_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
         )
 
 
+def _claim_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
+    if _LEGACY_CLASS in struct(obj, "metadata", "annotations"):
+        yield f'metadata.annotations[{_LEGACY_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+
+
+_LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
 _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Iterator[str]]] = {
     ("", "Pod"): _pod_warnings,
     ("", "ReplicationController"): _workload_warnings,
@@ -138,6 +144,7 @@ _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Itera
     ("batch", "CronJob"): _cron_job_warnings,
     ("", "Service"): _service_warnings,
     ("", "PersistentVolume"): _volume_warnings,
+    ("", "PersistentVolumeClaim"): _claim_warnings,
 }
 
 
