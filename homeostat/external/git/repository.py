@@ -16,9 +16,11 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from homeostat.external.git.access import ORIGIN, check_remote
 from homeostat.external.git.errors import (
@@ -34,7 +36,7 @@ from homeostat.external.git.errors import (
 )
 from homeostat.external.git.lock import file_lock
 from homeostat.external.git.program import Git
-from homeostat.external.git.snapshot import Snapshot, inner_path
+from homeostat.external.git.snapshot import Snapshot, computed, inner_path
 
 KEPT: Final = "refs/homeostat/kept/"
 _CHANGES: Final = 64 << 20
@@ -52,8 +54,7 @@ _FINAL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PathChange:
+class PathChange(msgspec.Struct, frozen=True, gc=False):
     """`kind` is git's letter: A added, M modified, D deleted, R renamed, T type changed (a file became a link)."""
 
     kind: str
@@ -83,12 +84,9 @@ class Repository:
         done = await self._git.call("ls-remote", "-q", ORIGIN, *patterns, largest=limit * 128)
         if done.code:
             raise self._git.failure("ls-remote", done)
-        rows = (line.split("\t") for line in done.stdout.decode(errors="replace").splitlines())
-        found = {row[1]: row[0] for row in rows if len(row) == 2}
-        if len(found) > limit:
-            raise TooLargeError(f"the repository has {len(found)} refs; the limit is {limit}")
-        peeled = {name.removesuffix("^{}"): commit for name, commit in found.items() if name.endswith("^{}")}
-        return {name: peeled.get(name, commit) for name, commit in found.items() if not name.endswith("^{}")}
+        if (count := done.stdout.count(b"\n")) > limit:
+            raise TooLargeError(f"the repository has {count} refs; the limit is {limit}")
+        return await computed(lambda: _refs(done.stdout), len(done.stdout))
 
     async def resolve(self, ref: str = "HEAD") -> tuple[str, str]:
         """Full name and commit of a ref on the server: a branch, else a tag, or a full `refs/...`."""
@@ -137,10 +135,11 @@ class Repository:
                 await self.fetch(commit)
         words = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-commit-id", "-M100%", base, head)
         path = inner_path(directory)
-        changes = _changes(await self._git.output(*words, *(("--", path) if path else ()), largest=_CHANGES))
-        if len(changes) > self._git.limits.files:
-            raise TooLargeError(f"{len(changes)} files changed; the limit is {self._git.limits.files}")
-        return changes
+        output = await self._git.output(*words, *(("--", path) if path else ()), largest=_CHANGES)
+        # A rename has two paths; a colon that a name starts with counts, too, and is refused a little earlier.
+        if (count := output.count(b"\0:") + 1) > self._git.limits.files:
+            raise TooLargeError(f"{count} files changed; the limit is {self._git.limits.files}")
+        return await computed(lambda: _changes(output), len(output))
 
     async def complete(self, commit: str) -> None:
         """Records that the parents of a commit are here, if a shallow fetch recorded the opposite.
@@ -210,8 +209,12 @@ async def _fetch_commit(git: Git, wanted: str, kept: str, lock: int, *, is_whole
 async def _lacking(git: Git, ids: Sequence[str]) -> list[str]:
     words = ("--objects", "--no-object-names", "--ignore-missing", "--missing=allow-any", "--no-walk", "--stdin")
     output = await git.output("rev-list", *words, stdin=_lines(ids), largest=100 * (len(ids) + 1))
-    present = set(output.decode().split())
-    return [each for each in ids if each not in present]
+
+    def lacking() -> list[str]:
+        present = set(output.decode().split())
+        return [each for each in ids if each not in present]
+
+    return await computed(lacking, len(output))
 
 
 def check_ref(ref: str) -> None:
@@ -248,6 +251,13 @@ def _read_lines(path: Path) -> list[str]:
 
 def _lines(ids: Sequence[str]) -> bytes:
     return "".join(f"{each}\n" for each in ids).encode()
+
+
+def _refs(output: bytes) -> dict[str, str]:
+    rows = (line.split("\t") for line in output.decode(errors="replace").splitlines())
+    found = {row[1]: row[0] for row in rows if len(row) == 2}
+    peeled = {name.removesuffix("^{}"): commit for name, commit in found.items() if name.endswith("^{}")}
+    return {name: peeled.get(name, commit) for name, commit in found.items() if not name.endswith("^{}")}
 
 
 def _changes(output: bytes) -> list[PathChange]:

@@ -7,11 +7,20 @@ downloaded at the first read. Whatever exceeds the limits is an error, and nothi
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, TypeVar
 
-from homeostat.external.git.errors import GitAddressError, GitError, MissingPathError, NotAFileError, TooLargeError
+import msgspec
+
+from homeostat.edge.threads import in_thread
+from homeostat.external.git.errors import (
+    GitAddressError,
+    GitError,
+    MissingPathError,
+    NotAFileError,
+    TooLargeError,
+    readable,
+)
 from homeostat.external.git.program import Git
 
 _LONGEST_PATH: Final = 4096
@@ -19,12 +28,14 @@ _LISTED: Final = 16 << 20
 _ARGUMENTS: Final = 64 << 10
 _HEADER: Final = 200
 """More than the line before each object in the output of `cat-file --batch`."""
+_LARGE: Final = 1 << 16
+_USER: Final = "git"
 
+T = TypeVar("T")
 Download = Callable[[Git, str, Sequence[str]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(msgspec.Struct, frozen=True, gc=False):
     """`path` is relative to the directory that was listed."""
 
     path: str
@@ -70,12 +81,16 @@ class Snapshot:
             raise TooLargeError(f'the directory "{name}" has too many files') from error
         if done.code:
             raise MissingPathError(f'the commit {self.commit[:12]} has no directory "{name}"')
-        entries = _entries(done.stdout)
-        if len(entries) > limits.files:
-            raise TooLargeError(f'the directory "{name}" has {len(entries)} files; the limit is {limits.files}')
-        if deep := next((each for each in entries if each.path.count("/") >= limits.depth), None):
-            raise TooLargeError(f'"{deep.path}" is more than {limits.depth} directories deep')
-        return entries
+        if (count := done.stdout.count(b"\0")) > limits.files:
+            raise TooLargeError(f'the directory "{name}" has {count} files; the limit is {limits.files}')
+
+        def listed() -> list[TreeEntry]:
+            entries = _entries(done.stdout)
+            if deep := next((each for each in entries if each.path.count("/") >= limits.depth), None):
+                raise TooLargeError(f'"{readable(deep.path)}" is more than {limits.depth} directories deep')
+            return entries
+
+        return await computed(listed, len(done.stdout))
 
     async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """The entries of these paths and of the directories above them, as far as they exist."""
@@ -99,31 +114,35 @@ class Snapshot:
 
     async def sizes(self, entries: Sequence[TreeEntry]) -> list[int]:
         """The sizes in bytes; this downloads the files."""
-        ids = _distinct(entries)
+        weight = len(entries) * _HEADER
+        ids, asked = await computed(lambda: _asked(entries), weight)
         await self._download(self._git, self.commit, ids)
-        asked = "".join(f"{each}\n" for each in ids).encode()
         done = await self._git.run("cat-file", "--batch-check", stdin=asked, largest=_HEADER * (len(ids) + 1))
-        rows = (line.split() for line in done.stdout.decode().splitlines())
-        found = {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[1] == "blob"}
-        if lost := next((each for each in entries if each.id not in found), None):
-            raise GitError(f'"{lost.path}" cannot be read from the cache')
-        return [found[each.id] for each in entries]
+        return await computed(lambda: _sizes(done.stdout, entries), weight)
 
     async def read(self, entries: Sequence[TreeEntry]) -> list[bytes]:
         """The contents of these files, in this order. The contents of a link are its target."""
         if not entries:
             return []
-        limits, sizes = self._git.limits, await self.sizes(entries)
-        for entry, size in zip(entries, sizes, strict=True):
-            if size > limits.file_bytes:
-                raise TooLargeError(f'"{entry.path}" has {size} bytes; the limit is {limits.file_bytes}')
+        limits, sizes, weight = self._git.limits, await self.sizes(entries), len(entries) * _HEADER
+        if max(sizes) > limits.file_bytes:
+            entry, size = next(each for each in zip(entries, sizes, strict=True) if each[1] > limits.file_bytes)
+            raise TooLargeError(f'"{readable(entry.path)}" has {size} bytes; the limit is {limits.file_bytes}')
         if sum(sizes) > limits.total_bytes:
             raise TooLargeError(f"{len(entries)} files have {sum(sizes)} bytes; the limit is {limits.total_bytes}")
-        ids = _distinct(entries)
-        asked = "".join(f"{each}\n" for each in ids).encode()
+        ids, asked = await computed(lambda: _asked(entries), weight)
         output = await self._git.output("cat-file", "--batch", stdin=asked, largest=sum(sizes) + _HEADER * len(ids))
-        found = _contents(output)
-        return [found[each.id] for each in entries]
+
+        def contents() -> list[bytes]:
+            found = _contents(output)
+            return [found[each.id] for each in entries]
+
+        return await computed(contents, weight)
+
+
+async def computed(work: Callable[[], T], size: int) -> T:
+    """The result of `work` on so many bytes of output. Hundreds of thousands of lines would block the event loop."""
+    return await in_thread(work, user=_USER) if size > _LARGE else work()
 
 
 def inner_path(path: str) -> str:
@@ -152,8 +171,18 @@ def _portions(paths: Sequence[str]) -> Iterator[list[str]]:
         yield some
 
 
-def _distinct(entries: Sequence[TreeEntry]) -> list[str]:
-    return list(dict.fromkeys(each.id for each in entries))
+def _asked(entries: Sequence[TreeEntry]) -> tuple[list[str], bytes]:
+    """The ids, each once, and as lines."""
+    ids = list(dict.fromkeys(each.id for each in entries))
+    return ids, "".join(f"{each}\n" for each in ids).encode()
+
+
+def _sizes(output: bytes, entries: Sequence[TreeEntry]) -> list[int]:
+    rows = (line.split() for line in output.decode().splitlines())
+    found = {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[1] == "blob"}
+    if lost := next((each for each in entries if each.id not in found), None):
+        raise GitError(f'"{readable(lost.path)}" cannot be read from the cache')
+    return [found[each.id] for each in entries]
 
 
 def _entries(output: bytes) -> list[TreeEntry]:

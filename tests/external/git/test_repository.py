@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -261,3 +264,43 @@ async def _committed(repository: Repository, origin: Origin, files: dict[str, st
     commit = origin.commit(files, *gone)
     assert await repository.fetch("main") == commit
     return commit
+
+
+def _commit_many(origin: Origin, count: int) -> None:
+    commit = origin.commit({"x": ""})
+    blob = origin.git("rev-parse", f"{commit}:x")
+    names = "".join(f"M 100644 {blob} d{number % 100}/f{number}\n" for number in range(count))
+    stream = f"commit refs/heads/main\ncommitter x <x@example.org> 0 +0000\ndata 0\nfrom {commit}\n{names}"
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=origin.path, input=stream.encode(), check=True)
+
+
+async def test_a_tree_of_very_many_files_is_refused_without_blocking_the_event_loop(
+    open_git: Open, origin: Origin
+) -> None:
+    _commit_many(origin, 50_000)
+    repository = await open_git(Remote(origin.file_url))
+    snapshot = repository.at(await repository.fetch("main"))
+    longest_s = 0.0
+
+    async def measure() -> None:
+        nonlocal longest_s
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0.001)
+            longest_s = max(longest_s, time.thread_time() - began)
+
+    measuring = asyncio.create_task(measure())
+    with pytest.raises(TooLargeError, match="has 50001 files; the limit is 10000"):
+        await snapshot.tree()
+    await asyncio.sleep(0.01)
+    measuring.cancel()
+    assert longest_s < 0.05
+
+
+async def test_a_long_name_is_shortened_in_an_error(open_git: Open, origin: Origin) -> None:
+    commit = origin.commit({f"{'directory/' * 40}\x1b[31mx": ""})
+    repository = await open_git(Remote(origin.file_url))
+    await repository.fetch("main")
+    with pytest.raises(TooLargeError, match="directories deep") as error:
+        await repository.at(commit).tree()
+    assert len(str(error.value)) < 400
