@@ -64,10 +64,18 @@ def directory_of(files: Mapping[str, bytes], links: Iterable[str] = ()) -> Direc
         node = tree
         for each in folders:
             inner = node.setdefault(each, {})
-            assert isinstance(inner, dict)
+            if not isinstance(inner, dict):
+                raise ambiguous(name)
             node = inner
+        if last in node:
+            raise ambiguous(name)
         node[last] = data
     return _frozen(tree)
+
+
+def ambiguous(name: str) -> ValidationError:
+    # Git compares names as bytes; a byte that is not UTF-8 is shown as a replacement character.
+    return ValidationError(f"two files or directories have the name {name[:300]!r}; rename one of them in UTF-8")
 
 
 def _frozen(node: dict[str, object]) -> Directory:
