@@ -13,6 +13,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
+from html import escape
 from typing import Final
 
 import msgspec
@@ -151,7 +152,8 @@ class Outbox:
 
 def body_of(tracked: Tracked, notice: Notice) -> JsonObject:
     if tracked.annotations.get(FORMAT, "").strip() != _GENERIC:
-        return {"text": notice.text}
+        # Slack reads <!channel> as a mention of everybody, and <URL|text> as a link.
+        return {"text": escape(notice.text, quote=False)}
     return {
         "id": notice.id,
         "time": notice.time,
