@@ -57,7 +57,6 @@ FACES = (
         name="sync-admission",
         title="admission of sync (with --sync-enable-admission)",
         prefixes=tuple(path_of(each) for each in GUARDED),
-        pages=(("sync admission", path_of(GUARDED[0])),),
         open="homeostat.web.sync.admission:open_app",
         rules="homeostat.web.sync.admission:RULES",
         settings=(ADMISSION,),

@@ -196,11 +196,11 @@ def _ready(reading: Reading, found: _Sorting, kept: str, actions: list[InputActi
         return Condition(READY, "Unknown", "Applying", f"Applying revision {reading.revision[:64]}")
     if found.errors:
         first = found.errors[0]
-        message = f"{len(found.errors)} declarations failed; first failure: {first.source}: {first.message}"
+        message = f"{_number(len(found.errors), 'declaration')} failed; first failure: {first.source}: {first.message}"
         return Condition(READY, "False", "Incomplete", message)
     if kept:
         return Condition(READY, "False", "PruneRefused", f"Resources are no longer declared; not pruned: {kept}")
-    return Condition(READY, "True", "InSync", f"{found.applied} resources applied")
+    return Condition(READY, "True", "InSync", f"{_number(found.applied, 'resource')} applied")
 
 
 def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorting, pending: int) -> JsonObject:
@@ -246,3 +246,7 @@ def _by_key(declarations: Iterable[Declaration]) -> dict[Key, list[Declaration]]
     for each in declarations:
         found.setdefault(each.key, []).append(each)
     return found
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
