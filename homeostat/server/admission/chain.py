@@ -27,6 +27,7 @@ from homeostat.server.admission.registry import GROUP, AdmissionRules, Intereste
 from homeostat.server.admission.webhook_client import WebhookClient
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
+from homeostat.server.request.offload import is_large
 from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Put, Store
 
@@ -106,7 +107,8 @@ class AdmissionChain:
         if changed is attempt or changed.obj is None or obj is None:
             return obj
         wanted = _rescaled(call, obj, changed.obj) if call.subresource == "scale" else changed.obj
-        return _settled(call, wanted, obj, old)
+        settle = partial(_settled, call, wanted, obj, old)
+        return await in_thread(settle, user=call.user.name) if is_large(call) else settle()
 
     async def _mutated(self, attempt: Attempt, interested: Interested) -> Attempt:
         """After policies and webhooks, each of which may be asked again if a later one changed the object."""

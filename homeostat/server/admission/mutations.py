@@ -41,6 +41,7 @@ from homeostat.server.admission.policies import COMPILER, BoundPolicy, Run
 from homeostat.server.admission.policy import Binding, Mutation, Policy
 from homeostat.server.admission.webhooks import conform
 from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.offload import is_large
 
 
 class MutationError(Exception):
@@ -65,7 +66,8 @@ class Mutations:
         invoked: set[str] = set()
         if attempt.obj is None:
             return attempt, invoked  # a deletion has nothing to change
-        quick = Budget(QUICK_COST)
+        # Merging and defaulting a large object takes long, however cheap the expressions are.
+        quick = Budget(0 if is_large(attempt.call) else QUICK_COST)
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
             for binding, narrowed in bound.bindings if kind is not None else ():

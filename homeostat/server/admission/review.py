@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -29,6 +29,8 @@ class Verdict:
     refusal: DeniedError | None
     operations: list[Json]
     warnings: list[str]
+    size: int = field(default=0, compare=False)
+    """Of the patch, in characters as sent."""
 
 
 def review_of(attempt: Attempt, kind: Kind, uid: str) -> bytes:
@@ -78,7 +80,7 @@ def verdict_of(body: bytes, *, webhook: str, uid: str, may_patch: bool) -> Verdi
         )
     operations = _operations(response) if may_patch else _without_patch(response)
     refusal = None if response.allowed else _refusal(webhook, response.status or {})
-    return Verdict(refusal, operations, response.warnings or [])
+    return Verdict(refusal, operations, response.warnings or [], size=len(response.patch or ""))
 
 
 def _without_patch(response: _Response) -> list[Json]:

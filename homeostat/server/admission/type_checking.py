@@ -33,9 +33,9 @@ from homeostat.server.kinds.builtins.members import strings, struct, structs, te
 from homeostat.server.kinds.registry import Kind, Registry
 
 _MOST_KINDS = 10
-"""Of one rule; as in Kubernetes."""
+"""Of one policy."""
 _MOST_CHECKS = 256
-"""Compilations for one policy."""
+"""Compilations for one policy, of variables too; each KiB of an expression counts as one more."""
 _SCALARS = {"integer": INT, "number": DOUBLE, "boolean": BOOL}
 _FORMATS = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
 
@@ -51,17 +51,31 @@ def checked_status(obj: JsonObject, registry: Registry) -> JsonObject:
 
 
 def _warnings(spec: JsonObject, registry: Registry) -> Iterator[JsonObject]:
-    environments = [(kind, _environment(spec, kind, registry)) for kind in _kinds(spec, registry)]
+    expressions = {
+        f"spec.validations[{index}].{member}": expression
+        for index, validation in enumerate(structs(spec, "validations"))
+        for member in ("expression", "messageExpression")
+        if (expression := text(validation, member))
+    }
+    faults: dict[str, list[str]] = {field: [] for field in expressions}
     left = _MOST_CHECKS
-    for index, validation in enumerate(structs(spec, "validations")):
-        for member in ("expression", "messageExpression"):
-            expression = text(validation, member)
-            if not expression or left < len(environments):
-                continue
-            left -= len(environments)
-            faults = [_fault(kind, environment, expression) for kind, environment in environments]
-            if warning := "\n".join(each for each in faults if each):
-                yield {"fieldRef": f"spec.validations[{index}].{member}", "warning": warning}
+    variables_cost = sum(_cost(text(each, "expression")) for each in structs(spec, "variables"))
+    for kind in _kinds(spec, registry) if expressions else ():
+        if variables_cost >= left:
+            break
+        left -= variables_cost
+        environment = _environment(spec, kind, registry)
+        for field, expression in expressions.items():
+            if (cost := _cost(expression)) <= left:
+                left -= cost
+                faults[field].append(_fault(kind, environment, expression))
+    for field, found in faults.items():
+        if warning := "\n".join(each for each in found if each):
+            yield {"fieldRef": field, "warning": warning}
+
+
+def _cost(expression: str) -> int:
+    return 1 + len(expression) // 1024
 
 
 def _fault(kind: Kind, environment: Environment, expression: str) -> str:
@@ -87,8 +101,9 @@ def _kinds(spec: JsonObject, registry: Registry) -> list[Kind]:
             for plural in sorted(plurals)
             if (kind := registry.find(group, version, plural)) is not None
         ]
-        for kind in named[:_MOST_KINDS]:
-            found[kind.group, kind.version, kind.kind] = kind
+        for kind in named:
+            if len(found) < _MOST_KINDS:
+                found[kind.group, kind.version, kind.kind] = kind
     return [kind for _, kind in sorted(found.items())]
 
 

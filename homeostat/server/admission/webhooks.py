@@ -12,11 +12,12 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch
 from homeostat.objects.schema.whole_number import make_whole
@@ -33,7 +34,7 @@ from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
 from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
 from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.offload import is_large
+from homeostat.server.request.offload import LARGE_BYTES, is_large
 
 log = logging.getLogger(__name__)
 
@@ -225,17 +226,26 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
             f'Internal error occurred: admission webhook "{webhook.name}" attempted to modify the object, '
             "which is not supported for this operation"
         )
+    call = attempt.call
+    work = partial(_changed, before, verdict.operations, kind, call.subresource)
     try:
-        after = json_patch(before, verdict.operations)
-        if after == before:
-            return attempt
-        conform(after, kind, attempt.call.subresource)
+        is_slow = is_large(call) or verdict.size >= LARGE_BYTES
+        after = await in_thread(work, user=call.user.name) if is_slow else work()
     except ApiError as error:
         raise InternalError(
             f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
             f"{error.message}"
         ) from error
-    return await attempt.with_object(after, kind)
+    return attempt if after is None else await attempt.with_object(after, kind)
+
+
+def _changed(before: JsonObject, operations: list[Json], kind: Kind, subresource: str) -> JsonObject | None:
+    """The object after a patch; None if it is the same."""
+    after = json_patch(before, operations)
+    if after == before:
+        return None
+    conform(after, kind, subresource)
+    return cast("JsonObject", after)
 
 
 def conform(obj: object, kind: Kind, subresource: str) -> None:

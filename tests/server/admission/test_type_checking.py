@@ -71,3 +71,14 @@ async def test_a_policy_is_checked_again_when_its_spec_changes(plane: Plane) -> 
         matchConstraints=rules(("apiextensions.k8s.io", "customresourcedefinitions")),
     )
     assert recursive["typeChecking"] == {}
+
+
+async def test_the_checks_of_a_policy_are_bounded_however_many_kinds_and_variables_it_has(plane: Plane) -> None:
+    core = ("configmaps", "endpoints", "events", "limitranges", "pods", "podtemplates", "secrets", "services")
+    match = rules(*(("", each) for each in core), *(("apps", each) for each in ("daemonsets", "deployments")))
+    match["resourceRules"] += rules(("apps", "replicasets"), ("apps", "statefulsets"))["resourceRules"]
+    plain = await status(plane, "object.nothing", matchConstraints=match)
+    variables = [{"name": f"v{at}", "expression": "object.metadata.name"} for at in range(125)]
+    varied = await status(plane, "object.nothing", matchConstraints=match, variables=variables)
+    checked = [each["typeChecking"]["expressionWarnings"][0]["warning"].count("Kind=") for each in (plain, varied)]
+    assert checked == [10, 2]
