@@ -41,6 +41,8 @@ from homeostat.server.pages import Pages, hosted_info, version_info
 from homeostat.server.pki.directory import Pki, PkiError, sign_certificate
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Backend, Call
+from homeostat.server.services.allocator import Allocator
+from homeostat.server.services.ranges import AddressRange
 from homeostat.server.uid import new_uid
 from homeostat.server.verbs.watch import Watches
 from homeostat.server.view.encode import uid_of
@@ -88,6 +90,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         authorize=authorizer.authorize,
         issue_token=issue_token,
         certify=certify,
+        allocator=Allocator(store, AddressRange(settings.service_cidr)),
     )
     pages = Pages(
         Catalog(registry),

@@ -13,8 +13,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from homeostat.objects.errors import ApiError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.plane.plane import Plane
+from homeostat.server.services.ranges import AddressRange
+from homeostat.store.base import Key
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ async def publish_own_service(plane: Plane) -> None:
             await asyncio.gather(
                 *(
                     plane.client.apply(f"{path}/{_NAME}", obj, manager=_MANAGER, force=True)
-                    for path, obj in service_objects(plane.url)
+                    for path, obj in service_objects(plane.url, _address(plane))
                 )
             )
             return
@@ -45,7 +47,14 @@ async def publish_own_service(plane: Plane) -> None:
             await asyncio.sleep(_RETRY_S)
 
 
-def service_objects(url: str) -> list[tuple[str, JsonObject]]:
+def _address(plane: Plane) -> str:
+    """What the Service has, since that cannot change; otherwise the first address of the range."""
+    record = plane.store.get(Key("services", "default", _NAME))
+    stored = {} if record is None else decode_stored(record.value)["spec"]
+    return str(stored.get("clusterIP") or AddressRange(plane.settings.service_cidr).first)
+
+
+def service_objects(url: str, address: str) -> list[tuple[str, JsonObject]]:
     """The collection path and the object, for a server at this address. Pure."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or _HTTPS
@@ -54,7 +63,7 @@ def service_objects(url: str) -> list[tuple[str, JsonObject]]:
         "kind": "Service",
         "metadata": {"name": _NAME, "labels": {"component": "apiserver", "provider": _NAME}},
         "spec": {
-            "clusterIP": "None",
+            "clusterIP": address,
             "ports": [{"name": "https", "port": _HTTPS, "protocol": "TCP", "targetPort": port}],
         },
     }

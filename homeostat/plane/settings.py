@@ -11,6 +11,7 @@ from homeostat.edge.limits import Limits
 from homeostat.operators.catalog import OURS
 from homeostat.runtime.faces.listeners import FaceChoice
 from homeostat.server.audit.policy import DEFAULT, Policy
+from homeostat.server.services.ranges import DEFAULT_CIDR
 
 OPERATORS = frozenset({"housekeeping", *OURS})
 
@@ -32,6 +33,8 @@ class Settings:
     """The operators that run in the plane's process: housekeeping, and those that `operators/catalog.py` finds."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Operators read their settings from it; it may contain secrets."""
+    service_cidr: str = DEFAULT_CIDR
+    """Where Services get their cluster addresses from; the same for all replicas on one database."""
     resumes_effects: bool = False
     """Let operators act again on a store that was restored from a backup."""
     faces: FaceChoice | None = None

@@ -6,7 +6,8 @@ one, so a write that lost a race is computed again on the newer object.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -31,6 +32,7 @@ from homeostat.server.conversion.review import ConversionError
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
+from homeostat.server.services.allocator import SERVICES
 from homeostat.server.view.encode import draft_of, object_bytes, object_of
 from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
 
@@ -76,7 +78,7 @@ async def create(call: Call, obj: JsonObject) -> Written:
     require_namespace(call, metadata.get("name", ""))
     prefix = metadata.get("generateName", "") if not metadata.get("name") else ""
     strategy.prepare_create(call.kind, obj, uid=call.backend.new_uid(), now=call.timestamp())
-    create_once = _create_claiming if call.kind.behaviour.claims_names else _create_once
+    create_once = _create_claiming if _is_claiming(call) else _create_once
     for attempt in range(1, _GENERATED_NAME_TRIES + 1):
         if prefix:
             metadata["name"] = prefix[:_MAX_GENERATED_PREFIX] + call.backend.random_suffix()
@@ -89,11 +91,66 @@ async def create(call: Call, obj: JsonObject) -> Written:
 
 
 async def _create_claiming(call: Call, obj: JsonObject) -> Written:
-    """For kinds whose objects claim names: the claim of a write ends with it."""
+    """For kinds whose objects claim names, addresses or ports: the claim of a write ends with it."""
+    if call.kind.resource != SERVICES:
+        try:
+            return await _create_once(call, obj)
+        finally:
+            call.kind.behaviour.release(id(call))
+    given = obj.get("spec")
+    for _ in range(_RACE_TRIES):
+        try:
+            with _held(call):
+                return await _create_once(call, obj)
+        except _ClaimLostError:
+            if given is not None:
+                obj["spec"] = given
+    raise _contended(call, obj["metadata"]["name"])
+
+
+class _ClaimLostError(Exception):
+    """Another replica has committed what this write chose; it has to choose again."""
+
+
+def _is_claiming(call: Call) -> bool:
+    return call.kind.behaviour.claims_names or (call.kind.resource == SERVICES and not call.subresource)
+
+
+@contextmanager
+def _held(call: Call) -> Iterator[None]:
+    """What the allocator holds for the call, it holds until the write has ended."""
+    is_certain = False
     try:
-        return await _create_once(call, obj)
+        yield
+        is_certain = True
+    except Exception as error:
+        is_certain = not isinstance(error.__cause__, UncertainError)
+        raise
     finally:
-        call.kind.behaviour.release(id(call))
+        call.backend.allocator.release(id(call), is_certain=is_certain)
+
+
+async def _commit_allocated(call: Call, change: Put, new: JsonObject, old: JsonObject | None) -> Record:
+    """Commit a Service with a new address or node port, on a store with other replicas.
+
+    Of two that chose on the same state, one is committed. The other is committed later, if it chose something else.
+    """
+    key = Key(_CLAIMS, "", call.kind.resource)
+    for _ in range(_CLAIM_TRIES):
+        guard = call.store.get(key)
+        if not call.backend.allocator.still_holds(id(call)):
+            raise _ClaimLostError
+        try:
+            return await commit(call, change._replace(also=(_guarded(call, key, guard),)), new, old)
+        except RevisionMismatchError as error:
+            if error.key == change.key:
+                raise
+    raise _contended(call, change.key.name)
+
+
+def _guarded(call: Call, key: Key, guard: Record | None) -> Put:
+    tail = b'","writer":%s}' % encode(call.backend.new_uid())
+    return Put(key, Draft(b'{"revision":"', tail), 0 if guard is None else guard.revision)
 
 
 async def _commit_claim(call: Call, change: Put, new: JsonObject, old: JsonObject | None) -> Record:
@@ -105,8 +162,7 @@ async def _commit_claim(call: Call, change: Put, new: JsonObject, old: JsonObjec
     for _ in range(_CLAIM_TRIES):
         guard = call.store.get(key)
         call.kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
-        tail = b'","writer":%s}' % encode(call.backend.new_uid())
-        also = (Put(key, Draft(b'{"revision":"', tail), 0 if guard is None else guard.revision),)
+        also = (_guarded(call, key, guard),)
         try:
             return await commit(call, change._replace(draft=draft_of(call.kind, new), also=also), new, old)
         except RevisionMismatchError as error:
@@ -123,6 +179,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     obj = await _mutate(call, obj, None, "CREATE")
     if kind.group_resource == REQUESTS:
         record_requester(obj, call.user)
+    is_allocated = kind.resource == SERVICES and await _allocate(call, obj, None)
     kind.behaviour.prepare(obj, None, call.timestamp(), writer=id(call))
     refuse_invalid(call, obj, _create_causes(call, obj))
     call.warnings.extend(kind.behaviour.warnings(obj, None))
@@ -137,8 +194,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
         return await tried(call, obj)
     draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
     try:
-        is_claim = kind.behaviour.claims_names and call.store.is_shared
-        record = await (_commit_claim if is_claim else commit)(call, Put(key, draft, 0), obj, None)
+        record = await _commit_of(call, is_allocated)(call, Put(key, draft, 0), obj, None)
     except RevisionMismatchError as error:
         raise _exists(call, key.name) from error
     if kind.conversion is None:
@@ -161,7 +217,7 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
 
     `edit` returns a new value each time. If that has a `resourceVersion` which is not the stored one, `ConflictError`.
     """
-    change_once = _change_claiming if call.kind.behaviour.claims_names else _change_once
+    change_once = _change_claiming if _is_claiming(call) else _change_once
     for _ in range(tries):
         record = call.record()
         if call.kind.conversion is None:
@@ -178,9 +234,21 @@ async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written
             new["metadata"] = dict(old["metadata"])
         try:
             return await change_once(call, record, old, new)
-        except RevisionMismatchError:
+        except (RevisionMismatchError, _ClaimLostError):
             continue
     raise _contended(call, call.name)
+
+
+async def _allocate(call: Call, new: JsonObject, old: JsonObject | None) -> bool:
+    return await call.backend.allocator.allocate(id(call), new, old, is_trial=call.options.dry_run)
+
+
+def _commit_of(call: Call, is_allocated: bool) -> Callable[..., Awaitable[Record]]:
+    if not call.store.is_shared:
+        return commit
+    if is_allocated:
+        return _commit_allocated
+    return _commit_claim if call.kind.behaviour.claims_names else commit
 
 
 def _contended(call: Call, name: str) -> ConflictError:
@@ -190,6 +258,9 @@ def _contended(call: Call, name: str) -> ConflictError:
 
 
 async def _change_claiming(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
+    if call.kind.resource == SERVICES:
+        with _held(call):
+            return await _change_once(call, record, old, new)
     try:
         return await _change_once(call, record, old, new)
     finally:
@@ -219,6 +290,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if kind.resource in call.backend.admission.completed:
         await call.backend.admission.complete(call, new, old)
     new = await _mutate(call, new, old, "UPDATE")
+    is_allocated = kind.resource == SERVICES and not call.subresource and await _allocate(call, new, old)
     kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
     refuse_invalid(call, new, _update_causes(call, new, old))
     if not call.subresource:
@@ -236,9 +308,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
     draft = draft_of(kind, new) if kind.conversion is None else await call.backend.conversions.draft(kind, new)
-    is_claim = kind.behaviour.claims_names and call.store.is_shared and new is not old
     put = Put(record.key, draft, record.revision, tag=tag)
-    record = await (_commit_claim if is_claim else commit)(call, put, new, old)
+    record = await (commit if new is old else _commit_of(call, is_allocated))(call, put, new, old)
     if kind.conversion is None:
         return Written(object_bytes(kind, record), new)
     return await shown_written(call, record)
@@ -313,11 +384,11 @@ async def _commit_charged(call: Call, change: Put | Delete, new: JsonObject | No
     admission, namespace = call.backend.admission, change.key.namespace
     async with admission.turn(namespace):
         for _ in range(_QUOTA_TRIES):
-            charged = change._replace(also=await admission.charges(call, new, old))
+            charged = change._replace(also=(*change.also, *await admission.charges(call, new, old)))
             try:
                 return await call.store.write(charged)
             except RevisionMismatchError as error:
-                if error.key == change.key:
+                if error.key == change.key or any(error.key == each.key for each in change.also):
                     raise
     raise TooManyRequestsError(
         f"the quotas of namespace {namespace} are being changed too often; try again later", retry_after_s=1

@@ -25,6 +25,9 @@ _VOLATILE = frozenset(
     }
 )
 _AGE = re.compile(r"\d+s|\d+m\d*s?")
+_ALLOCATED = re.compile(r"10\.0\.0\.(1[7-9]|[2-9]\d|\d{3})")
+"""Of the part of the range from which a server takes addresses by itself."""
+_FIRST_ALLOCATED_PORT = 30086
 _GENERATED = re.compile(r"\bg-[a-z0-9]{5}\b")
 
 
@@ -93,12 +96,18 @@ def comparable(value: Any) -> Any:
     match value:
         case {"disruptedPods": dict() as evicted} if all(isinstance(each, str) for each in evicted.values()):
             return comparable({**value, "disruptedPods": sorted(evicted)})
+        case {"nodePort": int() as port} if port >= _FIRST_ALLOCATED_PORT:
+            return comparable({**value, "nodePort": "allocated"})
+        case {"healthCheckNodePort": int() as port} if port >= _FIRST_ALLOCATED_PORT:
+            return comparable({**value, "healthCheckNodePort": "allocated"})
         case dict():
             return {name: comparable(member) for name, member in value.items() if name not in _VOLATILE}
         case list():
             return [comparable(item) for item in value]
         case str() if _AGE.fullmatch(value):
             return "an age"
+        case str() if _ALLOCATED.fullmatch(value):
+            return "an allocated address"
         case str():
             return _GENERATED.sub("g-xxxxx", value)
     return value

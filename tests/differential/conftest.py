@@ -50,7 +50,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     stop = asyncio.Event()
 
     async def serve() -> None:
-        async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
+        async with open_plane(Settings(data=data, port=0, operators=frozenset(), service_cidr="10.0.0.0/24")) as plane:
             told.append(Served(plane.url, token, plane.kubeconfig_path))
             is_ready.set()
             await stop.wait()

@@ -18,6 +18,7 @@ from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
+from tests.differential.services import SERVICE_STEPS
 from tests.differential.step import (
     APPLY,
     CM,
@@ -427,4 +428,5 @@ STEPS = [
     *REGISTRATION_STEPS,
     *MUTATION_STEPS,
     *PARAMETER_STEPS,
+    *SERVICE_STEPS,
 ]

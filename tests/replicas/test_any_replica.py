@@ -14,7 +14,14 @@ from uuid import uuid4
 import pytest
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnauthorizedError
+from homeostat.objects.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    UnauthorizedError,
+)
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.authn import RECHECK_S
 from homeostat.server.access.tokens import Tokens
@@ -52,6 +59,40 @@ async def test_a_round_robin_over_replicas_sees_every_step_before(clients: list[
         await next(turn).delete(path)
         with pytest.raises(NotFoundError):
             await next(turn).get(path)
+
+
+def services(namespace: str, name: str = "") -> str:
+    return f"/api/v1/namespaces/{namespace}/services{name and f'/{name}'}"
+
+
+async def test_services_that_replicas_create_at_once_share_no_address_and_no_node_port(
+    clients: list[Client], namespace: str
+) -> None:
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"services": "100"}}}
+    await clients[0].create(f"/api/v1/namespaces/{namespace}/resourcequotas", quota)
+    bodies: list[JsonObject] = [
+        {"metadata": {"name": f"s{number}"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
+        for number in range(30)
+    ]
+    turn: Iterator[Client] = cycle(clients)
+    made = await asyncio.gather(*(next(turn).create(services(namespace), each) for each in bodies))
+    assert len({each["spec"]["clusterIP"] for each in made}) == len(bodies)
+    assert len({each["spec"]["ports"][0]["nodePort"] for each in made}) == len(bodies)
+
+
+async def test_one_service_gets_an_address_that_replicas_give_at_once(clients: list[Client], namespace: str) -> None:
+    spec = {"clusterIP": "10.0.0.9", "ports": [{"port": 80}]}
+    for round_number in range(5):
+        wanted: list[JsonObject] = [{"metadata": {"name": f"s{number}"}, "spec": spec} for number in range(9)]
+        turn: Iterator[Client] = cycle(clients)
+        made = await asyncio.gather(
+            *(next(turn).create(services(namespace), each) for each in wanted), return_exceptions=True
+        )
+        assert sum(isinstance(each, InvalidError) for each in made) == len(wanted) - 1, made
+        [winner] = [each for each in made if not isinstance(each, BaseException)]
+        await clients[round_number % 3].delete(services(namespace, winner["metadata"]["name"]))
+        again = await clients[(round_number + 1) % 3].create(services(namespace), wanted[0])
+        await clients[(round_number + 2) % 3].delete(services(namespace, again["metadata"]["name"]))
 
 
 async def test_one_definition_gets_a_name_that_replicas_claim_at_once(clients: list[Client]) -> None:

@@ -54,6 +54,13 @@ _STOP_WITHIN_S = 4.8
 )
 @database_option
 @click.option("--address", metavar="URL", default="", help="URL that clients use.  [default: where it listens]")
+@click.option(
+    "--service-cidr",
+    default="10.0.0.0/16",
+    show_default=True,
+    metavar="CIDR",
+    help="Where Services get their cluster addresses from; the same for all replicas.",
+)
 @click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
 @click.option(
     "--operators",
@@ -83,6 +90,7 @@ def command(
     port: int,
     database: Path | str | None,
     address: str,
+    service_cidr: str,
     is_open: bool,
     operators: str,
     simulation: Simulation,
@@ -121,6 +129,7 @@ def command(
         data=data.absolute(),
         bind=host,
         address=_address(address),
+        service_cidr=_cidr(service_cidr),
         port=port,
         is_open=is_open,
         database=database,
@@ -140,6 +149,18 @@ def _check(settings: Settings, described: Sequence[Description]) -> None:
     check_environments(described, settings.environment)
     if settings.faces is not None:
         check_faces(described, settings.environment)
+
+
+def _cidr(given: str) -> str:
+    from homeostat.server.services.ranges import AddressRange
+
+    try:
+        AddressRange(given)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; expected a range such as 10.0.0.0/16", param_hint="--service-cidr"
+        ) from error
+    return given
 
 
 def _ephemeral(ctx: click.Context, port: int) -> tuple[Path, int]:

@@ -81,6 +81,19 @@ class Conversions(Protocol):
         """The objects at another version of the kind."""
 
 
+class Allocator(Protocol):
+    """Cluster addresses and node ports of Services."""
+
+    async def allocate(self, writer: int, obj: JsonObject, old: JsonObject | None, *, is_trial: bool) -> bool:
+        """Complete the spec, in place, and hold what is new for the writer; whether anything is."""
+
+    def still_holds(self, writer: int) -> bool:
+        """Whether no other replica has taken what the writer holds."""
+
+    def release(self, writer: int, *, is_certain: bool) -> None:
+        """The write has ended. It is uncertain if nobody waited for its commit."""
+
+
 class OpenWatch(Protocol):
     """An open watch. `run` sends the initial events, `tick` sends bookmarks, `close` ends the stream properly."""
 
@@ -118,6 +131,8 @@ class Backend(msgspec.Struct):
     """The answer to a TokenRequest for the call's service account."""
     certify: Callable[[Call, JsonObject], Awaitable[JsonObject]]
     """Signs a CertificateSigningRequest that the call approves."""
+    allocator: Allocator
+    """Of what the server allocates for Services."""
 
 
 _SHOWN_BY = ("curl", "Wget", "Mozilla/5.0")

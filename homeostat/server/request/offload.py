@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from msgspec.structs import replace
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
-from homeostat.server.request.call import Admission, Answer, Call, Conversions
+from homeostat.server.request.call import Admission, Allocator, Answer, Call, Conversions
 from homeostat.server.request.too_long import TooLongError
 from homeostat.store.base import Store
 
@@ -80,6 +80,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
         conversions=cast("Conversions", _OnLoop(call.backend.conversions, caller)),
         require=caller.bound(call.backend.require),
         certify=caller.bound(call.backend.certify),
+        allocator=cast("Allocator", _AllocatorOnLoop(call.backend.allocator, caller)),
     )
     work = verb(replace(call, backend=backend))
     outcome: Box | None = None
@@ -183,3 +184,10 @@ class _OnLoop:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
         return self._caller.bound(found) if callable(found) else found
+
+
+class _AllocatorOnLoop(_OnLoop):
+    """Releases from any thread, because a cancelled call cannot wait for the loop."""
+
+    def release(self, writer: int, *, is_certain: bool) -> None:
+        cast("Allocator", self._target).release(writer, is_certain=is_certain)

@@ -1,4 +1,4 @@
-"""Gives Services addresses, and keeps their EndpointSlices and Endpoints equal to the Pods that they select.
+"""Keeps the EndpointSlices and Endpoints of Services equal to the Pods that they select.
 
 Endpoints of a Service without a selector are mirrored to EndpointSlices.
 """
@@ -11,10 +11,9 @@ from contextlib import suppress
 import msgspec
 
 from homeostat.objects.errors import NotFoundError
-from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.workloads.api import ENDPOINT_SLICE, ENDPOINTS, SERVICE, Meta, Pod, Workload
+from homeostat.objects.json import Json
+from homeostat.operators.workloads.api import ENDPOINT_SLICE, ENDPOINTS, Meta, Pod, Workload
 from homeostat.operators.workloads.reconciler import Key, Reconciler
-from homeostat.operators.workloads.services.addresses import ClusterAddresses, wants_address
 from homeostat.operators.workloads.services.decide import (
     MANAGED_BY,
     MANAGER,
@@ -67,16 +66,13 @@ class Services:
         self._services, self._slices, self._pods = services.cache, slices.cache, pods.cache
         self._endpoints = endpoints.cache
         self._reconciler = Reconciler(setup, "services", self._reconcile)
-        self._addresses = ClusterAddresses()
         services.add_handler(self._note_service)
         slices.add_handler(self._note_slice)
         endpoints.add_handler(lambda change: self._reconciler.add((change.namespace, change.name), after_s=_GATHER_S))
         pods.add_handler(self._note_pod)
 
     def _note_service(self, change: Change[Workload]) -> None:
-        key = change.namespace, change.name
-        self._addresses.note(key, change.new.spec.get("clusterIP") or "" if change.new is not None else "")
-        self._reconciler.add(key)
+        self._reconciler.add((change.namespace, change.name))
 
     def _note_slice(self, change: Change[StoredSlice]) -> None:
         for each in (change.old, change.new):
@@ -93,8 +89,6 @@ class Services:
 
     async def _reconcile(self, key: Key) -> None:
         service = self._services.get(*key)
-        if service is not None and wants_address(service):
-            await self._give_address(service)
         await self._mirror(service, key)
         if service is None or not has_slices(service):
             await self._forget(key, is_deleted=service is None)
@@ -124,14 +118,6 @@ class Services:
                 await self._client.delete(ENDPOINT_SLICE.path(key[0], name))
             except NotFoundError:
                 continue
-
-    async def _give_address(self, service: Workload) -> None:
-        """As the server of a cluster does; `helm --wait` waits for it."""
-        if address := self._addresses.take(service.key):
-            patch: JsonObject = {"spec": {"clusterIP": address, "clusterIPs": [address]}}
-            patch["metadata"] = {"resourceVersion": service.metadata.resource_version}
-            with suppress(NotFoundError):
-                await self._client.merge(SERVICE.path(*service.key), patch)
 
     async def _write_endpoints(self, service: Workload, pods: list[Pod]) -> None:
         wanted, found = endpoints_of(service, pods), self._endpoints.get(*service.key)

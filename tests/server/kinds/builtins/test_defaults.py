@@ -84,8 +84,6 @@ def at(obj: Json, path: str) -> Json:
         ("", "Service", "spec.type", "ClusterIP"),
         ("", "Service", "spec.sessionAffinity", "None"),
         ("", "Service", "spec.internalTrafficPolicy", "Cluster"),
-        ("", "Service", "spec.ipFamilyPolicy", "SingleStack"),
-        ("", "Service", "spec.ipFamilies", ["IPv4"]),
         ("", "Service", "spec.ports.0", {"port": 80, "protocol": "TCP", "targetPort": 80}),
         ("", "Service", "spec.clusterIP", None),
         ("", "Service", "status.loadBalancer", {}),
@@ -242,8 +240,6 @@ def test_a_job_selects_its_own_pods() -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ({"clusterIP": "None"}, {"clusterIPs": ["None"]}),
-        ({"clusterIPs": ["fd00::1"]}, {"clusterIP": "fd00::1", "ipFamilies": ["IPv6"]}),
         ({"type": "NodePort"}, {"externalTrafficPolicy": "Cluster"}),
         ({"type": "LoadBalancer"}, {"allocateLoadBalancerNodePorts": True}),
         ({"type": "ExternalName", "externalName": "a.b"}, {"internalTrafficPolicy": None, "ipFamilies": None}),

@@ -41,8 +41,22 @@ def _check_service(obj: JsonObject) -> list[Cause]:
     causes += check_choice(spec, "externalTrafficPolicy", "spec", ("Cluster", "Local"))
     causes += check_choice(spec, "internalTrafficPolicy", "spec", ("Cluster", "Local"))
     causes += check_choice(spec, "ipFamilyPolicy", "spec", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    causes += _check_balanced(spec, kind)
     causes += _check_balancer(struct(obj, "status", "loadBalancer"), kind)
     return causes + check_choice(spec, "type", "spec", _TYPES)
+
+
+def _check_balanced(spec: JsonObject, kind: str) -> list[Cause]:
+    """The fields that only a LoadBalancer has."""
+    causes: list[Cause] = []
+    if kind != "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not None:
+        message = "may only be used when `type` is 'LoadBalancer'"
+        causes.append(forbidden("spec.allocateLoadBalancerNodePorts", message))
+    is_checked = kind == "LoadBalancer" and text(spec, "externalTrafficPolicy") == "Local"
+    if (port := integer(spec, "healthCheckNodePort")) and not is_checked:
+        message = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        causes.append(invalid("spec.healthCheckNodePort", port, message))
+    return causes
 
 
 def _check_balancer(status: JsonObject, kind: str) -> list[Cause]:

@@ -1,13 +1,12 @@
 """Defaults of Services, Endpoints, EndpointSlices and NetworkPolicies.
 
-Nothing is allocated: `clusterIP` and `nodePort` stay as they were given. A Service without an address reads as
-`clusterIP` absent; one that was given an address, or `None`, has it in `clusterIPs` too.
+The addresses, families and node ports of Services are not among them: see `server/services`.
 """
 
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.members import ensure_struct, set_default, strings, struct, structs, text
+from homeostat.server.kinds.builtins.members import ensure_struct, set_default, struct, structs, text
 
 _AFFINITY_SECONDS = 10800
 _EXTERNAL_TYPES = ("NodePort", "LoadBalancer")
@@ -27,7 +26,6 @@ def _default_service(obj: JsonObject) -> None:
         set_default(spec, "externalTrafficPolicy", "Cluster")
     if kind != "ExternalName":
         set_default(spec, "internalTrafficPolicy", "Cluster")
-        _default_addresses(spec)
     if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
         spec["allocateLoadBalancerNodePorts"] = True
     if kind == "LoadBalancer":
@@ -46,20 +44,6 @@ def _default_affinity(spec: JsonObject) -> None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
 
-def _default_addresses(spec: JsonObject) -> None:
-    address, addresses = text(spec, "clusterIP"), strings(spec, "clusterIPs")
-    if address and not addresses:
-        spec["clusterIPs"] = [address]
-    elif addresses and not address:
-        spec["clusterIP"] = addresses[0]
-    if address == "None" and not spec.get("selector") and not spec.get("ipFamilyPolicy") and not spec.get("ipFamilies"):
-        # Its addresses are given by hand, and may be of both families.
-        spec["ipFamilyPolicy"], spec["ipFamilies"] = "RequireDualStack", ["IPv4", "IPv6"]
-    set_default(spec, "ipFamilyPolicy", "SingleStack")
-    if not spec.get("ipFamilies"):
-        spec["ipFamilies"] = ["IPv6" if ":" in (address or "".join(addresses[:1])) else "IPv4"]
-
-
 def complete_service(obj: JsonObject, old: JsonObject) -> None:
     _drop_of_former_type(obj, old)
     default_balancer_status(obj)
@@ -69,6 +53,8 @@ def _drop_of_former_type(obj: JsonObject, old: JsonObject) -> None:
     """Drop the fields that only a Service's former type has, unless the write changes them."""
     spec, former = struct(obj, "spec"), struct(old, "spec")
     kind, before = text(spec, "type"), text(former, "type")
+    if _is_checked_on_nodes(former) and not _is_checked_on_nodes(spec):
+        _drop(spec, former, "healthCheckNodePort")
     if kind == before:
         return
     # A patch may have left parts in common with the old object, which admission sees as it was.
@@ -76,17 +62,21 @@ def _drop_of_former_type(obj: JsonObject, old: JsonObject) -> None:
     if isinstance(ports := spec.get("ports"), list):
         spec["ports"] = [port.copy() if isinstance(port, dict) else port for port in ports]
     if kind == "ExternalName":
-        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             _drop(spec, former, name)
     if kind not in _EXTERNAL_TYPES:
         for port, known in zip(structs(spec, "ports"), structs(former, "ports"), strict=False):
             _drop(port, known, "nodePort")
         _drop(spec, former, "externalTrafficPolicy")
     if kind != "LoadBalancer":
-        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"):
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
             _drop(spec, former, name)
         if isinstance(balancer := struct(obj, "status").get("loadBalancer"), dict):
             obj["status"] = {**obj["status"], "loadBalancer": {k: v for k, v in balancer.items() if k != "ingress"}}
+
+
+def _is_checked_on_nodes(spec: JsonObject) -> bool:
+    return text(spec, "type") == "LoadBalancer" and text(spec, "externalTrafficPolicy") == "Local"
 
 
 def _drop(target: JsonObject, former: JsonObject, name: str) -> None:

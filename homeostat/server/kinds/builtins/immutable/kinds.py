@@ -79,14 +79,22 @@ def secret(new: JsonObject, old: JsonObject) -> list[Cause]:
 
 
 def service(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """The cluster address may not change, unless the type becomes ExternalName."""
+    """The cluster address may not change, unless the type becomes ExternalName, nor the port of health checks."""
     after, before = struct(new, "spec"), struct(old, "spec")
+    if all(_is_checked_on_nodes(each) for each in (after, before)):
+        port, former = after.get("healthCheckNodePort"), before.get("healthCheckNodePort")
+        if former and port != former:
+            return [forbidden("spec.healthCheckNodePort", IMMUTABLE)]
     given, had = text(after, "clusterIP"), text(before, "clusterIP")
     if text(after, "type") == "ExternalName" or text(before, "type") == "ExternalName":
         return []
     if given and had and given != had:
         return [invalid("spec.clusterIPs[0]", strings(after, "clusterIPs") or [given], "may not change once set")]
     return []
+
+
+def _is_checked_on_nodes(spec: JsonObject) -> bool:
+    return text(spec, "type") == "LoadBalancer" and text(spec, "externalTrafficPolicy") == "Local"
 
 
 _CLAIM_SAID = (

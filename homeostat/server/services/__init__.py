@@ -1,0 +1,1 @@
+"""What the server allocates for Services: cluster addresses and node ports."""
