@@ -130,6 +130,14 @@ async def test_a_strategic_patch_merges_containers_by_name(api: Api) -> None:
     assert (patched["image"], patched["terminationMessagePath"]) == ("nginx:2", "/dev/termination-log")
 
 
+async def test_labels_patched_to_a_string_are_refused_in_the_words_of_kubernetes(api: Api) -> None:
+    await api("POST", CONFIGMAPS, configmap())
+    patch = {"metadata": {"labels": "invalid"}}
+    answer = await api("PATCH", f"{CONFIGMAPS}/a", patch, type=STRATEGIC_PATCH)
+    assert (answer.status, answer.reason) == (422, "Invalid")
+    assert "cannot restore map from string" in answer.json["message"]
+
+
 async def test_a_strategic_patch_of_a_custom_kind_is_unsupported(api: Api) -> None:
     await api("POST", CRDS, definition())
     await api("POST", WIDGETS, widget())

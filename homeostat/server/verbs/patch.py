@@ -63,7 +63,7 @@ def edit_of(call: Call, media: str) -> Edit:
     if media == STRATEGIC_PATCH and not call.kind.custom:
         strategic = _patch_object(call)
         schema = call.kind.behaviour.schema
-        return lambda old: _patched(call, strategic_merge_patch(old, strategic, schema), old)
+        return lambda old: _patched(call, _with_maps(call, strategic_merge_patch(old, strategic, schema)), old)
     accepted = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] + ([] if call.kind.custom else [STRATEGIC_PATCH])
     raise UnsupportedMediaTypeError(
         f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
@@ -85,6 +85,15 @@ def _patch_object(call: Call) -> JsonObject:
     if not isinstance(value, dict):
         raise BadRequestError("a merge patch must be a JSON object")
     return value
+
+
+def _with_maps(call: Call, patched: JsonObject) -> JsonObject:
+    """The object, refused as in Kubernetes if its labels or annotations are text: scripts look for these words."""
+    metadata = patched.get("metadata")
+    if isinstance(metadata, dict) and any(isinstance(metadata.get(each), str) for each in ("labels", "annotations")):
+        error = BadRequestError("cannot restore map from string")
+        raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)])
+    return patched
 
 
 def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
