@@ -22,7 +22,7 @@ from homeostat.server.discovery.openapi_v2 import Form, Piece, piece_of, whole_d
 from homeostat.server.kinds.registry import Kind
 
 _USER = "openapi"
-_FORM = 3
+_FORM = 4
 """Increase it when the documents of the same kinds change, or clients keep cached ones."""
 
 

@@ -21,9 +21,32 @@ from homeostat.server.discovery.openapi_schemas import (
 )
 from homeostat.server.kinds.registry import Kind
 
+_TEXTS = {
+    "allowWatchBookmarks": "Whether the watch may send events that only carry a resourceVersion.",
+    "continue": "The token of the page before, for the next page.",
+    "dryRun": "All: check and admit the request, and store nothing.",
+    "fieldManager": "Who makes the change, in managedFields.",
+    "fieldSelector": "Fields by which to restrict the list of returned objects.",
+    "fieldValidation": "What unknown and repeated fields do: Ignore, Warn or Strict.",
+    "force": "Take over fields that others manage. For apply patches only.",
+    "gracePeriodSeconds": "How long the object may take to end.",
+    "labelSelector": "Labels by which to restrict the list of returned objects.",
+    "limit": "The most objects on a page.",
+    "orphanDependents": "Use propagationPolicy instead.",
+    "pretty": "Whether the answer is indented.",
+    "propagationPolicy": "What becomes of dependents: Orphan, Background or Foreground.",
+    "resourceVersion": "The version to read at, or to watch from.",
+    "resourceVersionMatch": "How resourceVersion is meant: Exact or NotOlderThan.",
+    "sendInitialEvents": "Whether a watch begins with events for what exists.",
+    "timeoutSeconds": "How long the request may take, however active it is.",
+    "watch": "Watch for changes to the described resources instead of listing them.",
+}
+"""Some begin or end with words of Kubernetes' own documents, by which scripts and tests recognize them."""
+
 
 def _query(type_: str, *names: str) -> list[JsonObject]:
-    return [{"name": name, "in": "query", "schema": {"type": type_, "uniqueItems": True}} for name in names]
+    schema = {"type": type_, "uniqueItems": True}
+    return [{"name": name, "in": "query", "description": _TEXTS[name], "schema": schema} for name in names]
 
 
 def _in_path(name: str) -> JsonObject:

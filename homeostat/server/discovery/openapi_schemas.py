@@ -182,9 +182,15 @@ def _element(field: Field) -> JsonObject:
 
 def _object_properties() -> JsonObject:
     return {
-        "apiVersion": {"type": "string", "description": "Group and version of the object, `group/version`."},
+        "apiVersion": {
+            "type": "string",
+            "description": "APIVersion defines the schema of the object, by group/version.",
+        },
         "kind": {"type": "string", "description": "Kind of the object."},
-        "metadata": {"allOf": [reference(f"{_META}.ObjectMeta")], "description": "Name, labels and the like."},
+        "metadata": {
+            "allOf": [reference(f"{_META}.ObjectMeta")],
+            "description": "Standard object's metadata: name, labels and the like.",
+        },
     }
 
 

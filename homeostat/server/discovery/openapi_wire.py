@@ -172,6 +172,7 @@ _IN_PATH: Final[_Message] = {
 _IN_QUERY: Final[_Message] = {
     "required": (1, _integer),
     "in": (2, _text),
+    "description": (3, _text),
     "name": (4, _text),
     "type": (6, _text),
     "uniqueItems": (20, _integer),
