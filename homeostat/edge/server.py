@@ -28,8 +28,6 @@ BACKLOG = 1024
 _EXAMINED = 64
 """Connections that are examined for one that gives way."""
 _LEAST_CONNECTIONS = 16
-_ALL_CONNECTIONS = 32_768
-"""The listeners of a process share its files in proportion to their limits, which add up to fewer than these."""
 # How long to wait for aborted connections and cancelled tasks; only a task that resists cancellation takes time.
 _ABORT_WAIT_S = 5.0
 _CONFIRM_WITHIN_S = 0.1
@@ -75,8 +73,8 @@ class Server:
 
     async def listen(self, host: str, port: int, ssl: tls.SSLContext | None) -> None:
         limits = self._service.limits
-        share = file_limit() * limits.max_connections // _ALL_CONNECTIONS
-        self._most = min(limits.max_connections, max(_LEAST_CONNECTIONS, share))
+        # A process has a second listener, for its faces, and needs files of its own.
+        self._most = min(limits.max_connections, max(_LEAST_CONNECTIONS, file_limit() * 3 // 8))
         listening = _listening_socket(host, port)
         if ssl is None:
             self._listener = await self._service.loop.create_server(self._connection, sock=listening, backlog=BACKLOG)

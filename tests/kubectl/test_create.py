@@ -22,7 +22,7 @@ NAMESPACED: dict[str, tuple[str, str]] = {
     "cronjob": ("create cronjob c --image=x --schedule=@daily", "cronjob.batch/c created"),
     "role": ("create role r --verb=get,list --resource=pods", "role.rbac.authorization.k8s.io/r created"),
     "rolebinding": (
-        "create rolebinding b --clusterrole=view --user=ann",
+        "create rolebinding b --clusterrole=view --user=cleo",
         "rolebinding.rbac.authorization.k8s.io/b created",
     ),
     "serviceaccount": ("create serviceaccount robot", "serviceaccount/robot created"),
@@ -57,7 +57,7 @@ def test_a_namespace_is_made_and_active(cluster: Kubectl, unique: str) -> None:
     [
         ("create clusterrole {name} --verb=get --resource=pods", "clusterrole.rbac.authorization.k8s.io"),
         (
-            "create clusterrolebinding {name} --clusterrole=view --user=ann",
+            "create clusterrolebinding {name} --clusterrole=view --user=cleo",
             "clusterrolebinding.rbac.authorization.k8s.io",
         ),
         ("create priorityclass {name} --value=10", "priorityclass.scheduling.k8s.io"),

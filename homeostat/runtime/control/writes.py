@@ -154,7 +154,7 @@ class _Status(msgspec.Struct):
 class _List(msgspec.Struct):
     """The answer for a deleted collection: the objects, in their versions before."""
 
-    items: list[_Written] = []
+    items: list[_Written] | None = None
 
 
 class _DeleteOptions(msgspec.Struct, rename="camel"):
@@ -244,7 +244,7 @@ def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
         if answer.kind == "Status":
             details = _status.decode(body).details
             return [_Metadata(details.name, namespace, details.uid)] if details.uid else []
-        return [each.metadata for each in _list.decode(body).items if each.metadata.uid]
+        return [each.metadata for each in _list.decode(body).items or () if each.metadata.uid]
     except msgspec.DecodeError:
         return []
 

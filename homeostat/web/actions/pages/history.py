@@ -48,7 +48,8 @@ class _Page(msgspec.Struct, frozen=True):
 
 class _Names(msgspec.Struct, frozen=True):
     metadata: _Page
-    items: list[_Entry]
+    items: list[_Entry] | None
+    """null if there are none, as kube-apiserver sends it."""
 
 
 _names = msgspec.json.Decoder(_Names)
@@ -115,7 +116,7 @@ class History:
         while True:
             path = _KIND.path(self._face.namespace)
             page = _names.decode(await self._face.client.fetch("GET", path, query, accept=_NAMES_ONLY))
-            names += [each.metadata.name for each in page.items]
+            names += [each.metadata.name for each in page.items or ()]
             if not page.metadata.token:
                 return sorted(names, key=_count, reverse=True)
             query["continue"] = page.metadata.token

@@ -43,7 +43,8 @@ class _Result(msgspec.Struct, frozen=True):
 
 
 class _Results(msgspec.Struct, frozen=True):
-    items: list[_Result]
+    items: list[_Result] | None
+    """null if there are none, as kube-apiserver sends it."""
 
 
 class _Audit(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ class PolicyPage:
         where = policy.metadata
         path = POLICY_AUDIT_RESULT.kind.path(where.namespace)
         try:
-            listed = _results.decode(await self._client.fetch("GET", path, accept=_METADATA_ONLY)).items
+            listed = _results.decode(await self._client.fetch("GET", path, accept=_METADATA_ONLY)).items or []
             ours = [each.metadata for each in listed if any(o.uid == where.uid for o in each.metadata.owner_references)]
             if not ours:
                 return None
