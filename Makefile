@@ -27,10 +27,11 @@ check: dev ## Format, lint, types and import contracts
 	$(BIN)/mypy -n $(CORES)
 	$(BIN)/lint-imports --no-cache
 
-format: dev ## Format the code, fix what can be fixed, describe the operators again
+format: dev ## Format the code, fix what can be fixed, write the generated files again
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python -m tools.describe_operators
+	$(BIN)/python -m tools.generate_manifests
 
 # The folders that do without processes, sockets and other programs.
 FAST := tests/objects tests/cel tests/server tests/api

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import tomllib
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from homeostat import __version__
 
 ROOT = Path(__file__).parents[2]
 _TEXTS = (".md", ".py", ".toml", ".yaml", ".yml", ".json", ".txt", ".html", ".js")
@@ -17,18 +23,50 @@ _OUTSIDE = frozenset({".venv", ".git", ".cache"})
 _installs_other = re.compile(r"""pip install (?:-\S+ )*['"`]*homeostat(?!-plane|\w)""").search
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=50)
+def build(target: str, folder: Path, *, source: Path = ROOT) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=50)
     (built,) = folder.iterdir()
     return built
 
 
-def test_a_wheel_of_the_tree_installs_a_working_command(wheel: Path, tmp_path: Path) -> None:
-    assert wheel.name.startswith("homeostat_plane-")
-    home = tmp_path / "own"
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the source distribution, as an installer without our wheel does."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    return build("wheel", tmp_path_factory.mktemp("wheel"), source=unpacked / sdist.name.removesuffix(".tar.gz"))
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A virtual environment that holds the wheel and nothing of this tree."""
+
+    home: Path
+    site: Path
+
+    def run(self, *command: str) -> str:
+        program, *arguments = command
+        done = subprocess.run(
+            [str(self.home / "bin" / program), *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            cwd=self.home,
+        )
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    home = tmp_path_factory.mktemp("installed") / "own"
     venv.create(home, symlinks=True)
     uv = Path(sys.executable).with_name("uv")
     into = ["--python", str(home / "bin/python")]
@@ -38,14 +76,33 @@ def test_a_wheel_of_the_tree_installs_a_working_command(wheel: Path, tmp_path: P
     # editable installation of the tree stays out.
     (site,) = home.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    command = [str(home / "bin/homeostat"), "crds", "--operators", "actions", "-o", "json"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=50, cwd=tmp_path).stdout
-    assert "resourcetypes" in printed
-    asked = "import homeostat, importlib.metadata as m; print(homeostat.__file__, m.version('homeostat-plane'))"
-    shown = subprocess.run(
-        [str(home / "bin/python"), "-c", asked], check=True, capture_output=True, text=True, cwd=tmp_path, timeout=50
-    ).stdout
-    assert shown.startswith(str(site))
+    return Installation(home, site)
+
+
+def test_the_distributions_have_the_version_of_the_package(sdist: Path, wheel: Path) -> None:
+    assert sdist.name == f"homeostat_plane-{__version__}.tar.gz"
+    assert wheel.name == f"homeostat_plane-{__version__}-py3-none-any.whl"
+
+
+def test_an_sdist_installs_every_file_of_the_package(installed: Installation) -> None:
+    tracked = subprocess.run(["git", "ls-files", "homeostat"], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    if tracked.returncode != 0:
+        pytest.skip("not a checkout of git")
+    assert [name for name in tracked.stdout.splitlines() if not (installed.site / name).is_file()] == []
+
+
+def test_the_installed_command_works(installed: Installation) -> None:
+    assert "resourcetypes" in installed.run("homeostat", "crds", "--operators", "actions", "-o", "json")
+    assert installed.run("python", "-c", "import homeostat; print(homeostat.__file__)").startswith(str(installed.site))
+    shown = json.loads(installed.run("homeostat", "version", "-o", "json"))
+    assert (shown["homeostat"], shown["schemas"]) == (__version__, {"postgres": 1, "sqlite": 1})
+    assert shown["extras"] == dict.fromkeys(("amqp", "jq", "otel", "postgres"), True)
+
+
+def test_the_extra_all_has_every_other_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (everything,) = extras.pop("all")
+    assert everything == f"homeostat-plane[{','.join(sorted(extras))}]"
 
 
 def test_no_text_installs_the_distribution_of_somebody_else() -> None:

@@ -78,7 +78,7 @@ def command(
     for place in (namespace, within):
         check_name("Namespace", place)
     site = Site(namespace=namespace, image=image, replicas=replicas)
-    chosen = _chosen(operators)
+    chosen = chosen_operators(operators)
     webhooks = webhooks_of(site, chosen)
     files = None if tls is None else read_tls(tls, [service_name(each, namespace) for each in webhooks])
     own_name = service_name(site.name, namespace)
@@ -104,7 +104,8 @@ def command(
         click.echo(f"left out {', '.join(titles)}: a certificate is required; to add them: --faces-tls DIR", err=True)
 
 
-def _chosen(operators: str) -> dict[str, Chosen]:
+def chosen_operators(operators: str) -> dict[str, Chosen]:
+    """By short name, with all that is printed of them; `operators` is the value of `--operators`."""
     from homeostat.operators.access import rules_of
     from homeostat.operators.catalog import UnknownOperatorError
 

@@ -158,7 +158,7 @@ def _operator(
         name=site.name,
         operators=",".join(each.argument for each in operators.values()),
         options=[*(["--namespace", within] if within else []), *options],
-        ports=_face_ports(faces),
+        ports=face_ports(faces),
         mounts=mounts,
         # The root of the file system is read-only; caches and temporary files go here.
         environment={"HOME": _WORK, "XDG_CACHE_HOME": f"{_WORK}/cache", **settings},
@@ -175,7 +175,7 @@ def _face_options(site: Site, faces: Sequence[Face], *, renews: bool) -> list[st
     return [*places, *files, *secret]
 
 
-def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
+def face_ports(faces: Sequence[Face]) -> dict[str, int]:
     """Ports by name; a Service limits names to 15 characters."""
     return {"faces" if each.port == PORT else each.name[:15].rstrip("-"): each.port for each in faces}
 
