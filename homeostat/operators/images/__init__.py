@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from homeostat.external.rest.client import RestClient
-from homeostat.operators.images.access import RULES
+from homeostat.operators.images.access import DASHBOARD_RULES, RULES
 from homeostat.operators.images.act import Actor
 from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
 from homeostat.operators.images.batching.memory import Memory
@@ -43,6 +43,7 @@ from homeostat.operators.images.sources.statuses import CommitStatuses
 from homeostat.operators.images.tracking import Retirement, TrackedWorkloads, Tracking
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "KINDS",
     "OPTIONS",
     "RULES",
+    "SECTIONS",
     "SETTINGS",
     "WAKES",
     "WAKES_IF_SERVED",
@@ -80,6 +82,7 @@ FACES = (
         check="homeostat.web.receivers.images:check_settings",
     ),
 )
+SECTIONS = (DeclaredSection(open="homeostat.web.images.dashboard.section:open_section", rules=DASHBOARD_RULES),)
 WAKES = (*KINDS, *ALL)
 WAKES_IF_SERVED = (ROLLOUT,)
 SETTINGS = (*NAMES, "DEFAULT_FROM_EMAIL", "DEFAULT_FROM_NAME", "GITEA_API_URL", "GITHUB_API_URL", "GITLAB_API_URL")

@@ -1,4 +1,4 @@
-"""The permissions of the operator in a cluster, as rules of a role. Pure."""
+"""The permissions of the operator and of its pages in a cluster, as rules of a role. Pure."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["secrets"], ["get"]),
     rule("", ["events"], ["create", "patch"]),
 ]
+DASHBOARD_RULES: Final = (
+    rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
+    rule("batch", ["jobs", "cronjobs"], FOLLOW),
+    rule("argoproj.io", ["rollouts"], FOLLOW),
+    # Pin and unpin. To trigger a pass, a workload is patched: the page offers that only where somebody allowed it.
+    rule(GROUP, ["imageupdates"], [*FOLLOW, "create", "patch"]),
+)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from homeostat.operators.sync.access import RULES
     from homeostat.operators.sync.api.kinds import KINDS
     from homeostat.operators.sync.deployment import ALERTS, PANELS
-    from homeostat.operators.sync.operator import FACES, OPTIONS, SETTINGS, WAKES, check_environment, register
+    from homeostat.operators.sync.operator import FACES, OPTIONS, SECTIONS, SETTINGS, WAKES, check_environment, register
 
 __all__ = [
     "ALERTS",
@@ -22,6 +22,7 @@ __all__ = [
     "OPTIONS",
     "PANELS",
     "RULES",
+    "SECTIONS",
     "SETTINGS",
     "WAKES",
     "check_environment",

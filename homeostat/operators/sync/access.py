@@ -1,4 +1,4 @@
-"""The RBAC rules of the operator: the permissions it needs, and no others. Pure."""
+"""The RBAC rules of the operator and of its pages: the permissions they need, and no others. Pure."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["secrets"], READ),
     rule("", ["events"], ["create", "patch"]),
 ]
+DASHBOARD_RULES: Final = (
+    rule(GROUP, ["syncpolicies", "resourcerepositories", "managedservers"], FOLLOW),
+    # Sync now, suspend, resume.
+    rule(GROUP, ["syncpolicies"], ["patch"]),
+)

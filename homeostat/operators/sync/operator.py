@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from homeostat.operators.sync.access import DASHBOARD_RULES
 from homeostat.operators.sync.admission.check import Admission
 from homeostat.operators.sync.admission.configuration import ENABLED as ADMISSION
 from homeostat.operators.sync.admission.configuration import GUARDED, path_of
@@ -39,6 +40,7 @@ from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.description import OperatorOption
 from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.predicates import generation_changed
 from homeostat.runtime.watch.routes import to_indexed, to_mapped
@@ -66,6 +68,7 @@ FACES = (
         ),
     ),
 )
+SECTIONS = (DeclaredSection(open="homeostat.web.sync.dashboard.section:open_section", rules=DASHBOARD_RULES),)
 WAKES = GUARDED
 OPTIONS = (
     OperatorOption(

@@ -69,7 +69,7 @@ class Dashboard:
             try:
                 visit = await self._visit(request, captured)
                 if section is not None:
-                    section.check_visible(visit.caller)
+                    await section.check_visible(visit.caller)
                 return page_reply(request, await view(visit), visit.viewer, self._static)
             except (RefusalError, ApiError, UnreachableError) as error:
                 return self._refusal(request, _refused(error), visit)
@@ -81,7 +81,7 @@ class Dashboard:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
-                section.check_visible(visit.caller)
+                await section.check_visible(visit.caller)
                 self._check_form(request)
                 return redirect(await effect(visit))
             except (RefusalError, ApiError, UnreachableError) as error:
@@ -100,7 +100,8 @@ class Dashboard:
         token = SESSIONS.kept_token(request)
         caller = await self._identify(with_token(request, token))
         proof = SESSIONS.form_proof(self._secret, token)
-        links = [("Overview", ROOT), *((each.title, each.path) for each in self._sections if each.is_visible(caller))]
+        shown = [each for each in self._sections if await each.is_visible(caller)]
+        links = [("Overview", ROOT), *((each.title, each.path) for each in shown)]
         viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
         return Visit(request, captured, caller, viewer)
 

@@ -16,7 +16,7 @@ class Overview:
         self._sections = sections
 
     async def show(self, visit: Visit) -> Page:
-        shown = [each for each in self._sections if each.is_visible(visit.caller)]
+        shown = [each for each in self._sections if await each.is_visible(visit.caller)]
         content: list[Node] = [el("h1", "Overview", class_="unseen")]
         content += [await _summary(each, visit) for each in shown]
         return Page("Overview", content, "Overview")

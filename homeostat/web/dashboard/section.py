@@ -7,7 +7,8 @@ process or elsewhere: a section whose kinds are not installed is empty.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from homeostat.client.base import Client
@@ -15,7 +16,7 @@ from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.visit import View, Visit
-from homeostat.web.kit.gate import Caller
+from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.refusal import forbidden
 
 Effect = Callable[[Visit], Awaitable[str]]
@@ -34,13 +35,38 @@ class Section:
     summary: Callable[[Visit], Awaitable[Node]]
     """Its part of the overview; None if there is nothing to show."""
     is_for_administrators: bool = False
+    questions: tuple[Question, ...] = ()
+    """With `is_for_administrators`: whoever the Kubernetes API allows all of these sees the section, too."""
+    run: Callable[[], Awaitable[object]] | None = None
+    """Runs as long as the dashboard is served: the watches of its pages, for instance."""
 
-    def is_visible(self, caller: Caller) -> bool:
-        return caller.is_admin or not self.is_for_administrators
+    async def is_visible(self, caller: Caller) -> bool:
+        if caller.is_admin or not self.is_for_administrators:
+            return True
+        return bool(self.questions) and all([await caller.allows(each) for each in self.questions])
 
-    def check_visible(self, caller: Caller) -> None:
-        if not self.is_visible(caller):
-            raise forbidden(f"only administrators may see {self.title.lower()}")
+    async def check_visible(self, caller: Caller) -> None:
+        if await self.is_visible(caller):
+            return
+        needed = ", ".join(f"{each.verb} {each.resource}" for each in self.questions)
+        more = f", and who may {needed} in all namespaces" if needed else ""
+        raise forbidden(f"only administrators may see {self.title.lower()}{more}")
+
+
+@asynccontextmanager
+async def running(sections: Iterable[Section]) -> AsyncIterator[None]:
+    """Runs the jobs of the sections inside the block."""
+    async with asyncio.TaskGroup() as tasks:
+        jobs = [tasks.create_task(_run(each.run)) for each in sections if each.run is not None]
+        try:
+            yield
+        finally:
+            for job in jobs:
+                job.cancel()
+
+
+async def _run(job: Callable[[], Awaitable[object]]) -> None:
+    await job()
 
 
 async def open_sections(declared: Iterable[DeclaredSection], client: Client) -> list[Section]:

@@ -1,4 +1,4 @@
-"""The static files of the dashboard: a style sheet, a script and an icon. Browsers may cache them for ever, because
+"""The static files of the dashboard: style sheets, a script and an icon. Browsers may cache them for ever, because
 their URL changes with their contents.
 """
 
@@ -16,6 +16,7 @@ from homeostat.web.kit.refusal import unknown
 
 _TYPES: Final = {
     "dashboard.css": "text/css; charset=utf-8",
+    "operators.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }

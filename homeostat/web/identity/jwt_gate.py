@@ -10,7 +10,7 @@ from homeostat.edge.request import Request
 from homeostat.web.identity.credentials.token import Claims, TokenError, Tokens
 from homeostat.web.identity.permissions import allows
 from homeostat.web.identity.records import Registers, Role, User
-from homeostat.web.kit.gate import Caller, Gate, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.gate import Caller, Gate, Operation, Question, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import unauthorized
 
 
@@ -30,6 +30,9 @@ class UserCaller:
 
     async def may_read_secret(self, name: str) -> bool:
         """Roles of this API grant no access to Secrets."""
+        return self.is_admin
+
+    async def allows(self, question: Question) -> bool:
         return self.is_admin
 
 

@@ -23,6 +23,16 @@ SystemPermission = Literal["view_plugins", "view_webhooks", "manage_types"]
 OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "READ", "UPDATE", "DELETE")
 
 
+class Question(NamedTuple):
+    """The resource attributes of a SubjectAccessReview."""
+
+    group: str
+    resource: str
+    verb: str
+    namespace: str = ""
+    name: str = ""
+
+
 class Caller(Protocol):
     @property
     def id(self) -> int:
@@ -40,6 +50,11 @@ class Caller(Protocol):
 
     async def may_read_secret(self, name: str) -> bool:
         """Whether the caller is allowed to read this Secret in the namespace of this server."""
+
+    async def allows(self, question: Question) -> bool:
+        """Whether the Kubernetes API allows the caller to do this. Roles of the REST API are about resources alone: of
+        their users, administrators are allowed everything and others nothing.
+        """
 
 
 class Gate(Protocol):
@@ -61,16 +76,6 @@ class NoHooks:
     async def admit(self, operation: str, resource: JsonObject, old: JsonObject | None) -> JsonObject:
         spec: JsonObject = resource["spec"]
         return spec
-
-
-class Question(NamedTuple):
-    """The resource attributes of a SubjectAccessReview."""
-
-    group: str
-    resource: str
-    verb: str
-    namespace: str = ""
-    name: str = ""
 
 
 class KubernetesCaller(Protocol):

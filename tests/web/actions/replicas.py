@@ -15,7 +15,7 @@ from homeostat.edge.server import serve
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import Events, open_events
 from homeostat.web.actions.serving import LIMITS, open_face
-from homeostat.web.kit.gate import Caller, Gate, OpenGate, Operation, SystemPermission
+from homeostat.web.kit.gate import Caller, Gate, OpenGate, Operation, Question, SystemPermission
 from homeostat.web.kit.refusal import unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Api
 from tests.web.actions.listening import Listener, Told
@@ -38,6 +38,9 @@ class Reader:
         return False
 
     async def may_read_secret(self, name: str) -> bool:
+        return False
+
+    async def allows(self, question: Question) -> bool:
         return False
 
 

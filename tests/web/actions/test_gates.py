@@ -21,7 +21,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.serving import open_face
-from homeostat.web.kit.gate import Administrator, Caller, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.gate import Administrator, Caller, Operation, Question, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Answer, Api, note
 from tests.web.actions.shelf import World
@@ -47,6 +47,9 @@ class Limited:
 
     async def may_read_secret(self, name: str) -> bool:
         return name == "own"
+
+    async def allows(self, question: Question) -> bool:
+        return False
 
 
 CALLERS: dict[str, Caller] = {

@@ -199,7 +199,7 @@ async def test_what_a_browser_has_is_not_sent_again(site: Site) -> None:
 
 async def test_files_are_kept_for_ever_under_their_own_address(site: Site) -> None:
     document = (await site.open()).document
-    style = document.one("link", rel="stylesheet").attributes["href"]
+    style = document.all("link", rel="stylesheet")[0].attributes["href"]
     script = document.one("script").attributes["src"]
     for path, kind in ((style, "text/css"), (script, "text/javascript")):
         page = await site.open(path.removeprefix("/dashboard"))

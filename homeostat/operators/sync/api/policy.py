@@ -20,6 +20,9 @@ REQUESTED: Final = f"{GROUP}/reconcile-requested-at"
 MOST_REPORTED: Final = 100
 LONGEST_MESSAGE: Final = 1024
 MOST_FIELDS: Final = 20
+LONGEST_VALUE: Final = 256
+LARGEST_CHANGES: Final = 64 << 10
+"""Characters of all values of `changes` together."""
 Mode = Literal["incremental", "full"]
 
 
@@ -52,6 +55,16 @@ class ResourceStats(Part, frozen=True, kw_only=True):
     failed: Count = 0
 
 
+class FieldChange(Part, frozen=True, kw_only=True):
+    """One field that differed. Values are JSON; secrets are hidden, and long values are cut."""
+
+    pointer: Annotated[str, Meta(max_length=LONGEST_MESSAGE)]
+    declared: Annotated[
+        str, Meta(max_length=LONGEST_VALUE), doc("What the repository declares; empty for nothing.")
+    ] = ""
+    live: Annotated[str, Meta(max_length=LONGEST_VALUE), doc("What the server had; empty for nothing.")] = ""
+
+
 class ResourceReport(Part, frozen=True, kw_only=True):
     """What became of one resource."""
 
@@ -61,6 +74,11 @@ class ResourceReport(Part, frozen=True, kw_only=True):
     kind: Annotated[str, doc("Of a failure: Validation, NotFound, Auth, Conflict, Transport or Internal.")] = ""
     fields: Annotated[tuple[str, ...], Meta(max_length=MOST_FIELDS), doc("JSON pointers of what differed.")] = ()
     changed_by: Annotated[str, doc("Who changed the object last, if the server reports it.")] = ""
+    changes: Annotated[
+        tuple[FieldChange, ...],
+        Meta(max_length=MOST_FIELDS),
+        doc("What differed: declared against live, of the first resources alone if there is much."),
+    ] = ()
 
 
 class Failure(Part, frozen=True, kw_only=True):

@@ -16,14 +16,12 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.api.parts import COMPONENT
 from homeostat.operators.sync.api.policy import (
     LONGEST_MESSAGE,
-    MOST_FIELDS,
     MOST_REPORTED,
     REQUESTED,
     SYNC_POLICY,
     Attempt,
     Failure,
     PolicyStatus,
-    ResourceReport,
     ResourceStats,
     SyncPolicy,
 )
@@ -32,6 +30,7 @@ from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
 from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
 from homeostat.operators.sync.policies.records import Records
+from homeostat.operators.sync.policies.resources import resource_reports
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.world import Action, Begin, Sync
 from homeostat.operators.sync.run.execute import execute
@@ -117,7 +116,7 @@ class Actor:
         status: dict[str, Json] = {
             "lastSyncMode": report.mode,
             "resourceStats": msgspec.to_builtins(stats),
-            "resources": msgspec.to_builtins([_entry(each) for each in listed[:MOST_REPORTED]]),
+            "resources": msgspec.to_builtins(resource_reports(listed[:MOST_REPORTED])),
             "resourcesOmitted": max(len(listed) - MOST_REPORTED, 0) or None,
             "drifted": _drifted(report) or None,
             "held": len(report.held) or None,
@@ -236,14 +235,3 @@ def _listed(report: Report) -> list[Result]:
     """Failed ones first, then changed ones; those that are as declared are not listed."""
     found = [each for each in report.results if each.became != "unchanged"]
     return sorted(found, key=lambda each: (_ORDER.index(each.became), each.path))
-
-
-def _entry(result: Result) -> ResourceReport:
-    return ResourceReport(
-        path=result.path,
-        result=result.became,
-        message=result.message[:LONGEST_MESSAGE],
-        kind=result.kind,
-        fields=result.fields[:MOST_FIELDS],
-        changed_by=result.changed_by[:LONGEST_MESSAGE],
-    )

@@ -57,7 +57,14 @@ class Run:
         fields = tuple(each.pointer for each in step.differences)
         text = self.session.scrubber.scrub(message)[:1000]
         self.results[step.path] = Result(
-            step.path, became, identity or step.id, text, kind, fields, changed_by=step.changed_by
+            step.path,
+            became,
+            identity or step.id,
+            text,
+            kind,
+            fields,
+            changed_by=step.changed_by,
+            changes=step.differences,
         )
         self.advance(1)
 

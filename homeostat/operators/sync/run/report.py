@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from homeostat.operators.sync.run.plan import Mode
+from homeostat.operators.sync.run.plan import Change, Mode
 
 Became = Literal["created", "updated", "unchanged", "deleted", "gone", "undeclared", "held", "failed"]
 
@@ -23,6 +23,8 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     fields: tuple[str, ...] = ()
     """Pointers that differed."""
     changed_by: str = ""
+    changes: tuple[Change, ...] = ()
+    """What differed, masked."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Final
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
@@ -17,6 +16,7 @@ from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.components import many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -36,9 +36,11 @@ class Filter(msgspec.Struct, frozen=True):
 
     def at(self, page: int) -> str:
         """The URL of a page of the same list."""
-        fields = {"type": self.type, "phase": self.phase, "q": self.q, "page": page if page > 1 else ""}
-        query = urlencode({name: value for name, value in fields.items() if value})
-        return f"{HERE}?{query}" if query else HERE
+        return place(HERE, {**self.fields, "page": str(page) if page > 1 else ""})
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {"type": self.type, "phase": self.phase, "q": self.q}
 
 
 class Listing:
@@ -58,7 +60,7 @@ class Listing:
             _form(wanted, types),
             el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
             self._table(shown, types) if shown else _nothing(wanted),
-            _pager(wanted, at, pages),
+            pager(HERE, wanted.fields, Shown(shown, len(found), at, pages)),
         ]
         return Page("Resources", content, "Resources")
 
@@ -116,9 +118,9 @@ def _form(wanted: Filter, types: Sequence[TypeEntry]) -> Markup:
     titles = list(dict.fromkeys([*map(type_title, types), *([wanted.type] if wanted.type else [])]))
     return el(
         "form",
-        _field("Search", "q", word),
-        _field("Type", "type", _select("type", "all types", titles, wanted.type)),
-        _field("Phase", "phase", _select("phase", "all phases", PHASES, wanted.phase)),
+        field("Search", "q", word),
+        field("Type", "type", select("type", "all types", titles, wanted.type)),
+        field("Phase", "phase", select("phase", "all phases", PHASES, wanted.phase)),
         el("button", "Filter", type="submit"),
         el("a", "Clear", href=HERE, class_="clear") if wanted.at(1) != HERE else None,
         method="get",
@@ -126,15 +128,6 @@ def _form(wanted: Filter, types: Sequence[TypeEntry]) -> Markup:
         class_="filter",
         role="search",
     )
-
-
-def _field(label: str, name: str, inside: Markup) -> Markup:
-    return el("div", el("label", label, for_=name), inside, class_="field")
-
-
-def _select(name: str, every: str, values: Sequence[str], chosen: str) -> Markup:
-    options = [el("option", each, value=each, selected=each == chosen) for each in values]
-    return el("select", el("option", every, value=""), options, name=name, id=name)
 
 
 def _summary(count: int, at: int, pages: int) -> str:
@@ -148,18 +141,3 @@ def _nothing(wanted: Filter) -> Markup:
         else "No resources are declared yet, or none that you are allowed to see."
     )
     return el("div", el("p", text), class_="empty")
-
-
-def _pager(wanted: Filter, at: int, pages: int) -> Node:
-    if pages == 1:
-        return None
-    near = sorted({1, pages, *(each for each in range(at - 2, at + 3) if 1 <= each <= pages)})
-    items: list[Markup] = []
-    for former, each in zip((0, *near), near, strict=False):
-        if each > former + 1:
-            items.append(el("li", "…", class_="gap", aria_hidden="true"))
-        here = "page" if each == at else None
-        items.append(el("li", el("a", f"{each:,}", href=wanted.at(each), aria_current=here, aria_label=f"Page {each}")))
-    before = el("a", "Previous", href=wanted.at(at - 1), rel="prev") if at > 1 else None
-    after = el("a", "Next", href=wanted.at(at + 1), rel="next") if at < pages else None
-    return el("nav", before, el("ul", items), after, class_="pager", aria_label="Pages")

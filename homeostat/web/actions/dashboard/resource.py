@@ -12,7 +12,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.conditions import ABNORMAL, RECONCILING, Condition
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
@@ -30,10 +29,9 @@ from homeostat.web.dashboard.html.components import (
     many,
     moment,
     phase_chip,
-    row,
-    table,
     value_block,
 )
+from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
@@ -94,7 +92,7 @@ class ResourcePage:
             _run(status.run) if status.run is not None else None,
             await self._facts(found, status),
             el("div", declared, outputs if status.outputs else None, class_="columns"),
-            _conditions(status.conditions) if status.conditions else None,
+            conditions_table(status.conditions, (DEGRADED,)),
             listed,
         ]
 
@@ -147,32 +145,6 @@ def _run(run: Run) -> Markup:
     )
     heading = el("h2", f"Running: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
     return el("section", heading, shown_facts, printed("Plan", run.plan), class_="run", id="run")
-
-
-def _conditions(conditions: Sequence[Condition]) -> Markup:
-    rows = [
-        row(
-            f"condition-{each.type}",
-            each.type,
-            chip(each.status, _look(each)),
-            each.reason,
-            el("span", plain_text(each.message), class_="why"),
-            moment(each.last_transition_time),
-        )
-        for each in conditions
-    ]
-    headings = ("Condition", "Status", "Reason", "Message", "Since")
-    return el("section", el("h2", "Conditions"), table("Conditions", headings, rows))
-
-
-def _look(condition: Condition) -> str:
-    if condition.status == "Unknown":
-        return "phase-pending"
-    if condition.type not in (*ABNORMAL, DEGRADED):
-        return "good" if condition.status == "True" else "bad"
-    if condition.status == "False":
-        return "plain"
-    return "phase-reconciling" if condition.type == RECONCILING else "bad"
 
 
 def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Markup:

@@ -74,6 +74,7 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
         el("title", f"{page.title} · Homeostat"),
         el("link", rel="icon", href=static.path("icon.svg"), type="image/svg+xml"),
         el("link", rel="stylesheet", href=static.path("dashboard.css")),
+        el("link", rel="stylesheet", href=static.path("operators.css")),
         el("script", src=static.path("dashboard.js"), defer=True),
     )
     footer = el(

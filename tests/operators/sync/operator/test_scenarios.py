@@ -149,7 +149,13 @@ async def test_observe_reports_drift_and_changes_nothing(stage: Stage) -> None:
         status = await stage.until(lambda status: ready_of(status)[0] == "True")
         assert status["drifted"] == status["held"] == 1
         assert status["resources"] == [
-            {"path": "/customers/acme", "result": "held", "message": "mode is observe", "fields": ["/tier"]}
+            {
+                "path": "/customers/acme",
+                "result": "held",
+                "message": "mode is observe",
+                "fields": ["/tier"],
+                "changes": [{"pointer": "/tier", "declared": '"gold"', "live": '"by hand"'}],
+            }
         ]
         assert "lastAppliedRepoRevision" not in status
         assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"

@@ -1,0 +1,39 @@
+"""The conditions of an object as a table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from homeostat.objects.conditions import ABNORMAL, RECONCILING, Condition
+from homeostat.web.dashboard.html.components import chip, moment, row, table
+from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.html.redaction import plain_text
+
+
+def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] = ()) -> Node:
+    """None without conditions. `abnormal` are further types that are good when False."""
+    if not conditions:
+        return None
+    rows = [
+        row(
+            f"condition-{each.type}",
+            each.type,
+            chip(each.status, look_of(each, abnormal)),
+            each.reason,
+            el("span", plain_text(each.message), class_="why"),
+            moment(each.last_transition_time),
+        )
+        for each in conditions
+    ]
+    headings = ("Condition", "Status", "Reason", "Message", "Since")
+    return el("section", el("h2", "Conditions"), table("Conditions", headings, rows))
+
+
+def look_of(condition: Condition, abnormal: Collection[str] = ()) -> str:
+    if condition.status == "Unknown":
+        return "phase-pending"
+    if condition.type not in (*ABNORMAL, *abnormal):
+        return "good" if condition.status == "True" else "bad"
+    if condition.status == "False":
+        return "plain"
+    return "phase-reconciling" if condition.type == RECONCILING else "bad"

@@ -1,0 +1,230 @@
+"""`/dashboard/images/{namespace}/{record}`: one tracked workload: its tags, what was committed, and pins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_micro_time
+from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, Written
+from homeostat.operators.images.engine.annotations import PREFIX, Tracked
+from homeostat.operators.images.records import owned
+from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
+from homeostat.web.dashboard.html.components import chip, facts, moment
+from homeostat.web.dashboard.html.conditions import conditions_table
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el, link
+from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
+from homeostat.web.dashboard.login import read_form
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.images.dashboard.images import HERE, TITLE, image_path, state_chip, tag_text
+from homeostat.web.images.dashboard.tracked import TrackedUpdates, Update
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.own_access import server_may
+from homeostat.web.kit.refusal import forbidden, unknown
+
+_KIND: Final = IMAGE_UPDATE.kind
+_LONGEST_REASON: Final = 1000
+_RULES: Final = ("update_policy", "minimum_age", "freeze", "delivery", "pin_digest", "platforms", "value_path")
+_ssh = re.compile(r"(?:ssh://)?git@(?P<host>[A-Za-z0-9.-]+)(?::\d+/|[:/])(?P<path>[\w./~-]+?)(?:\.git)?").fullmatch
+_http = re.compile(r"(?P<start>https?://[A-Za-z0-9.:-]+/[\w./~-]+?)(?:\.git)?/?").fullmatch
+
+
+class ImagePage:
+    def __init__(
+        self, client: Client, updates: TrackedUpdates, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._client, self._updates, self._now = client, updates, now
+
+    async def show(self, visit: Visit) -> Page:
+        update = await self._find(visit)
+        tracked, result = update.tracked, update.status.result
+        title = el("h1", tracked.label, " ", state_chip(update))
+        message = el("p", plain_text(result.message), class_="message") if result is not None else None
+        content: list[Node] = [
+            el("p", el("a", TITLE, href=HERE), class_="crumbs"),
+            el("div", el("div", title, message), class_="title"),
+            actions(visit.viewer.proof, await self._actions(visit, update)),
+            _facts(update),
+            _rules(tracked),
+            _history(update),
+            conditions_table(update.status.conditions, (PINNED,)),
+            el("p", "To see the next change before it is pushed: ", command(_dry_run(tracked)), class_="note"),
+        ]
+        return Page(tracked.label, content, TITLE)
+
+    async def request(self, visit: Visit) -> str:
+        """Triggers a pass over the workload."""
+        update = await self._find(visit)
+        tracked = update.tracked
+        await _check(visit, _of_workload(tracked))
+        patch: JsonObject = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}
+        await self._client.merge(tracked.kind.path(tracked.namespace, tracked.name), patch)
+        return image_path(update)
+
+    async def pin(self, visit: Visit) -> str:
+        update = await self._find(visit)
+        tracked = update.tracked
+        await _check(visit, _of_record(tracked))
+        given = read_form(visit.request).get("reason", "").strip()[:_LONGEST_REASON]
+        reason = given or f"pinned by {visit.caller.username}"
+        spec: JsonObject = {"pin": {"tag": update.status.tag or tracked.version, "reason": reason}}
+        try:
+            await self._client.merge(_KIND.path(tracked.namespace, tracked.record), {"spec": spec})
+        except NotFoundError:
+            await self._client.create(_KIND.path(tracked.namespace), {**owned(tracked), "spec": spec})
+        return image_path(update)
+
+    async def unpin(self, visit: Visit) -> str:
+        update = await self._find(visit)
+        tracked = update.tracked
+        await _check(visit, _of_record(tracked))
+        await self._client.merge(_KIND.path(tracked.namespace, tracked.record), {"spec": {"pin": None}})
+        return image_path(update)
+
+    async def _find(self, visit: Visit) -> Update:
+        namespace, record = visit.captured["namespace"], visit.captured["record"]
+        found = await self._updates.find(namespace, record)
+        if found is None:
+            raise unknown(f"no tracked workload {namespace}/{record}; list them with: homeostat image status")
+        return found
+
+    async def _actions(self, visit: Visit, update: Update) -> list[Action]:
+        tracked, path, found = update.tracked, image_path(update), list[Action]()
+        workload = _of_workload(tracked)
+        if await visit.caller.allows(workload) and await server_may(self._client, workload):
+            label = shell("homeostat", "image", "update", tracked.key)
+            found.append(Action("Update now", f"{path}/update", label, is_primary=True))
+        if not await visit.caller.allows(_of_record(tracked)):
+            return found
+        if update.pin is not None:
+            return [*found, Action("Unpin", f"{path}/unpin", shell("homeostat", "image", "unpin", tracked.key))]
+        return [*found, Action("Pin", f"{path}/pin", shell("homeostat", "image", "pin", tracked.key))]
+
+
+async def _check(visit: Visit, question: Question) -> None:
+    if not await visit.caller.allows(question):
+        raise forbidden(
+            f"{visit.caller.username} is not allowed to {question.verb} {question.resource} in the namespace "
+            f"{question.namespace}"
+        )
+
+
+def _of_workload(tracked: Tracked) -> Question:
+    return Question(tracked.kind.group, tracked.kind.plural, "patch", tracked.namespace, tracked.name)
+
+
+def _of_record(tracked: Tracked) -> Question:
+    return Question(_KIND.group, _KIND.plural, "patch", tracked.namespace, tracked.record)
+
+
+def _dry_run(tracked: Tracked) -> str:
+    return shell("homeostat", "image", "update", "--dry-run", tracked.key)
+
+
+def _facts(update: Update) -> Markup:
+    tracked, status = update.tracked, update.status
+    settings, pull, result = tracked.settings, status.pull_request, status.result
+    request = link(without_credentials(pull.url)) if pull is not None and pull.url else ""
+    return facts(
+        ("Namespace", tracked.namespace),
+        ("Runs", el("code", f"{tracked.container}:{tracked.version}")),
+        ("In the manifests", tag_text(status.tag or "")),
+        (
+            "Newest",
+            [tag_text(status.wanted or ""), el("span", moment(status.since), class_="note") if status.since else None],
+        ),
+        ("Pinned", _pin(update)),
+        ("Application", _repository(settings.app_repository, settings.observe_branch)),
+        ("Manifests", _repository(settings.manifest_repository, "")),
+        ("File", el("code", settings.deployment_path)),
+        ("Last commit", _commit(settings.manifest_repository, status.commit or "")),
+        (
+            "Request",
+            [request, " ", chip(pull.state, "good" if pull.state == "open" else "warn")] if pull is not None else "",
+        ),
+        (
+            "Last result",
+            [result.action.replace("_", " "), el("span", moment(result.time), class_="note")] if result else "",
+        ),
+        ("Notifications to send", len(status.outbox) or ""),
+    )
+
+
+def _pin(update: Update) -> Node:
+    if update.pin is None:
+        return "no"
+    return [tag_text(update.pin.tag), el("span", plain_text(update.pin.reason), class_="note")]
+
+
+def _repository(url: str, branch: str) -> Node:
+    return [el("code", without_credentials(url)), el("span", f"branch {branch}", class_="note") if branch else None]
+
+
+def _rules(tracked: Tracked) -> Node:
+    given = [(each, tracked.annotations.get(f"{PREFIX}{each}", "")) for each in _RULES]
+    shown = [(name.replace("_", " ").capitalize(), el("code", value)) for name, value in given if value]
+    return el("section", el("h2", "Rules"), facts(*shown)) if shown else None
+
+
+def commit_url(repository: str, commit: str) -> str:
+    """The page of a commit on the forge; empty if the URL does not say where that is."""
+    if (found := _ssh(repository)) is not None:
+        start = f"https://{found['host']}/{found['path']}"
+    elif (web := _http(repository)) is not None:
+        start = web["start"]
+    else:
+        return ""
+    return f"{start}/-/commit/{commit}" if "gitlab" in start.split("/")[2] else f"{start}/commit/{commit}"
+
+
+def _commit(repository: str, commit: str) -> Node:
+    if not commit:
+        return ""
+    url = commit_url(repository, commit)
+    shown = tag_text(commit)
+    return el("a", shown, href=url, rel="noopener noreferrer") if url else shown
+
+
+def _history(update: Update) -> Markup:
+    title = el("h2", "Commits")
+    if not update.status.history:
+        return el("section", title, nothing("The operator has not changed the tag yet."))
+    entries = [_entry(update.tracked, each, at) for at, each in enumerate(update.status.history)]
+    return el("section", title, el("ol", entries, class_="history commits"))
+
+
+def _entry(tracked: Tracked, written: Written, at: int) -> Markup:
+    """The operator changes nothing but the tag, so the difference follows from the two tags."""
+    summary = el(
+        "summary",
+        chip("committed" if written.commit else "merged", "good"),
+        el("span", tag_text(written.old), " → ", tag_text(written.new), class_="why"),
+        moment(written.time),
+    )
+    image = tracked.settings.image
+    lines: list[Node] = [
+        el(
+            "span",
+            f"{tracked.settings.deployment_path} in {without_credentials(tracked.settings.manifest_repository)}",
+            class_="at",
+        )
+    ]
+    if written.old:
+        lines.append(el("del", f"- image: {image}:{written.old}"))
+    lines.append(el("ins", f"+ image: {image}:{written.new}"))
+    where = ("Commit", _commit(tracked.settings.manifest_repository, written.commit)) if written.commit else ("", "")
+    inside: list[Node] = [
+        facts(where) if written.commit else None,
+        el("div", lines, class_="diff", role="group", aria_label="What the commit changed", tabindex=0),
+    ]
+    return el(
+        "li",
+        el("details", summary, el("div", inside, class_="inside"), id=f"commit-{at}-all", open=at == 0),
+        id=f"commit-{at}",
+    )

@@ -1,0 +1,140 @@
+"""`/dashboard/images`: which image each tracked workload runs, which is due, and what the last pass did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from homeostat.web.dashboard.html.command import command, nothing
+from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
+from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.images.dashboard.tracked import STATES, TrackedUpdates, Update
+from homeostat.web.kit.form import read_query
+
+HERE: Final = f"{ROOT}/images"
+TITLE: Final = "Images"
+MOST_IN_OVERVIEW: Final = 8
+_LOOKS: Final = {
+    "failed": "bad",
+    "pinned": "warn",
+    "proposed": "phase-reconciling",
+    "behind": "phase-reconciling",
+    "pending": "phase-pending",
+    "disabled": "plain",
+    "up to date": "good",
+}
+_TILES: Final = {"failed": "bad", "pinned": "warn", "proposed": "busy", "behind": "busy", "up to date": "good"}
+
+
+def image_path(update: Update) -> str:
+    return f"{HERE}/{update.tracked.namespace}/{update.tracked.record}"
+
+
+def state_chip(update: Update) -> Markup:
+    return chip(update.state, _LOOKS[update.state])
+
+
+class Images:
+    def __init__(self, updates: TrackedUpdates) -> None:
+        self._updates = updates
+
+    async def show(self, visit: Visit) -> Page:
+        query = read_query(visit.request, ListQuery)
+        updates = await self._updates.all()
+        shown = cut([each for each in updates if _matches(each, query)], query.page)
+        counts = Counter(each.state for each in updates)
+        body: Node = nothing("No workloads match.") if updates else _none()
+        if shown.items:
+            body = [image_table(shown.items), pager(HERE, query.fields, shown)]
+        namespaces = sorted({each.tracked.namespace for each in updates})
+        content: list[Node] = [
+            el("h1", TITLE),
+            _tiles(counts, len(updates)) if updates else None,
+            filter_form(HERE, query, states=STATES, namespaces=namespaces, word="workload, image or tag")
+            if updates
+            else None,
+            summary(shown, "workload") if updates else None,
+            body,
+            el("p", "To check all of them now: ", command("homeostat image update"), class_="note")
+            if updates
+            else None,
+        ]
+        return Page(TITLE, content, TITLE)
+
+    async def summary(self, visit: Visit) -> Node:
+        updates = await self._updates.all()
+        if not updates:
+            return None
+        more = el("a", f"All {len(updates):,} workloads", href=HERE) if len(updates) > MOST_IN_OVERVIEW else None
+        return el("section", heading(TITLE, more), image_table(updates[:MOST_IN_OVERVIEW]))
+
+
+def _none() -> Markup:
+    return nothing(
+        "No workload is tracked. Give one the annotations that name its repositories, and this one last:",
+        "kubectl annotate deployment NAME -n NAMESPACE gitops.operator.enabled=true",
+        "homeostat image status",
+    )
+
+
+def _tiles(counts: Counter[str], total: int) -> Markup:
+    tiles = [_tile("workloads", total, HERE, "all")]
+    tiles += [
+        _tile(each, counts[each], place(HERE, {"state": each}), f"state-{_TILES.get(each, 'plain')}")
+        for each in STATES
+        if counts[each]
+    ]
+    return el("ul", tiles, class_="tiles", aria_label="Workloads by state")
+
+
+def _tile(word: str, count: int, where: str, look: str) -> Markup:
+    inside = (el("span", f"{count:,}", class_="number"), el("span", word, class_=f"word {look}"))
+    return el("li", el("a", inside, href=where, class_="tile"), id=f"tile-{word.replace(' ', '-')}")
+
+
+def image_table(updates: Sequence[Update]) -> Markup:
+    headings = ("Workload", "State", "Image", "Runs", "In manifests", "Newest", "Last commit", "Last change", "Message")
+    return table("Tracked workloads", headings, [_row(each) for each in updates], class_="images")
+
+
+def _row(each: Update) -> Markup:
+    tracked, status = each.tracked, each.status
+    last, result = status.history[0] if status.history else None, status.result
+    return row(
+        f"image-{tracked.uid}",
+        [el("a", tracked.label, href=image_path(each)), el("span", tracked.namespace, class_="note")],
+        state_chip(each),
+        el("code", tracked.container),
+        tag_text(tracked.version),
+        [
+            tag_text(status.tag or ""),
+            el("span", f"pinned: {one_line(each.pin.reason)}", class_="note") if each.pin else None,
+        ],
+        tag_text(status.wanted or ""),
+        tag_text(status.commit or ""),
+        moment(last.time if last is not None else result.time if result is not None else None, "never"),
+        el("span", one_line(result.message if result is not None else ""), class_="why"),
+    )
+
+
+def tag_text(tag: str) -> Markup:
+    """Commits are long; their first digits are shown."""
+    if not tag:
+        return el("span", "–", class_="quiet")
+    is_commit = len(tag) == 40 and all(each in "0123456789abcdef" for each in tag)
+    return el("code", tag[:12] if is_commit else tag, title=tag)
+
+
+def _matches(each: Update, query: ListQuery) -> bool:
+    tracked, word = each.tracked, query.q.strip().lower()
+    texts = (tracked.label, tracked.container, tracked.version, each.status.tag or "", each.status.wanted or "")
+    return (
+        query.state in ("", each.state)
+        and query.namespace in ("", tracked.namespace)
+        and (not word or any(word in one.lower() for one in texts))
+    )

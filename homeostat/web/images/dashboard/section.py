@@ -1,0 +1,30 @@
+"""The section of tracked workloads and their image tags."""
+
+from __future__ import annotations
+
+from homeostat.client.base import Client
+from homeostat.objects.kind import DEPLOYMENT
+from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.web.dashboard.section import Section
+from homeostat.web.images.dashboard.image import ImagePage
+from homeostat.web.images.dashboard.images import HERE, TITLE, Images
+from homeostat.web.images.dashboard.tracked import TrackedUpdates
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.watched import Watched
+
+
+def open_section(client: Client) -> Section:
+    watched = Watched(client)
+    updates = TrackedUpdates(watched)
+    images, image = Images(updates), ImagePage(client, updates)
+    one = f"{HERE}/{{namespace}}/{{record}}"
+    return Section(
+        title=TITLE,
+        path=HERE,
+        views={HERE: images.show, one: image.show},
+        forms={f"{one}/update": image.request, f"{one}/pin": image.pin, f"{one}/unpin": image.unpin},
+        summary=images.summary,
+        is_for_administrators=True,
+        questions=tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT)),
+        run=watched.run,
+    )

@@ -1,0 +1,73 @@
+"""Objects that pages show, in memory and kept current by watches: a page costs what it shows, with 10,000 objects too.
+
+    watched = Watched(client)
+    tasks.create_task(watched.run())
+    policies = await watched.all(SYNC_POLICY.kind, SyncPolicy)
+
+The watch of a kind begins with the first page that needs it, so a dashboard that nobody opens costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Generic, Never, TypeVar, cast
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.kind import Kind
+from homeostat.runtime.cache.cache import Cache
+from homeostat.runtime.cache.decoding import Projected
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source
+from homeostat.web.kit.refusal import RefusalError
+
+V = TypeVar("V", bound=Projected)
+R = TypeVar("R")
+_READY_WITHIN_S: Final = 10.0
+
+
+class Watched:
+    def __init__(self, client: Client) -> None:
+        self._client, self._informers = client, Informers(client)
+        self._known: dict[tuple[Kind, type], Informer[Any]] = {}
+
+    async def run(self) -> Never:
+        await self._informers.run()
+
+    async def all(self, kind: Kind, shape: type[V]) -> Cache[V] | None:
+        """The objects of all namespaces; None if the server has no such kind. `RefusalError` 503 if the first list
+        takes too long, and the error of the server if it refuses.
+        """
+        informer = cast("Informer[V] | None", self._known.get((kind, shape)))
+        if informer is None:
+            try:
+                await self._client.fetch("GET", kind.path(""), {"limit": 1})
+            except NotFoundError:
+                return None
+            # Another page may have begun the same watch meanwhile; informers of equal sources are one.
+            informer = self._known[kind, shape] = self._informers.get(Source(kind.path("")), shape)
+        try:
+            async with asyncio.timeout(_READY_WITHIN_S):
+                await informer.synced()
+        except TimeoutError:
+            message = f"not ready yet: the server has not listed {kind.plural} within {_READY_WITHIN_S:.0f} s"
+            raise RefusalError(503, message, (("Retry-After", "5"),)) from None
+        return informer.cache
+
+
+class Derived(Generic[V, R]):
+    """What a list needs of each object, computed again only for objects that have changed."""
+
+    def __init__(self, derive: Callable[[V], R]) -> None:
+        self._derive = derive
+        self._known: dict[tuple[str, str], tuple[V, R]] = {}
+
+    def of(self, cache: Iterable[V]) -> list[R]:
+        known, self._known = self._known, {}
+        for obj in cache:
+            key = obj.metadata.namespace, obj.metadata.name
+            before = known.get(key)
+            # A cache keeps the same value of an object that has not changed.
+            self._known[key] = before if before is not None and before[0] is obj else (obj, self._derive(obj))
+        return [derived for _, derived in self._known.values()]

@@ -1,0 +1,71 @@
+"""What differs between a repository and a server, resource by resource, as the last sync saw it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from homeostat.operators.sync.api.policy import FieldChange, ResourceReport
+from homeostat.web.dashboard.html.components import chip, one_line, text_block
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.redaction import plain_text
+
+_LOOKS: Final = {
+    "failed": "bad",
+    "held": "warn",
+    "created": "good",
+    "updated": "phase-reconciling",
+    "deleted": "phase-deleting",
+    "gone": "plain",
+    "undeclared": "warn",
+}
+
+
+def resource_list(reports: Sequence[ResourceReport]) -> Markup:
+    """In the given order; what differed is folded."""
+    return el("ol", [_entry(at, each) for at, each in enumerate(reports)], class_="history resources-list")
+
+
+def _entry(at: int, report: ResourceReport) -> Markup:
+    summary = el(
+        "summary",
+        chip(report.result, _LOOKS.get(report.result, "plain")),
+        el("code", report.path, class_="path"),
+        el("span", one_line(report.message) or _fields(report), class_="why"),
+        el("span", f"by {report.changed_by}" if report.changed_by else "", class_="took"),
+    )
+    inside: list[Node] = [_error(report), _changes(report)]
+    return el(
+        "li", el("details", summary, el("div", inside, class_="inside"), id=f"resource-{at}-all"), id=f"resource-{at}"
+    )
+
+
+def _fields(report: ResourceReport) -> str:
+    return ", ".join(each or "the whole object" for each in report.fields)
+
+
+def _error(report: ResourceReport) -> Node:
+    if not report.message:
+        return None
+    title = f"Error: {report.kind}" if report.kind else "Why"
+    return [el("h4", title), text_block(report.message)]
+
+
+def _changes(report: ResourceReport) -> Node:
+    if report.changes:
+        return [el("h4", "Live against declared"), diff(report.changes)]
+    if report.fields:
+        return [el("h4", "Fields that differed"), text_block("\n".join(report.fields))]
+    return None
+
+
+def diff(changes: Sequence[FieldChange]) -> Markup:
+    """The live value of each field as a removed line, the declared one as an added line."""
+    lines: list[Node] = []
+    for each in changes:
+        lines.append(el("span", each.pointer or "/", class_="at"))
+        if each.live:
+            lines.append(el("del", f"- {plain_text(each.live)}"))
+        if each.declared:
+            lines.append(el("ins", f"+ {plain_text(each.declared)}"))
+    return el("div", lines, class_="diff", role="group", aria_label="Differences; - is live, + is declared", tabindex=0)

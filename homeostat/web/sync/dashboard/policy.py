@@ -1,0 +1,200 @@
+"""`/dashboard/sync/policies/{namespace}/{name}`: one SyncPolicy, what differs, and what its next sync would do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.client.base import Client
+from homeostat.objects.conditions import READY, find
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.time.timestamp import format_micro_time
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus, SyncPolicy
+from homeostat.web.dashboard.html.command import Action, actions, annotate, command, nothing, shell
+from homeostat.web.dashboard.html.components import chip, facts, many, moment
+from homeostat.web.dashboard.html.conditions import conditions_table
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.redaction import plain_text
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.refusal import forbidden, unknown
+from homeostat.web.kit.watched import Watched
+from homeostat.web.sync.dashboard.differences import resource_list
+from homeostat.web.sync.dashboard.policies import (
+    HERE,
+    REPOSITORIES,
+    SERVERS,
+    TITLE,
+    Clock,
+    drift_text,
+    policy_path,
+    resources_text,
+)
+from homeostat.web.sync.dashboard.state import PolicyRow, next_run, row_of, state_chip
+
+_KIND: Final = SYNC_POLICY.kind
+
+
+class PolicyPage:
+    def __init__(self, client: Client, watched: Watched, now: Clock = lambda: datetime.now(UTC)) -> None:
+        self._client, self._watched, self._now = client, watched, now
+
+    async def show(self, visit: Visit) -> Page:
+        each = await self._find(visit)
+        policy, status = each.policy, each.status
+        may_act = await visit.caller.allows(_question(policy.metadata.namespace, policy.metadata.name))
+        content: list[Node] = [
+            el("p", el("a", TITLE, href=HERE), class_="crumbs"),
+            _title(each),
+            actions(visit.viewer.proof, _actions(policy)) if may_act and not policy.is_terminating else None,
+            _facts(each),
+            self._plan(each),
+            _resources(each),
+            conditions_table(status.conditions, ("SharedScope",)),
+        ]
+        return Page(policy.metadata.name, content, TITLE)
+
+    async def sync(self, visit: Visit) -> str:
+        return await self._change(visit, {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}})
+
+    async def suspend(self, visit: Visit) -> str:
+        return await self._change(visit, {"spec": {"suspend": True}})
+
+    async def resume(self, visit: Visit) -> str:
+        return await self._change(visit, {"spec": {"suspend": False}})
+
+    async def _change(self, visit: Visit, patch: dict[str, object]) -> str:
+        namespace, name = visit.captured["namespace"], visit.captured["name"]
+        if not await visit.caller.allows(_question(namespace, name)):
+            raise forbidden(
+                f"{visit.caller.username} is not allowed to patch syncpolicies in the namespace {namespace}"
+            )
+        try:
+            await self._client.merge(_KIND.path(namespace, name), patch)
+        except NotFoundError as error:
+            raise _missing(namespace, name) from error
+        return policy_path(namespace, name)
+
+    async def _find(self, visit: Visit) -> PolicyRow:
+        namespace, name = visit.captured["namespace"], visit.captured["name"]
+        cache = await self._watched.all(_KIND, SyncPolicy)
+        found = cache.readable(namespace, name) if cache is not None else None
+        if found is None:
+            raise _missing(namespace, name)
+        return row_of(found)
+
+    def _plan(self, each: PolicyRow) -> Markup:
+        """What the next sync would do, as far as the last one has seen it."""
+        due, spec, status = next_run(each, self._now()), each.policy.spec, each.status
+        steps: list[Node] = [
+            [el("strong", "When: "), moment(due.time) if due.time else "", f" ({due.why})" if due.time else due.why],
+            [el("strong", "Mode: "), _mode(each)],
+        ]
+        counts = (
+            (status.resource_stats.failed if status.resource_stats is not None else 0, "failed resource", "retried"),
+            (status.held or 0, "held change", "checked again, and carried out if allowed by then"),
+        )
+        steps += [
+            f"{many(count, noun)} {'is' if count == 1 else 'are'} {verb}." for count, noun, verb in counts if count
+        ]
+        undeclared = sum(one.result == "undeclared" for one in status.resources)
+        if undeclared:
+            what = "deleted" if spec.sync.prune else "kept, because prune is off"
+            steps.append(f"{many(undeclared, 'object')} without a file: {what}.")
+        if spec.sync.mode == "observe":
+            steps.append("Nothing is changed: the mode is observe.")
+        else:
+            steps.append("Everything else that differs by then is made as declared.")
+        look = shell("kubectl", "patch", "syncpolicy", each.policy.metadata.name, "-n", each.policy.metadata.namespace)
+        patch = """--type merge -p '{"spec":{"sync":{"mode":"observe"}}}'"""
+        how = el("p", "To see every difference before it is applied: ", command(f"{look} {patch}"), class_="note")
+        return el("section", el("h2", "Next sync"), el("ul", [el("li", one) for one in steps], class_="steps"), how)
+
+
+def _question(namespace: str, name: str) -> Question:
+    return Question(_KIND.group, _KIND.plural, "patch", namespace, name)
+
+
+def _missing(namespace: str, name: str) -> Exception:
+    return unknown(f"SyncPolicy {namespace}/{name} not found")
+
+
+def _mode(each: PolicyRow) -> str:
+    options = each.policy.spec.sync
+    rules = [options.mode, "prune" if options.prune else "no prune"]
+    if set(options.verbs) != {"create", "update", "delete"}:
+        rules.append(f"only {', '.join(options.verbs)}")
+    rules += [f"allowed {options.allow_windows}"] if options.allow_windows else []
+    rules += [f"not {options.deny_windows}"] if options.deny_windows else []
+    return ", ".join(rules)
+
+
+def _title(each: PolicyRow) -> Markup:
+    ready = find(each.status.conditions, READY)
+    name = el("h1", each.policy.metadata.name, " ", state_chip(each.state))
+    message = el("p", plain_text(ready.message), class_="message") if ready is not None and ready.message else None
+    return el("div", el("div", name, message), class_="title")
+
+
+def _actions(policy: SyncPolicy) -> list[Action]:
+    where = policy.metadata
+    path = policy_path(where.namespace, where.name)
+    patch = shell("kubectl", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
+    if policy.spec.suspend:
+        return [Action("Resume", f"{path}/resume", f"""{patch} '{{"spec":{{"suspend":false}}}}'""", is_primary=True)]
+    return [
+        Action(
+            "Sync now",
+            f"{path}/sync",
+            annotate("syncpolicy", where.namespace, where.name, REQUESTED),
+            is_primary=True,
+        ),
+        Action("Suspend", f"{path}/suspend", f"""{patch} '{{"spec":{{"suspend":true}}}}'"""),
+    ]
+
+
+def _facts(each: PolicyRow) -> Markup:
+    where, spec, status = each.policy.metadata, each.policy.spec, each.status
+    repository, server = spec.resource_repository_ref.name, spec.managed_server_ref.name
+    return facts(
+        ("Namespace", where.namespace),
+        ("Source", el("code", spec.source.path)),
+        ("Repository", el("a", repository, href=f"{REPOSITORIES}/{where.namespace}/{repository}")),
+        ("Server", el("a", server, href=f"{SERVERS}/{where.namespace}/{server}")),
+        ("Secret store", spec.secret_store_ref.name),
+        ("Interval", spec.sync_interval),
+        ("Cron", spec.full_resync_cron or ""),
+        ("Last sync", moment(status.last_successful_sync_time, "never")),
+        ("Because of", status.last_trigger or ""),
+        ("Last attempt", moment(status.last_attempt_time, "never")),
+        ("Last full sync", moment(status.last_full_resync_time, "never")),
+        ("Revision", _revision(status)),
+        ("Resources", resources_text(each)),
+        ("Drift", drift_text(each)),
+        ("Held", chip(str(status.held), "warn") if status.held else ""),
+        ("Failures in a row", status.failure.count if status.failure is not None else ""),
+    )
+
+
+def _revision(status: PolicyStatus) -> Node:
+    applied, tried = status.last_applied_repo_revision or "", status.last_attempted_repo_revision or ""
+    if not applied and not tried:
+        return ""
+    shown = el("code", applied[:12] or "none", title=applied)
+    return [shown, f", tried {tried[:12]}"] if tried != applied else shown
+
+
+def _resources(each: PolicyRow) -> Markup:
+    status = each.status
+    title = el("h2", "Resources that differed")
+    if not status.resources:
+        text = (
+            "Every resource was as declared in the last sync."
+            if status.resource_stats is not None
+            else "Not compared yet."
+        )
+        return el("section", title, nothing(text))
+    more = f" {status.resources_omitted:,} more are not listed." if status.resources_omitted else ""
+    note = el("p", f"As the last sync saw them, failed ones first. Secrets are hidden.{more}", class_="summary")
+    return el("section", title, note, resource_list(status.resources))

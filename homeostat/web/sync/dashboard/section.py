@@ -1,0 +1,39 @@
+"""The section of SyncPolicies, their repositories and their servers."""
+
+from __future__ import annotations
+
+from homeostat.client.base import Client
+from homeostat.operators.sync.api.policy import SYNC_POLICY
+from homeostat.web.dashboard.section import Section
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.watched import Watched
+from homeostat.web.sync.dashboard.dependencies import REPOSITORY, SERVER, Dependencies
+from homeostat.web.sync.dashboard.policies import HERE, REPOSITORIES, SERVERS, TITLE, Policies
+from homeostat.web.sync.dashboard.policy import PolicyPage
+
+
+def open_section(client: Client) -> Section:
+    watched = Watched(client)
+    policies, policy = Policies(watched), PolicyPage(client, watched)
+    repositories, servers = (Dependencies(watched, each) for each in (REPOSITORY, SERVER))
+    one = f"{HERE}/policies/{{namespace}}/{{name}}"
+    kind = SYNC_POLICY.kind
+    return Section(
+        title=TITLE,
+        path=HERE,
+        views={
+            HERE: policies.show,
+            one: policy.show,
+            REPOSITORIES: repositories.show,
+            f"{REPOSITORIES}/{{namespace}}/{{name}}": repositories.show_one,
+            SERVERS: servers.show,
+            f"{SERVERS}/{{namespace}}/{{name}}": servers.show_one,
+        },
+        forms={f"{one}/sync": policy.sync, f"{one}/suspend": policy.suspend, f"{one}/resume": policy.resume},
+        summary=policies.summary,
+        is_for_administrators=True,
+        questions=tuple(
+            Question(kind.group, each, "list") for each in (kind.plural, "resourcerepositories", "managedservers")
+        ),
+        run=watched.run,
+    )

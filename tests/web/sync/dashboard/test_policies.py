@@ -1,0 +1,119 @@
+"""SyncPolicies as pages: what differs, what comes next, and who may change anything."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.sync.api.kinds import KINDS
+from homeostat.operators.sync.api.parts import GROUP
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
+from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
+from homeostat.operators.sync.api.server import MANAGED_SERVER
+from homeostat.plane import Plane
+from homeostat.runtime.installation import install
+from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
+from tests.web.dashboard.site import Site
+
+SPEC: JsonObject = {
+    "resourceRepositoryRef": {"name": "files"},
+    "managedServerRef": {"name": "crm"},
+    "secretStoreRef": {"name": "vault"},
+    "source": {"path": "/customers"},
+}
+DRIFTED: JsonObject = {
+    "conditions": [ready("True", "Ready", f"sync successful {HOSTILE}")],
+    "lastSuccessfulSyncTime": SINCE,
+    "lastFullResyncTime": SINCE,
+    "lastAppliedRepoRevision": "0123456789abcdef0123456789abcdef01234567",
+    "resourceStats": {"targeted": 3, "applied": 2, "failed": 1},
+    "drifted": 2,
+    "resources": [
+        {"path": "/customers/acme", "result": "failed", "message": HOSTILE, "kind": "Conflict"},
+        {
+            "path": f"/customers/{HOSTILE}",
+            "result": "updated",
+            "fields": ["/tier"],
+            "changedBy": HOSTILE,
+            "changes": [{"pointer": "/tier", "declared": '"gold"', "live": f'"{HOSTILE}"'}],
+        },
+    ],
+}
+FAILED: JsonObject = {
+    "conditions": [ready("False", "ReconcileFailed", "the server refused")],
+    "failure": {"reason": "ReconcileFailed", "message": "the server refused", "count": 3, "retryTime": SINCE},
+}
+
+
+async def declare_all(plane: Plane) -> None:
+    await install(plane.client, KINDS)
+    git = {"type": "git", "pollInterval": "1m", "git": {"url": "https://u:hidden-key@git.example.org/files.git"}}
+    http = {"http": {"baseURL": "https://crm.example.org"}}
+    await declare(plane.client, RESOURCE_REPOSITORY.kind, "files", spec=git)
+    await declare(plane.client, MANAGED_SERVER.kind, "crm", spec=http)
+    await declare(plane.client, SYNC_POLICY.kind, "customers", spec=SPEC, status=DRIFTED)
+    await declare(plane.client, SYNC_POLICY.kind, "orders", spec={**SPEC, "source": {"path": "/orders"}}, status=FAILED)
+
+
+async def test_without_policies_the_page_says_what_to_do(site: Site) -> None:
+    page = await site.open("/sync")
+    assert (page.status, "No SyncPolicies are declared" in page.text) == (200, True)
+    assert "homeostat apply -f sync.yaml" in [each.text for each in page.document.all("code")]
+
+
+async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    page = await site.open("/sync")
+    assert [each.text for each in page.document.all("th", scope="row")] == ["ordersdefault", "customersdefault"]
+    assert "retry 3 of a failed sync" in page.text
+    found = await site.open("/sync?state=synced&q=CUSTOM")
+    assert [each.text for each in found.document.all("th", scope="row")] == ["customersdefault"]
+    assert (await site.open("/sync?namespace=none")).document.all("th", scope="row") == []
+    assert "orders" in (await site.open()).text
+
+    page = await site.open("/sync/policies/default/customers")
+    assert page.document.one("del").text == f'- "{HOSTILE}"'
+    assert page.document.one("ins").text == '+ "gold"'
+    assert "1 failed resource is retried." in page.text
+    assert "<script>" not in page.source.replace("<script src", "")
+    commands = [each.text for each in page.document.all("code", class_="command")]
+    assert commands[0].startswith(
+        "kubectl annotate syncpolicy customers -n default declarest.io/reconcile-requested-at="
+    )
+
+    here, proof = "/sync/policies/default/customers", page.document.all("input", name="proof")[0].attributes["value"]
+    assert (await site.send(f"{here}/sync", {"proof": "none"})).status == 403
+    answer = await site.send(f"{here}/sync", {"proof": proof})
+    assert (answer.status, answer.headers["Location"]) == (303, f"/dashboard{here}")
+    await site.shows(here, "requested")
+    assert (await site.send(f"{here}/suspend", {"proof": proof})).status == 303
+    page = await site.shows(here, "suspended")
+    policy = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
+    assert (policy["spec"]["suspend"], REQUESTED in policy["metadata"]["annotations"]) == (True, True)
+    assert [each.text for each in page.document.all("button", class_="primary")] == ["Resume"]
+    assert (await site.send(f"{here}/resume", {"proof": proof})).status == 303
+    await site.shows(here, "Suspend")
+
+    repositories = await site.open("/sync/repositories")
+    assert "files" in repositories.text
+    assert "hidden-key" not in repositories.source + (await site.open("/sync/repositories/default/files")).source
+    assert "orders" in (await site.open("/sync/servers/default/crm")).text
+    for missing in ("policies/default/none", "servers/default/none", "repositories/none/files"):
+        assert (await site.open(f"/sync/{missing}")).status == 404
+    assert (await site.send("/sync/policies/default/none/sync", {"proof": proof})).status == 404
+
+
+async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, guarded: Site) -> None:
+    await declare_all(plane)
+    rules = [reading(GROUP, "syncpolicies", "resourcerepositories", "managedservers")]
+    reader = await visitor(plane, guarded, "reader", rules)
+    nobody = await visitor(plane, guarded, "nobody", [])
+    here = "/sync/policies/default/customers"
+    page = await guarded.open(here, Cookie=reader)
+    assert page.status == 200, page
+    assert page.document.all("button", class_="primary") == []
+    proof = await proof_of(guarded, here, reader)
+    for action in ("sync", "suspend", "resume"):
+        refused = await guarded.send(f"{here}/{action}", {"proof": proof}, Cookie=reader)
+        assert (refused.status, "not allowed to patch syncpolicies" in refused.text) == (403, True)
+    assert (await guarded.open("/sync", Cookie=nobody)).status == 403
+    assert "Sync" not in (await guarded.open("", Cookie=nobody)).document.all("nav")[0].text
+    assert not (await plane.client.get(SYNC_POLICY.kind.path("default", "customers")))["spec"]["suspend"]
