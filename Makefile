@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 \* $(CORES))
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up setup dev check format test test-fast cluster kubectl gitea vault programs servers browser bench lock clean
+.PHONY: help up setup dev check format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ test: dev ## Set up what the tests need, then run all of them: 15 minutes (ARGS=
 test-fast: dev ## Run the tests of pure code and of the API: under a minute
 	$(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)
 
+docs: $(VENV)/.docs ## Build the documentation as a site: .cache/site/site/index.html
+	$(BIN)/python -m tools.build_site
+
 cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
 	$(BIN)/python -m tools.build_cluster
 
@@ -72,6 +75,7 @@ bench: dev ## Measure the plane under load and print a table
 lock: $(VENV)/.uv ## Resolve the dependencies anew into requirements/
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/core.txt
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group docs --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/docs.txt
 
 clean: ## Remove .venv, caches and builds
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
@@ -93,4 +97,9 @@ $(VENV)/.core: $(VENV)/.uv requirements/core.txt pyproject.toml
 $(VENV)/.dev: $(VENV)/.core requirements/dev.txt
 	@echo "Installing into $(VENV) what tests and checks need ..." >&2
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core requirements/docs.txt
+	@echo "Installing into $(VENV) what the site needs ..." >&2
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/docs.txt
 	@touch $@

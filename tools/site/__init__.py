@@ -1,0 +1,1 @@
+"""The documentation as a site: the pages of docs/ with those that are made from the code."""
