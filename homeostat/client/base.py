@@ -58,12 +58,21 @@ class Event(NamedTuple):
 
 
 class Client:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    """`bearing` makes a transport to the same server that sends a bearer token in place of its own credentials."""
+
+    def __init__(self, transport: Transport, *, bearing: Callable[[str], Transport] | None = None) -> None:
+        self._transport, self._bearing = transport, bearing
 
     def over(self, wrap: Callable[[Transport], Transport]) -> Client:
         """A client of the same server with a wrapped transport."""
-        return Client(wrap(self._transport))
+        bearing = self._bearing
+        return Client(wrap(self._transport), bearing=bearing and (lambda token: wrap(bearing(token))))
+
+    def bearing(self, token: str) -> Client:
+        """A client of the same server with this bearer token and no other credentials."""
+        if self._bearing is None:
+            raise TypeError("this client cannot send the credentials of somebody else")
+        return Client(self._bearing(token))
 
     async def request(
         self,

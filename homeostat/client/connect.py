@@ -16,4 +16,4 @@ async def open_client(
     endpoint: Endpoint, *, patience: Patience | None = None, on_warning: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Client]:
     async with open_transport(endpoint, on_warning=on_warning) as transport:
-        yield Client(Retrying(transport, patience))
+        yield Client(Retrying(transport, patience), bearing=lambda token: Retrying(transport.bearing(token), patience))

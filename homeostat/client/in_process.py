@@ -92,12 +92,15 @@ class LocalStream:
 
 
 class InProcess:
-    """A transport for `Client`. The handler authenticates the caller by `connection`."""
+    """A transport for `Client`. The handler authenticates the caller by `connection`, or else by the bearer token."""
 
-    def __init__(self, handler: Handler, connection: dict[str, Any], *, user_agent: str = "homeostat") -> None:
+    def __init__(
+        self, handler: Handler, connection: dict[str, Any], *, user_agent: str = "homeostat", token: str = ""
+    ) -> None:
         self._handler = handler
         self._connection = connection
         self._user_agent = user_agent
+        self._token = token
         self._peer = Peer("")
 
     async def _answer(
@@ -106,6 +109,8 @@ class InProcess:
         headers = Headers()
         headers.add("user-agent", self._user_agent)
         headers.add("host", "localhost")
+        if self._token:
+            headers.add("authorization", f"Bearer {self._token}")
         if content_type:
             headers.add("content-type", content_type)
         if accept:

@@ -45,7 +45,9 @@ class Plane:
         self.supervisors = supervisors
         self.elections: dict[str, Callable[[], bool]] = {}
         """Whether this replica leads the plane's own work, by lease."""
-        self.client = Client(InProcess(app.handle, {"user": SELF}))
+        self.client = Client(
+            InProcess(app.handle, {"user": SELF}), bearing=lambda token: InProcess(app.handle, {}, token=token)
+        )
         self.server: Server | None = None
         self.faces: tuple[ServedFace, ...] = ()
 

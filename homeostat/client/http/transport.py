@@ -14,6 +14,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from homeostat import __version__
 from homeostat.client.base import Response, UnreachableError
@@ -55,12 +56,35 @@ class HttpTransport:
         answer_s: float,
         silence_s: float,
         on_warning: Callable[[str], None],
+        trust: Trust | None = None,
     ) -> None:
+        self._endpoint, self._answer_s = endpoint, answer_s
         self._server, self._impersonation = dialer.address, endpoint.impersonation
         self._dialer, self._pool = dialer, pool
-        self._trust, self._credential = Trust(endpoint), credential_of(endpoint)
+        self._trust, self._credential = trust or Trust(endpoint), credential_of(endpoint)
+        self._bare: Trust | None = None
         self._opened_s, self._silence_s, self._on_warning = min(answer_s, silence_s), silence_s, on_warning
         self._heads: dict[tuple[str, str, str], str] = {}
+
+    def bearing(self, token: str) -> HttpTransport:
+        """A transport to the same server with this token and no other credentials."""
+        endpoint = replace(
+            self._endpoint, token=token, token_file=None, certificate=None, key=None, plugin=None, impersonation=()
+        )
+        if self._bare is None:
+            # A connection that was opened with a client certificate belongs to its user, whatever the token says. The
+            # pool does not use a connection of another context.
+            has_certificate = self._endpoint.certificate is not None or self._endpoint.plugin is not None
+            self._bare = Trust(endpoint) if has_certificate else self._trust
+        return HttpTransport(
+            endpoint,
+            trust=self._bare,
+            dialer=self._dialer,
+            pool=self._pool,
+            answer_s=self._answer_s,
+            silence_s=self._silence_s,
+            on_warning=self._on_warning,
+        )
 
     async def send(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""

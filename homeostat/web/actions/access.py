@@ -22,6 +22,8 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
     rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+    # Home of the dashboard: what changed last.
+    rule("", ["events"], READ),
     *(each for section in declared_sections() for each in section.rules),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (

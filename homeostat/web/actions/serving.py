@@ -26,7 +26,7 @@ from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.dashboard import Dashboard
-from homeostat.web.dashboard.section import open_sections, running
+from homeostat.web.dashboard.section import open_sections
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
@@ -108,8 +108,8 @@ async def open_rest(
                 await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
             sections = [resource_section(face), *await open_sections(declared_sections(), client)]
-            await stack.enter_async_context(running(sections))
-            dashboard = Dashboard(sections, identify=face.identify, log_in=people.log_in, redeem=redeem)
+            dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=people.log_in, redeem=redeem)
+            await stack.enter_async_context(dashboard.running())
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
             yield rest_app(face, more=pages, figures=figures)

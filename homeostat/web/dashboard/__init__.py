@@ -1,1 +1,1 @@
-"""The dashboard: pages that show resources, their status and history, and policies. `dashboard.py` assembles it."""
+"""The dashboard: Home, the objects of every kind, and the sections of operators. `dashboard.py` assembles it."""

@@ -1,7 +1,8 @@
 """The dashboard: the HTML pages of its sections, served beside the REST API and with the same permissions.
 
-    dashboard = Dashboard(sections, identify=face.identify, log_in=identity.log_in)
-    rest_app(face, more=[dashboard.add_routes])
+    dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=identity.log_in)
+    async with dashboard.running():
+        rest_app(face, more=[dashboard.add_routes])
 
 Promises, each tested: all text is escaped; no secret is shown; only a form that one of these pages made for the same
 user changes anything; everything works without JavaScript.
@@ -9,22 +10,31 @@ user changes anything; everything works without JavaScript.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
-from homeostat.client.base import UnreachableError
+from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.faces.face import Redeem
-from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
+from homeostat.web.dashboard.home.home import TITLE as HOME
+from homeostat.web.dashboard.home.home import Home
+from homeostat.web.dashboard.home.report import Change
+from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
+from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
-from homeostat.web.dashboard.login import Identify, LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.login import FORM_BYTES, Identify, LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.objects.access import may_list
+from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.once import OnceLoginPage
-from homeostat.web.dashboard.overview import Overview
-from homeostat.web.dashboard.section import Effect, Section
+from homeostat.web.dashboard.palette import Palette
+from homeostat.web.dashboard.section import Effect, Section, running
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
@@ -37,18 +47,32 @@ _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 
 
 
 class Dashboard:
-    """`redeem` exchanges the code of a one-time link for a token; None if there are no such links."""
+    """`client` is the one of this server. `redeem` exchanges the code of a one-time link for a token; None if there are
+    no such links.
+    """
 
     def __init__(
-        self, sections: Sequence[Section], *, identify: Identify, log_in: LogIn, redeem: Redeem | None = None
+        self,
+        sections: Sequence[Section],
+        *,
+        client: Client,
+        identify: Identify,
+        log_in: LogIn,
+        redeem: Redeem | None = None,
     ) -> None:
-        self._sections, self._identify, self._static = sections, identify, Static()
+        self._client, self._kinds = client, ServedKinds(client)
+        self._sections = [*sections, objects_section(client, self._kinds)]
+        self._identify, self._static = identify, Static()
+        groups = {group for each in sections for group in each.groups}
+        self._timeline = Timeline(client, groups, self._kinds.path_of)
+        self._palette = Palette(client, self._kinds)
         self._login = LoginPage(identify, log_in, self._static)
         self._once = OnceLoginPage(redeem, self._static) if redeem is not None else None
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
-        add("GET", ROOT, self._page(Overview(self._sections).show))
+        add("GET", ROOT, self._page(Home(self._sections, self._changes).show))
+        add("GET", f"{ROOT}/find", self._find)
         for section in self._sections:
             for path, view in section.views.items():
                 add("GET", path, self._page(view, section))
@@ -62,6 +86,30 @@ class Dashboard:
         if self._once is not None:
             add("GET", f"{ROOT}/login/once", self._once.show)
             add("POST", f"{ROOT}/login/once", self._once.take)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Runs what its pages need in the background: watches, which begin when somebody first looks."""
+        async with running(self._sections), asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self._timeline.run())
+            try:
+                yield
+            finally:
+                watching.cancel()
+
+    async def _changes(self, visit: Visit) -> list[Change]:
+        """The Events of the operators' objects, for visitors who may list all Events."""
+        if not (visit.caller.is_admin or visit.caller.is_cluster_user):
+            return []
+        return await self._timeline.newest() if await may_list(visit.client(self._client), EVENTS) else []
+
+    async def _find(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        try:
+            visit = await self._visit(request, captured)
+            return json_reply(await self._palette.find(visit))
+        except (RefusalError, ApiError, UnreachableError) as error:
+            refused = _refused(error)
+            return json_reply({"detail": str(refused)}, refused.status)
 
     def _page(self, view: View, section: Section | None = None) -> Handle:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
@@ -82,8 +130,11 @@ class Dashboard:
             try:
                 visit = await self._visit(request, captured)
                 await section.check_visible(visit.caller)
-                self._check_form(request)
-                return redirect(await effect(visit))
+                self._check_form(request, section.largest_form)
+                done = await effect(visit)
+                return (
+                    redirect(done) if isinstance(done, str) else page_reply(request, done, visit.viewer, self._static)
+                )
             except (RefusalError, ApiError, UnreachableError) as error:
                 return self._refusal(request, _refused(error), visit)
 
@@ -101,13 +152,13 @@ class Dashboard:
         caller = await self._identify(with_token(request, token))
         proof = SESSIONS.form_proof(self._secret, token)
         shown = [each for each in self._sections if await each.is_visible(caller)]
-        links = [("Overview", ROOT), *((each.title, each.path) for each in shown)]
+        links = [(HOME, ROOT), *((each.title, each.path) for each in shown)]
         viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
         return Visit(request, captured, caller, viewer)
 
-    def _check_form(self, request: Request) -> None:
+    def _check_form(self, request: Request, largest: int = FORM_BYTES) -> None:
         proof = SESSIONS.form_proof(self._secret, SESSIONS.kept_token(request))
-        given = read_form(request).get("proof", "")
+        given = read_form(request, largest).get("proof", "")
         if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
             raise forbidden("this form has expired; go back, reload the page and try again")
 

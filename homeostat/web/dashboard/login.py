@@ -29,8 +29,8 @@ LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
 Identify = Callable[[Request], Awaitable[Caller]]
 ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _MOST_FIELDS: Final = 20
-_MOST_BYTES: Final = 64 * 1024
-"""Of a form. Nobody needs to be logged in to send one, and decoding takes the event loop some 100 ms a megabyte."""
+FORM_BYTES: Final = 64 * 1024
+"""The limit of a form. Nobody needs to be logged in to send one, and decoding takes some 100 ms a megabyte."""
 
 
 class _Granted(msgspec.Struct, frozen=True):
@@ -82,9 +82,9 @@ def login_place(request: Request) -> str:
     return f"{HERE}?{urlencode({'next': SESSIONS.place_of(here)})}"
 
 
-def read_form(request: Request) -> dict[str, str]:
-    if len(request.body) > _MOST_BYTES:
-        raise RefusalError(413, f"the form has {len(request.body)} bytes; a form may have {_MOST_BYTES}")
+def read_form(request: Request, largest: int = FORM_BYTES) -> dict[str, str]:
+    if len(request.body) > largest:
+        raise RefusalError(413, f"the form has {len(request.body)} bytes; a form may have {largest}")
     try:
         return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except (UnicodeDecodeError, ValueError) as error:

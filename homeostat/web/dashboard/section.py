@@ -1,4 +1,4 @@
-"""A section of the dashboard: its title, its pages and forms, and its part of the overview.
+"""A section of the dashboard: its title, its pages and forms, and what it reports to Home.
 
 Operators declare sections as `SECTIONS`. The dashboard shows those of all our operators, whether they run in this
 process or elsewhere: a section whose kinds are not installed is empty.
@@ -14,13 +14,18 @@ from dataclasses import dataclass, field
 from homeostat.client.base import Client
 from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
+from homeostat.web.dashboard.home.report import Report
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
+from homeostat.web.dashboard.login import FORM_BYTES
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.refusal import forbidden
 
-Effect = Callable[[Visit], Awaitable[str]]
-"""Carries out a form, and returns the page to show next."""
+Effect = Callable[[Visit], Awaitable[str | Page]]
+"""Carries out a form, and returns the path of the page to show next, or that page itself: a preview, or the form again
+with what is wrong in it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +37,29 @@ class Section:
     views: Mapping[str, View]
     """Pages by path."""
     forms: Mapping[str, Effect] = field(default_factory=dict)
-    summary: Callable[[Visit], Awaitable[Node]]
-    """Its part of the overview; None if there is nothing to show."""
+    report: Callable[[Visit], Awaitable[Report | None]] | None = None
+    """What it contributes to Home (`home/report.py`); None if it has no objects. It is called every few seconds, so it
+    counts from a watch (`run`) or reads a page, and never all objects.
+    """
+    groups: tuple[str, ...] = ()
+    """The API groups of its objects: Home shows their Events."""
+    summary: Callable[[Visit], Awaitable[Node]] | None = None
+    """Further parts of Home, below the reports of all sections."""
+    run: Callable[[], Awaitable[object]] | None = None
+    """Runs as long as the dashboard is served: the watches of its pages, for instance."""
+    largest_form: int = FORM_BYTES
+    """The largest body of its forms, in bytes."""
     is_for_administrators: bool = False
     questions: tuple[Question, ...] = ()
     """With `is_for_administrators`: whoever the Kubernetes API allows all of these sees the section, too."""
-    run: Callable[[], Awaitable[object]] | None = None
-    """Runs as long as the dashboard is served: the watches of its pages, for instance."""
+    is_for_cluster_users: bool = False
+    """For administrators and for users of the Kubernetes API: `visit.client(own)` has their permissions."""
 
     async def is_visible(self, caller: Caller) -> bool:
-        if caller.is_admin or not self.is_for_administrators:
+        if caller.is_admin or not (self.is_for_administrators or self.is_for_cluster_users):
             return True
+        if self.is_for_cluster_users:
+            return caller.is_cluster_user
         return bool(self.questions) and all([await caller.allows(each) for each in self.questions])
 
     async def check_visible(self, caller: Caller) -> None:

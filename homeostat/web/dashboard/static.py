@@ -1,4 +1,4 @@
-"""The static files of the dashboard: style sheets, a script and an icon. Browsers may cache them for ever, because
+"""The static files of the dashboard: style sheets, scripts and an icon. Browsers may cache them for ever, because
 their URL changes with their contents.
 """
 
@@ -18,6 +18,8 @@ _TYPES: Final = {
     "dashboard.css": "text/css; charset=utf-8",
     "operators.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
+    "objects.css": "text/css; charset=utf-8",
+    "palette.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 _HEADERS: Final[Fields] = (

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
+from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.web.dashboard.html.layout import Page, Viewer
 from homeostat.web.kit.gate import Caller
@@ -16,6 +17,12 @@ class Visit(msgspec.Struct, frozen=True):
     captured: Mapping[str, str]
     caller: Caller
     viewer: Viewer
+
+    def client(self, own: Client) -> Client:
+        """A client with the permissions of the visitor; `own` is the client of this server. `RefusalError` 403 for a
+        visitor who has none in the Kubernetes API.
+        """
+        return self.caller.client(own)
 
 
 View = Callable[[Visit], Awaitable[Page]]

@@ -6,21 +6,29 @@ suspending a user or changing a role takes effect at once.
 
 from __future__ import annotations
 
+from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.web.identity.credentials.token import Claims, TokenError, Tokens
 from homeostat.web.identity.permissions import allows
 from homeostat.web.identity.records import Registers, Role, User
 from homeostat.web.kit.gate import Caller, Gate, Operation, Question, SystemPermission, bearer_token
-from homeostat.web.kit.refusal import unauthorized
+from homeostat.web.kit.refusal import forbidden, unauthorized
 
 
 class UserCaller:
     """A user of this API."""
 
+    is_cluster_user = False
+
     def __init__(self, user: User, role: Role | None) -> None:
         self.id, self.username, self.is_admin = user.number, user.name, user.spec.is_admin
         self._permissions = role.spec.permissions if role is not None else ()
         self._system: tuple[str, ...] = role.spec.system_permissions if role is not None else ()
+
+    def client(self, own: Client) -> Client:
+        if not self.is_admin:
+            raise forbidden(f"{self.username} has no permissions in the Kubernetes API; sign in with a token of it")
+        return own
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         return self.is_admin or allows(self._permissions, type_name, type_version, operation)

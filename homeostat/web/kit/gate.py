@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, Protocol
 
+from homeostat.client.base import Client
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject
@@ -42,6 +43,14 @@ class Caller(Protocol):
     def username(self) -> str: ...
     @property
     def is_admin(self) -> bool: ...
+    @property
+    def is_cluster_user(self) -> bool:
+        """Whether the caller is a user of the Kubernetes API."""
+
+    def client(self, own: Client) -> Client:
+        """A client of the same server with the permissions of the caller: with the caller's own token, and for an
+        administrator without one the given client of this server. `RefusalError` 403 for everybody else.
+        """
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         """Whether the caller is allowed to do this to resources of the type; an administrator always is."""
@@ -99,9 +108,13 @@ class Administrator:
 
     id = 0
     is_admin = True
+    is_cluster_user = False
 
     def __init__(self, username: str) -> None:
         self.username = username
+
+    def client(self, own: Client) -> Client:
+        return own
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         return True

@@ -39,12 +39,20 @@ class ReviewedCaller:
     """A user of the Kubernetes API."""
 
     id = 0
+    is_cluster_user = True
 
-    def __init__(self, user: JsonObject, client: Client, *, namespace: str, kinds: Kinds) -> None:
+    def __init__(self, user: JsonObject, client: Client, *, token: str, namespace: str, kinds: Kinds) -> None:
         self.username: str = user.get("username") or ""
         self.is_admin = MASTERS in (user.get("groups") or ())
         self._user, self._client, self._namespace, self._kinds = user, client, namespace, kinds
         self._answers: dict[Question, bool] = {}
+        self._token = token
+        self._acting: Client | None = None
+
+    def client(self, own: Client) -> Client:
+        if self._acting is None:
+            self._acting = own.bearing(self._token)
+        return self._acting
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         if self.is_admin:
@@ -105,4 +113,4 @@ class ReviewGate:
         status = (await self._client.create(_TOKENS, review))["status"]
         if not status.get("authenticated"):
             raise unauthorized("the token is not valid")
-        return ReviewedCaller(status["user"], self._client, namespace=self._namespace, kinds=self._kinds)
+        return ReviewedCaller(status["user"], self._client, token=token, namespace=self._namespace, kinds=self._kinds)

@@ -16,7 +16,7 @@ from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import Events, open_events
 from homeostat.web.actions.serving import LIMITS, open_face
 from homeostat.web.kit.gate import Caller, Gate, OpenGate, Operation, Question, SystemPermission
-from homeostat.web.kit.refusal import unauthorized
+from homeostat.web.kit.refusal import forbidden, unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Api
 from tests.web.actions.listening import Listener, Told
 
@@ -26,10 +26,13 @@ PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
 class Reader:
     """May read some types."""
 
-    id, is_admin, username = 7, False, "reader"
+    id, is_admin, is_cluster_user, username = 7, False, False, "reader"
 
     def __init__(self, types: set[str]) -> None:
         self._types = types
+
+    def client(self, own: Client) -> Client:
+        raise forbidden("has no permissions in the Kubernetes API")
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         return type_name in self._types and operation == "READ"

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.edge.server import serve
 from homeostat.objects.json import JsonObject
@@ -34,9 +35,13 @@ class Limited:
 
     id = 7
     is_admin = False
+    is_cluster_user = False
 
     def __init__(self, username: str, permissions: dict[tuple[str, str], str]) -> None:
         self.username, self._permissions = username, permissions
+
+    def client(self, own: Client) -> Client:
+        raise forbidden("has no permissions in the Kubernetes API")
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         places = [(name, version) for name in (type_name, "*") for version in (type_version, "*")]

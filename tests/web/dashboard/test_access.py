@@ -131,7 +131,7 @@ async def test_a_page_that_does_not_exist_is_a_page(site: Site) -> None:
         page = await site.open(path)
         assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
         assert "There is no page /dashboard" in page.text
-        assert "Overview" in page.document.one("nav").text
+        assert "Home" in page.document.one("nav").text
 
 
 async def test_the_path_of_a_missing_page_is_escaped(site: Site) -> None:

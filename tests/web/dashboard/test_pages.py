@@ -47,15 +47,16 @@ async def test_the_overview_counts_as_things_change(site: Site, shelf: World) ->
         "1failed",
         "2ready",
     ]
-    row = page.document.one("tr", id="row-failed-3")
+    assert "1 object of 3 is not as declared" in page.text
+    row = page.document.one("tr", id="row-problem-resources-c-0")
     assert row.text.startswith("c")
     assert "the shelf is full" in row.text
-    assert len(page.document.all("rect")) == 2
+    assert len(page.document.all("rect")) == 4
     await site.remove(1)
     shelf.trouble = ""
     await site.declare("/resources/3/reconcile", {})
     page = await site.shows("", '<span class="note">2 ready</span>')
-    assert "Recent failures" not in page.text
+    assert "Everything is as declared: 2 objects" in page.text
 
 
 async def test_resources_are_filtered_by_type_phase_and_word(site: Site, shelf: World) -> None:
@@ -158,7 +159,9 @@ async def test_whatever_comes_from_outside_is_text(site: Site, shelf: World, mon
         await site.open("/resources/%3Cb%3E"),
     ]
     for page in pages:
-        assert [each.attributes.get("src", "")[:18] for each in page.document.all("script")] == ["/dashboard/static/"]
+        assert [each.attributes.get("src", "")[:18] for each in page.document.all("script")] == [
+            "/dashboard/static/"
+        ] * 2
         assert page.document.all("img") == []
         for each in page.document.elements:
             assert not any(name.startswith("on") or name == "style" for name in each.attributes), each
@@ -199,9 +202,9 @@ async def test_what_a_browser_has_is_not_sent_again(site: Site) -> None:
 
 async def test_files_are_kept_for_ever_under_their_own_address(site: Site) -> None:
     document = (await site.open()).document
-    style = document.all("link", rel="stylesheet")[0].attributes["href"]
-    script = document.one("script").attributes["src"]
-    for path, kind in ((style, "text/css"), (script, "text/javascript")):
+    styles = [(each.attributes["href"], "text/css") for each in document.all("link", rel="stylesheet")]
+    scripts = [(each.attributes["src"], "text/javascript") for each in document.all("script")]
+    for path, kind in (*styles, *scripts):
         page = await site.open(path.removeprefix("/dashboard"))
         assert (page.status, page.headers["Content-Type"].split(";")[0]) == (200, kind)
         assert "immutable" in page.headers["Cache-Control"]

@@ -1,23 +1,20 @@
-"""The part of the overview about resources: how many by phase and by type, and the last failures."""
+"""The part of the overview about resources: how many by phase and by type."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 from urllib.parse import urlencode
 
-from homeostat.web.actions.dashboard.phase_counts import PHASES, Failure, PhaseCounts
+from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
-from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, shares, table
+from homeostat.web.dashboard.html.components import chip, heading, one_line, row, shares, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
-
-MOST_FAILURES: Final = 8
 
 
 class ResourceOverview:
@@ -31,29 +28,8 @@ class ResourceOverview:
         total = sum(by_type.values(), Counter[str]())
         return [
             _tiles(total),
-            self._failures(self._counts.failed_last(MOST_FAILURES, readable), total["failed"]),
             _types(types, by_type),
         ]
-
-    def _failures(self, failures: Sequence[Failure], count: int) -> Node:
-        if not failures:
-            return None
-        rows = [self._failure(each) for each in failures]
-        more = _more(f"All {count:,} failed", {"phase": "failed"}) if count > len(failures) else None
-        body = table("Recent failures", ("Resource", "Type", "Why", "Tried", "Next try"), rows, class_="failures")
-        return el("section", heading("Recent failures", more), body)
-
-    def _failure(self, failure: Failure) -> Markup:
-        resource, status = failure.resource, failure.resource.entry.read_status()
-        resource_type = self._face.index.type_of(resource)
-        return row(
-            f"failed-{failure.number}",
-            el("a", resource.entry.metadata.name, href=f"{ROOT}/resources/{failure.number}"),
-            type_title(resource_type) if resource_type is not None else resource.kind.kind,
-            el("span", one_line(status.message), class_="why"),
-            moment(status.last_run),
-            moment(status.next_run),
-        )
 
 
 def _tiles(total: Mapping[str, int]) -> Markup:
@@ -109,7 +85,3 @@ def _state(resource_type: TypeEntry) -> Markup:
     if verdict.status != "True":
         return chip(verdict.reason or "not ready", "bad", one_line(verdict.message))
     return chip("deprecated", "warn") if resource_type.spec.is_deprecated else chip("ready", "good")
-
-
-def _more(text: str, query: Mapping[str, str]) -> Markup:
-    return el("a", text, href=f"{ROOT}/resources?{urlencode(query)}")

@@ -10,6 +10,7 @@ import msgspec
 from homeostat import __version__
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
+from homeostat.objects.json import Json, encode
 from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.static import Static
@@ -65,6 +66,11 @@ def redirect(place: str, *headers: tuple[str, str]) -> Reply:
     return Reply(303, b"", "", (*GUARDS, ("Location", place), *headers))
 
 
+def json_reply(body: Json, status: int = 200) -> Reply:
+    """For the scripts of pages."""
+    return Reply(status, encode(body), headers=GUARDS)
+
+
 def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
     head = el(
         "head",
@@ -75,7 +81,9 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
         el("link", rel="icon", href=static.path("icon.svg"), type="image/svg+xml"),
         el("link", rel="stylesheet", href=static.path("dashboard.css")),
         el("link", rel="stylesheet", href=static.path("operators.css")),
+        el("link", rel="stylesheet", href=static.path("objects.css")),
         el("script", src=static.path("dashboard.js"), defer=True),
+        el("script", src=static.path("palette.js"), defer=True),
     )
     footer = el(
         "footer",
@@ -94,7 +102,14 @@ def _header(section: str, viewer: Viewer) -> Markup:
         for title, path in viewer.sections
     ]
     nav = el("nav", el("ul", items), aria_label="Sections") if items else None
-    return el("header", el("div", brand, nav, _account(viewer), class_="bar"))
+    return el("header", el("div", brand, nav, _palette() if items else None, _account(viewer), class_="bar"))
+
+
+def _palette() -> Markup:
+    """The script shows it."""
+    return el(
+        "button", "Go to", el("kbd", "Ctrl K"), type="button", id="palette-open", class_="palette-open", hidden=True
+    )
 
 
 def _account(viewer: Viewer) -> Node:

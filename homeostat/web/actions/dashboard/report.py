@@ -1,0 +1,58 @@
+"""What resources report to Home: how many are ready, the last failures, and what is due next."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from homeostat.web.actions.dashboard.phase_counts import Failure, PhaseCounts
+from homeostat.web.actions.dashboard.types import readable_types
+from homeostat.web.actions.face import Face
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Upcoming
+from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.visit import Visit
+
+MOST_NEXT = 5
+
+
+class ResourceReport:
+    def __init__(self, face: Face, counts: PhaseCounts) -> None:
+        self._face, self._counts = face, counts
+
+    async def make(self, visit: Visit) -> Report | None:
+        types = await readable_types(self._face, visit.caller)
+        readable = frozenset(each.metadata.uid for each in types)
+        by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
+        total = sum(by_type.values(), Counter[str]())
+        if not total.total():
+            return None
+        failures = self._counts.failed_last(MOST_REPORTED, readable)
+        return Report(
+            noun="resource",
+            total=total.total(),
+            as_declared=total["ready"],
+            wrong=total["failed"],
+            problems=tuple(_problem(each) for each in failures),
+            upcoming=tuple(_retry(each) for each in _soonest(failures)),
+        )
+
+
+def _problem(failure: Failure) -> Problem:
+    entry = failure.resource.entry
+    status = entry.read_status()
+    ready = next((each for each in status.conditions if each.type == "Ready"), None)
+    since = ready.last_transition_time if ready is not None else None
+    return Problem(entry.metadata.name, _path(failure), status.message, since=since or failure.moment)
+
+
+def _soonest(failures: list[Failure]) -> list[Failure]:
+    waiting = [each for each in failures if each.resource.entry.read_status().next_run]
+    return sorted(waiting, key=lambda each: each.resource.entry.read_status().next_run or "")[:MOST_NEXT]
+
+
+def _retry(failure: Failure) -> Upcoming:
+    entry = failure.resource.entry
+    return Upcoming(entry.metadata.name, _path(failure), "next try", entry.read_status().next_run or "")
+
+
+def _path(failure: Failure) -> str:
+    return f"{ROOT}/resources/{failure.number}"

@@ -1,0 +1,233 @@
+"""`/dashboard`: is everything as declared? What is wrong now, what changed last, what comes next.
+
+Each section reports its own objects (`report.py`). A section that cannot read them in time says so and hides no other:
+what is unknown is not called healthy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NamedTuple
+
+from homeostat.client.base import UnreachableError
+from homeostat.objects.errors import ApiError, ForbiddenError
+from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
+from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, shares, table
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.refusal import RefusalError
+
+TITLE: Final = "Home"
+MOST_PROBLEMS: Final = 25
+MOST_CHANGES: Final = 15
+MOST_UPCOMING: Final = 12
+_REPORTED_WITHIN_S: Final = 3.0
+_SEVERITIES: Final = ("bad", "warn")
+Changes = Callable[[Visit], Awaitable[list[Change]]]
+
+
+class Reported(NamedTuple):
+    """What a section said: a report, or why there is none."""
+
+    section: Section
+    report: Report | None
+    trouble: str = ""
+
+
+class Home:
+    """`changes` are those of all operators, from Events."""
+
+    def __init__(self, sections: Sequence[Section], changes: Changes | None = None) -> None:
+        self._sections, self._changes = sections, changes
+
+    async def show(self, visit: Visit) -> Page:
+        shown = [each for each in self._sections if await each.is_visible(visit.caller)]
+        reported = await asyncio.gather(*(_reported(each, visit) for each in shown if each.report is not None))
+        known = [each for each in reported if each.report is not None or each.trouble]
+        changes = await self._all_changes(visit, known)
+        content: list[Node] = [_verdict(known), _numbers(known)]
+        aside = [_upcoming(known), _timeline(changes)]
+        content.append(el("div", el("div", _problems(known)), el("div", aside), class_="halves"))
+        content += [await _summary(each, visit) for each in shown]
+        return Page(TITLE, content, TITLE)
+
+    async def _all_changes(self, visit: Visit, reported: Sequence[Reported]) -> list[Change]:
+        found = [change for each in reported if each.report is not None for change in each.report.changes]
+        if self._changes is not None:
+            found += await self._changes(visit)
+        return sorted(found, key=lambda each: each.at, reverse=True)[:MOST_CHANGES]
+
+
+async def _reported(section: Section, visit: Visit) -> Reported:
+    assert section.report is not None
+    try:
+        async with asyncio.timeout(_REPORTED_WITHIN_S):
+            return Reported(section, await section.report(visit))
+    except ForbiddenError:
+        # With a cluster, this server may be allowed to read resources and nothing else.
+        return Reported(section, None)
+    except TimeoutError:
+        return Reported(section, None, f"no answer within {_REPORTED_WITHIN_S:g} s")
+    except (ApiError, RefusalError, UnreachableError) as error:
+        return Reported(section, None, str(error))
+
+
+async def _summary(section: Section, visit: Visit) -> Node:
+    try:
+        return await section.summary(visit) if section.summary is not None else None
+    except ForbiddenError:
+        return None
+
+
+def _verdict(reported: Sequence[Reported]) -> Markup:
+    """The answer to the first question, in one line."""
+    reports = [each.report for each in reported if each.report is not None]
+    total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
+    failed = sum(each.failed for each in reports)
+    unread = [each.section.title for each in reported if each.trouble]
+    if failed:
+        look, text = "bad", f"{many(failed, 'object')} of {total:,} {_are(failed)} not as declared"
+    elif unread:
+        look, text = "warn", f"Unknown: cannot read {', '.join(unread).lower()}"
+    elif good < total:
+        look, text = "warn", f"{many(total - good, 'object')} of {total:,} {_are(total - good)} unknown or in progress"
+    elif total:
+        look, text = "good", f"Everything is as declared: {many(total, 'object')}"
+    else:
+        look, text = "plain", "Nothing is declared yet"
+    return el("h1", text, class_=f"verdict {look}")
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _numbers(reported: Sequence[Reported]) -> Node:
+    tiles = [_tile(each) for each in reported if each.trouble or (each.report is not None and each.report.total)]
+    return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else _start()
+
+
+def _tile(reported: Reported) -> Markup:
+    section, report = reported.section, reported.report
+    if report is None:
+        inside: Node = [
+            el("span", "?", class_="number"),
+            el("span", section.title, class_="word all"),
+            el("span", one_line(reported.trouble), class_="note"),
+        ]
+        return _linked(section, inside, "warn")
+    counts = {"good": report.as_declared, "bad": report.failed}
+    counts["warn"] = max(report.total - report.as_declared - report.failed, 0)
+    words = many(report.total, report.noun, report.plural).partition(" ")[2]
+    look = "bad" if report.failed else "warn" if report.as_declared < report.total else "good"
+    return _linked(
+        section,
+        [
+            el("span", f"{report.as_declared:,}", el("small", f" of {report.total:,}"), class_="number"),
+            el("span", f"{section.title}: {words} as declared", class_="word all"),
+            shares(counts, ("bad", "warn", "good"), "look"),
+        ],
+        look,
+    )
+
+
+def _linked(section: Section, inside: Node, look: str) -> Markup:
+    return el("li", el("a", inside, href=section.path, class_=f"tile {look}"), id=f"home-{_key(section.title)}")
+
+
+def _key(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _start() -> Markup:
+    return el(
+        "div",
+        el("p", "Declare something, and this page says whether it is so. For example:"),
+        el("p", el("code", "homeostat type add -f FILE"), " or ", el("code", "homeostat apply -f FILE")),
+        class_="empty",
+    )
+
+
+def _problems(reported: Sequence[Reported]) -> Node:
+    found = [
+        (problem, each.section) for each in reported if each.report is not None for problem in each.report.problems
+    ]
+    count = sum(each.report.failed for each in reported if each.report is not None)
+    if not found:
+        if not reported:
+            return None
+        return el("section", heading("Wrong now"), el("div", el("p", "Nothing that is known."), class_="empty"))
+    found.sort(key=lambda each: _how_bad(each[0]))
+    shown = found[:MOST_PROBLEMS]
+    rows = [_problem(at, *each) for at, each in enumerate(shown)]
+    rest = max(count, len(found)) - len(shown)
+    note = el("p", f"and {rest:,} more, on the pages of the sections", class_="summary") if rest > 0 else None
+    body = table("Wrong now", ("Object", "State", "Why", "Since"), rows, class_="problems")
+    return el("section", heading("Wrong now"), body, note)
+
+
+def _how_bad(problem: Problem) -> tuple[int, str]:
+    """The worst first, and of these the oldest; an unknown age comes last."""
+    return _SEVERITIES.index(problem.severity), problem.since or "~"
+
+
+def _problem(at: int, problem: Problem, section: Section) -> Markup:
+    word = "failed" if problem.severity == "bad" else "warning"
+    return row(
+        f"problem-{_key(section.title)}-{problem.name}-{at}",
+        [el("a", problem.name, href=problem.path), el("span", section.title, class_="note")],
+        chip(word, problem.severity),
+        el("span", one_line(problem.text), class_="why"),
+        moment(problem.since, "unknown"),
+    )
+
+
+def _timeline(changes: Sequence[Change]) -> Node:
+    if not changes:
+        return None
+    items = [
+        el(
+            "li",
+            el("span", class_=f"dot {each.look}", aria_hidden="true"),
+            el(
+                "div",
+                el("a", each.name, href=each.path) if each.path else el("strong", each.name),
+                el("span", " failed" if each.look == "bad" else "", class_="unseen"),
+                " ",
+                moment(each.at),
+                el("span", one_line(each.text), class_="why"),
+            ),
+        )
+        for each in changes
+    ]
+    return el("section", heading("Last changes"), el("ol", items, class_="timeline"))
+
+
+def _upcoming(reported: Sequence[Reported]) -> Node:
+    found: list[Upcoming] = [
+        upcoming for each in reported if each.report is not None for upcoming in each.report.upcoming
+    ]
+    if not found:
+        return None
+    # Without a time it is frozen until somebody acts: that is to be seen first.
+    found.sort(key=lambda each: each.at)
+    items = [
+        el(
+            "li",
+            el("span", class_=f"dot {each.look}", aria_hidden="true"),
+            el(
+                "div",
+                el("a", each.name, href=each.path),
+                " ",
+                moment(each.at, "until it is resumed"),
+                el("span", one_line(each.text), class_="why"),
+            ),
+        )
+        for each in found[:MOST_UPCOMING]
+    ]
+    rest = len(found) - len(items)
+    more = el("p", f"and {rest:,} more", class_="summary") if rest > 0 else None
+    return el("section", heading("Next"), el("ol", items, class_="timeline"), more)

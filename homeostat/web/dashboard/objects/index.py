@@ -1,0 +1,135 @@
+"""`/dashboard/objects`: the kinds of the server by group, with the number of objects of each.
+
+A number costs a request for one object: the server says how many remain. Numbers are kept for some seconds, so that a
+page that reloads itself does not count again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Annotated, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError, ForbiddenError
+from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.html.components import many
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.commands import command_lines
+from homeostat.web.dashboard.objects.kinds import CORE, HERE, ServedKinds, kind_path
+from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, read_names
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+
+TITLE: Final = "Objects"
+_KEPT_S: Final = 5.0
+_AT_ONCE: Final = 16
+_COUNTED_WITHIN_S: Final = 3.0
+Count = int | str
+"""A number, or why there is none."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    q: Annotated[str, Meta(max_length=200)] = ""
+
+
+class Index:
+    def __init__(self, client: Client, kinds: ServedKinds) -> None:
+        self._client, self._kinds = client, kinds
+        self._counted: WeakKeyDictionary[Client, tuple[float, dict[Kind, Count]]] = WeakKeyDictionary()
+
+    async def show(self, visit: Visit) -> Page:
+        wanted = read_query(visit.request, Wanted)
+        every = await self._kinds.listed()
+        counts = await self._counts(visit.client(self._client), every)
+        shown = [each for each in every if _matches(each, wanted.q.strip().lower())]
+        total = sum(count for count in counts.values() if isinstance(count, int))
+        content: list[Node] = [
+            el(
+                "div",
+                el("h1", TITLE),
+                command_lines("kubectl api-resources", "homeostat api-resources"),
+                class_="title",
+            ),
+            _form(wanted),
+            el("p", f"{many(len(shown), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
+            _groups(shown, counts) if shown else el("div", el("p", "No kind matches."), class_="empty"),
+        ]
+        return Page(TITLE, content, TITLE)
+
+    async def _counts(self, client: Client, kinds: Sequence[Kind]) -> Mapping[Kind, Count]:
+        until, known = self._counted.get(client, (0.0, {}))
+        if time.monotonic() < until and known.keys() >= set(kinds):
+            return known
+        slots = asyncio.Semaphore(_AT_ONCE)
+        found: dict[Kind, Count] = dict.fromkeys(kinds, "no answer yet")
+
+        async def ask(kind: Kind) -> None:
+            async with slots:
+                found[kind] = await _count(client, kind)
+
+        try:
+            async with asyncio.timeout(_COUNTED_WITHIN_S), asyncio.TaskGroup() as tasks:
+                for each in kinds:
+                    tasks.create_task(ask(each))
+        except TimeoutError:
+            pass
+        self._counted[client] = (time.monotonic() + _KEPT_S, found)
+        return found
+
+
+async def _count(client: Client, kind: Kind) -> Count:
+    try:
+        page = read_names(await client.fetch("GET", kind.path(""), {"limit": 1}, accept=ACCEPT_METADATA))
+    except ForbiddenError:
+        return "not allowed"
+    except (ApiError, UnreachableError, msgspec.DecodeError):
+        return "unavailable"
+    shown = len(page.items or ())
+    if page.metadata.token and page.metadata.remaining is None:
+        return "many"
+    return shown + (page.metadata.remaining or 0)
+
+
+def _matches(kind: Kind, word: str) -> bool:
+    return not word or any(word in each for each in (*kind.words(), kind.group, *kind.categories))
+
+
+def _form(wanted: Wanted) -> Markup:
+    entry = el("input", type="search", id="q", name="q", value=wanted.q, maxlength=200, placeholder="kind or group")
+    field = el("div", el("label", "Search", for_="q"), entry, class_="field")
+    button = el("button", "Filter", type="submit")
+    clear = el("a", "Clear", href=HERE, class_="clear") if wanted.q else None
+    return el("form", field, button, clear, method="get", action=HERE, class_="filter", role="search")
+
+
+def _groups(kinds: Iterable[Kind], counts: Mapping[Kind, Count]) -> Markup:
+    """Groups of custom kinds first: they are what somebody installed."""
+    ordered = sorted(kinds, key=lambda each: (_is_built_in(each.group), each.group, each.plural))
+    cards = [_card(group, list(each), counts) for group, each in groupby(ordered, key=lambda each: each.group)]
+    return el("div", cards, class_="groups")
+
+
+def _is_built_in(group: str) -> bool:
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def _card(group: str, kinds: Sequence[Kind], counts: Mapping[Kind, Count]) -> Markup:
+    items = [_item(each, counts.get(each, "no answer yet")) for each in kinds]
+    versions = ", ".join(dict.fromkeys(each.version for each in kinds))
+    head = el("h2", group or CORE, " ", el("span", versions, class_="note"))
+    return el("section", head, el("ul", items), class_="group", id=f"group-{group or CORE}")
+
+
+def _item(kind: Kind, count: Count) -> Markup:
+    number: Node = el("span", f"{count:,}" if isinstance(count, int) else count, class_="count" if count else "quiet")
+    words = " ".join(kind.short_names)
+    name = [el("a", kind.kind, href=kind_path(kind)), el("span", words, class_="note") if words else None]
+    return el("li", el("span", name, class_="kind"), number, class_="" if count else "none", id=f"kind-{kind.title}")

@@ -1,0 +1,327 @@
+"""`/dashboard/objects/{group}/{plural}`: the objects of a kind in the server's own columns, in pages.
+
+A page is one request with a limit: it costs the same with ten objects and with ten thousand. The search by name reads
+a bounded number of objects, and says so where there are more. The server knows no order but its own, so a whole list is
+sorted only up to `MOST_SORTED` objects; beyond that, the page is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, ExpiredError, ForbiddenError
+from homeostat.objects.json import Json
+from homeostat.objects.kind import NAMESPACE, Kind
+from homeostat.web.dashboard.html.components import chip, many, moment, one_line
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.commands import command_lines, on_list
+from homeostat.web.dashboard.objects.index import TITLE
+from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.table import (
+    ACCEPT,
+    ACCEPT_METADATA,
+    Column,
+    Row,
+    Table,
+    read_names,
+    read_table,
+    sorted_rows,
+)
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+
+LIMITS: Final = (50, 100, 200)
+MOST_SORTED: Final = 1000
+MOST_SEARCHED: Final = 2000
+_SEARCHED_AT_ONCE: Final = 250
+_MOST_NAMESPACES: Final = 500
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """`after` is the server's token of the next page, `start` the first row of a sorted list."""
+
+    q: Annotated[str, Meta(max_length=253)] = ""
+    labels: Text = ""
+    fields: Text = ""
+    namespace: Annotated[str, Meta(max_length=253)] = ""
+    sort: Annotated[str, Meta(max_length=100)] = ""
+    limit: Literal[50, 100, 200] = 50
+    after: Annotated[str, Meta(max_length=4000)] = ""
+    start: Annotated[int, Meta(ge=0, le=MOST_SORTED)] = 0
+    version: Annotated[str, Meta(max_length=63)] = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.q or self.labels or self.fields or self.namespace)
+
+    def query(self) -> dict[str, object]:
+        return {"labelSelector": self.labels, "fieldSelector": self.fields}
+
+    def at(self, kind: Kind, **changes: object) -> str:
+        """The URL of the same list with changes, from its beginning."""
+        changed = msgspec.structs.replace(self, **{"after": "", "start": 0, **changes})
+        given = msgspec.structs.asdict(changed)
+        return kind_path(kind, **{name: value for name, value in given.items() if value != _DEFAULTS[name]})
+
+
+_DEFAULTS: Final = msgspec.structs.asdict(Filter())
+
+
+class Found(NamedTuple):
+    """The rows to show. `total` is None where the server does not say it; `next` is the path of the next page."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    total: int | None = None
+    next: str = ""
+    note: str = ""
+
+
+class Listing:
+    def __init__(self, client: Client, kinds: ServedKinds) -> None:
+        self._client, self._kinds = client, kinds
+
+    async def show(self, visit: Visit) -> Page:
+        wanted = read_query(visit.request, Filter)
+        kind = await self._kinds.find(visit.captured["group"], visit.captured["plural"], wanted.version)
+        client = visit.client(self._client)
+        problem, found = "", Found((), ())
+        try:
+            found = await _found(client, kind, wanted)
+        except ExpiredError:
+            problem = "This page of the list has expired on the server. Start again from its beginning."
+        except ForbiddenError as error:
+            problem = error.message
+        except ApiError as error:
+            if error.code not in (400, 422):
+                raise
+            problem = error.message
+        content: list[Node] = [
+            el("p", el("a", TITLE, href=HERE), class_="crumbs"),
+            _head(kind, wanted, await self._kinds.versions(kind)),
+            await _form(client, kind, wanted),
+            el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
+            _rows(kind, wanted, found) if found.rows else None if problem else _nothing(kind, wanted),
+            _pager(kind, wanted, found),
+        ]
+        # A later page is one of the list as it was when its first page was read.
+        return Page(kind.kind, content, TITLE, is_live=not wanted.after)
+
+
+async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
+    if wanted.q.strip():
+        return await _search(client, kind, wanted)
+    column, is_reversed = _order(wanted.sort)
+    limit = MOST_SORTED if column and not wanted.after else wanted.limit
+    table = await _read(client, kind, wanted, limit, wanted.after)
+    rows, columns = table.rows or [], table.column_definitions
+    total = None if wanted.after else _total(table)
+    if not column:
+        following = wanted.at(kind, after=table.metadata.token) if table.metadata.token else ""
+        return Found(columns, rows, total, following)
+    if not wanted.after and not table.metadata.token:
+        ordered = sorted_rows(rows, columns, column, is_reversed=is_reversed)
+        end = wanted.start + wanted.limit
+        following = wanted.at(kind, start=end) if end < len(ordered) else ""
+        return Found(columns, ordered[wanted.start : end], len(ordered), following)
+    if not wanted.after:
+        table = await _read(client, kind, wanted, wanted.limit, "")
+    rows = sorted_rows(table.rows or [], columns, column, is_reversed=is_reversed)
+    following = wanted.at(kind, after=table.metadata.token) if table.metadata.token else ""
+    note = f"Only this page is sorted: the list has more than {MOST_SORTED:,} objects."
+    return Found(columns, rows, total, following, note)
+
+
+async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
+    """The object of exactly this name, and those whose names contain it."""
+    word, rows, columns, seen = wanted.q.strip().lower(), list[Row](), list[Column](), 0
+    if not wanted.after and not wanted.fields:
+        exact = msgspec.structs.replace(wanted, fields=f"metadata.name={word}")
+        table = await _read(client, kind, exact, wanted.limit, "")
+        rows, columns = list(table.rows or ()), table.column_definitions
+    known, token = {each.metadata.uid for each in rows}, wanted.after
+    while True:
+        table = await _read(client, kind, wanted, _SEARCHED_AT_ONCE, token)
+        columns, token = table.column_definitions or columns, table.metadata.token
+        seen += len(table.rows or ())
+        rows += [
+            each for each in table.rows or () if word in each.metadata.name.lower() and each.metadata.uid not in known
+        ]
+        if not token or len(rows) >= wanted.limit or seen >= MOST_SEARCHED:
+            break
+    column, is_reversed = _order(wanted.sort)
+    if column:
+        rows = sorted_rows(rows, columns, column, is_reversed=is_reversed)
+    note = f"Searched {many(seen, 'object')} so far; there are more." if token else ""
+    return Found(columns, rows, None if token else len(rows), wanted.at(kind, after=token) if token else "", note)
+
+
+async def _read(client: Client, kind: Kind, wanted: Filter, limit: int, token: str) -> Table:
+    path = kind.path(wanted.namespace if kind.is_namespaced else "")
+    query = {**wanted.query(), "limit": limit, "continue": token}
+    return read_table(await client.fetch("GET", path, query, accept=ACCEPT))
+
+
+def _total(table: Table) -> int | None:
+    if not table.metadata.token:
+        return len(table.rows or ())
+    return None if table.metadata.remaining is None else len(table.rows or ()) + table.metadata.remaining
+
+
+def _order(sort: str) -> tuple[str, bool]:
+    """A column, and whether it is reversed: `-Age`."""
+    return sort.removeprefix("-"), sort.startswith("-")
+
+
+def _head(kind: Kind, wanted: Filter, versions: Sequence[str]) -> Markup:
+    more = [f"-l{wanted.labels}"] if wanted.labels else []
+    more += [f"--field-selector={wanted.fields}"] if wanted.fields else []
+    others = [el("a", each, href=wanted.at(kind, version=each)) for each in versions if each != kind.version]
+    about = [kind.api_version, ", namespaced" if kind.is_namespaced else ", cluster-scoped"]
+    also: Node = [", also ", *_joined(others)] if others else None
+    title = el("div", el("h1", kind.kind), el("p", about, also, class_="message"))
+    return el("div", title, command_lines(*on_list(kind, wanted.namespace, *more)), class_="title")
+
+
+def _joined(nodes: Sequence[Markup]) -> Sequence[Node]:
+    return [part for each in nodes for part in (", ", each)][1:]
+
+
+async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
+    fields = [_entry("Name contains", "q", wanted.q)]
+    if kind.is_namespaced:
+        fields.append(await _namespace_field(client, wanted))
+    fields += [
+        _entry("Labels", "labels", wanted.labels, "app=web,tier!=test"),
+        _entry("Fields", "fields", wanted.fields, "metadata.name=web"),
+    ]
+    options = [el("option", each, value=each, selected=each == wanted.limit) for each in LIMITS]
+    fields.append(_labelled("Rows", "limit", el("select", options, id="limit", name="limit")))
+    kept = [el("input", type="hidden", name=name, value=value) for name, value in _kept(wanted)]
+    clear = el("a", "Clear", href=kind_path(kind), class_="clear") if wanted.is_narrowed else None
+    button = el("button", "Filter", type="submit")
+    return el("form", fields, kept, button, clear, method="get", action=kind_path(kind), class_="filter", role="search")
+
+
+def _kept(wanted: Filter) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in (("sort", wanted.sort), ("version", wanted.version)) if value]
+
+
+async def _namespace_field(client: Client, wanted: Filter) -> Markup:
+    try:
+        answer = await client.fetch("GET", NAMESPACE.path(""), {"limit": _MOST_NAMESPACES}, accept=ACCEPT_METADATA)
+    except ApiError:
+        return _entry("Namespace", "namespace", wanted.namespace)
+    listed = read_names(answer)
+    if listed.metadata.token:
+        return _entry("Namespace", "namespace", wanted.namespace)
+    names = [each.metadata.name for each in listed.items or ()]
+    if wanted.namespace and wanted.namespace not in names:
+        names.append(wanted.namespace)
+    options = [el("option", each, value=each, selected=each == wanted.namespace) for each in names]
+    select = el("select", el("option", "all namespaces", value=""), options, id="namespace", name="namespace")
+    return _labelled("Namespace", "namespace", select)
+
+
+def _entry(label: str, name: str, value: str, placeholder: str = "") -> Markup:
+    entry = el(
+        "input",
+        type="search",
+        id=name,
+        name=name,
+        value=value,
+        maxlength=253,
+        placeholder=placeholder or None,
+        spellcheck="false",
+        autocomplete="off",
+    )
+    return _labelled(label, name, entry)
+
+
+def _labelled(label: str, name: str, inside: Markup) -> Markup:
+    return el("div", el("label", label, for_=name), inside, class_="field")
+
+
+def _summary(wanted: Filter, found: Found) -> Markup:
+    shown = len(found.rows)
+    if found.total is None:
+        text = f"{many(shown, 'object')} on this page"
+    elif found.total > shown:
+        text = f"{wanted.start + 1:,}–{wanted.start + shown:,} of {many(found.total, 'object')}"
+    else:
+        text = many(found.total, "object")
+    return el("p", text, f". {found.note}" if found.note else None, class_="summary", id="summary")
+
+
+def _rows(kind: Kind, wanted: Filter, found: Found) -> Markup:
+    shown = [(at, each) for at, each in enumerate(found.columns) if each.priority == 0]
+    headings = [_heading(kind, wanted, each.name, each.description) for _, each in shown]
+    has_namespace = kind.is_namespaced and not wanted.namespace
+    if has_namespace:
+        headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
+    rows = [_row(kind, each, shown, has_namespace=has_namespace) for each in found.rows]
+    head, body = el("thead", el("tr", headings)), el("tbody", rows)
+    whole = el("table", el("caption", kind.plural, class_="unseen"), head, body, class_="objects")
+    return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
+
+
+def _heading(kind: Kind, wanted: Filter, name: str, about: str) -> Markup:
+    column, is_reversed = _order(wanted.sort)
+    is_here = column == name
+    sort = f"-{name}" if is_here and not is_reversed else name
+    arrow = el("span", " ↓" if is_reversed else " ↑", aria_hidden="true") if is_here else None
+    state = None if not is_here else "descending" if is_reversed else "ascending"
+    link = el("a", name, arrow, href=wanted.at(kind, sort=sort), title=one_line(about) or None)
+    return el("th", link, scope="col", aria_sort=state)
+
+
+def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], *, has_namespace: bool) -> Markup:
+    meta = row.metadata
+    cells: list[Markup] = []
+    for place, (at, column) in enumerate(shown):
+        value: Json = row.cells[at] if at < len(row.cells) else None
+        if place == 0:
+            link = el("a", _text(value) or meta.name, href=object_path(kind, meta.namespace, meta.name))
+            gone = [" ", chip("deleting", "phase-deleting")] if meta.deletion_timestamp else None
+            cells.append(el("th", link, gone, scope="row"))
+            if has_namespace:
+                cells.append(el("td", meta.namespace))
+        elif column.name == "Age" and meta.creation_timestamp:
+            cells.append(el("td", moment(meta.creation_timestamp)))
+        else:
+            cells.append(el("td", _text(value)))
+    return el("tr", cells, id=f"row-{meta.uid}")
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return ""
+    return ("yes" if value else "no") if isinstance(value, bool) else one_line(str(value))
+
+
+def _nothing(kind: Kind, wanted: Filter) -> Markup:
+    if wanted.is_narrowed:
+        return el("div", el("p", f"No {kind.kind} matches."), class_="empty")
+    return el(
+        "div",
+        el("p", f"There is no {kind.kind} yet. To create one, write its manifest and apply it:"),
+        command_lines(f"homeostat explain {kind.plural}", "homeostat apply -f FILE", "kubectl apply -f FILE"),
+        class_="empty",
+    )
+
+
+def _pager(kind: Kind, wanted: Filter, found: Found) -> Node:
+    is_first = not wanted.after and not wanted.start
+    if is_first and not found.next:
+        return None
+    first = None if is_first else el("a", "First page", href=wanted.at(kind))
+    word = "Search further" if wanted.q else "Next"
+    following = el("a", word, href=found.next, rel="next") if found.next else None
+    return el("nav", first, following, class_="pager", aria_label="Pages")
