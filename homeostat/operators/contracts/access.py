@@ -25,4 +25,8 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["secrets", "configmaps"], READ),
     rule("", ["events"], ["create", "patch"]),
 ]
-DASHBOARD_RULES: Final = (rule(GROUP, ["pactos"], ["get", "list"]),)
+DASHBOARD_RULES: Final = (
+    # Reconcile now is a patch.
+    rule(GROUP, ["pactos"], [*READ, "patch"]),
+    rule(GROUP, ["pactorevisions"], FOLLOW),
+)

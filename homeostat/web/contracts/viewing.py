@@ -27,13 +27,14 @@ class Viewing:
     """`origin` is that of pages elsewhere that may call this API; the gate need not know it."""
 
     def __init__(self, index: ServiceIndex, gate: KubernetesGate, *, namespace: str, origin: str = "") -> None:
-        self._index, self._gate, self._namespace, self._origin = index, gate, namespace, origin
+        self.index = index
+        self._gate, self._namespace, self._origin = gate, namespace, origin
 
     async def view(self, request: Request) -> Catalogue:
         """What the caller sees. Raises `RefusalError` 401, 403 or 503."""
         caller = await self.identify(request)
         await self._ready()
-        return self._index.view(await self._readable(caller))
+        return self.index.view(await self._readable(caller))
 
     async def identify(self, request: Request) -> KubernetesCaller:
         return await self._gate.identify(self._admitted(request))
@@ -51,7 +52,7 @@ class Viewing:
     async def _readable(self, caller: KubernetesCaller) -> Namespaces:
         if await caller.allows(Question(GROUP, "pactos", "list")):
             return None
-        there = self._index.namespaces
+        there = self.index.namespaces
         if len(there) > MOST_NAMESPACES:
             raise forbidden(
                 f"{caller.username} is not allowed to list the pactos of all namespaces, and more than "
@@ -81,11 +82,11 @@ class Viewing:
         return msgspec.structs.replace(request, headers=headers)
 
     async def _ready(self) -> None:
-        if self._index.is_synced:
+        if self.index.is_synced:
             return
         try:
             async with asyncio.timeout(_READY_WITHIN_S):
-                await self._index.synced()
+                await self.index.synced()
         except TimeoutError:
             message = "not ready yet: the control plane does not respond"
             raise RefusalError(503, message, (("Retry-After", "5"),)) from None

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
-from homeostat.operators.contracts.api import PACTO
+from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_micro_time
+from homeostat.operators.contracts.api import PACTO, REQUESTED
 from homeostat.web.contracts.dashboard.contracts import (
     HERE,
+    TITLE,
     CheckResult,
     PactoState,
     Readiness,
@@ -19,11 +24,14 @@ from homeostat.web.contracts.dashboard.contracts import (
     readiness_chip,
     status_chip,
 )
+from homeostat.web.contracts.dashboard.revisions import Revisions
+from homeostat.web.dashboard.html.command import Action, actions, annotate
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.kit.refusal import unknown
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.refusal import forbidden, unknown
 
 MOST_SHOWN: Final = 200
 _LOOKS: Final = {"True": "good", "False": "bad", "Unknown": "warn"}
@@ -32,8 +40,10 @@ _pacto = msgspec.json.Decoder(ShownPacto)
 
 
 class ContractPage:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(
+        self, client: Client, revisions: Revisions, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._client, self._revisions, self._now = client, revisions, now
 
     async def show(self, visit: Visit) -> Page:
         namespace, name = visit.captured["namespace"], visit.captured["name"]
@@ -42,29 +52,64 @@ class ContractPage:
         except NotFoundError as error:
             raise unknown(f"Contract {namespace}/{name} not found") from error
         status = pacto.status
-        sections = [_head(pacto, status), _checks(status.conditions), _findings(status), _dependencies(status)]
-        return Page(name, [*sections, _readiness(status.readiness)], "Contracts")
+        may_act = await visit.caller.allows(_question(namespace, name))
+        content: list[Node] = [
+            _title(pacto, status),
+            actions(visit.viewer.proof, [_reconcile(namespace, name)]) if may_act else None,
+            _facts(pacto, status),
+            _checks(status.conditions),
+            _findings(status),
+            _dependencies(status),
+            _readiness(status.readiness),
+            await self._revisions.section(namespace, name, status.current_revision),
+        ]
+        return Page(name, content, TITLE)
+
+    async def reconcile(self, visit: Visit) -> str:
+        namespace, name = visit.captured["namespace"], visit.captured["name"]
+        if not await visit.caller.allows(_question(namespace, name)):
+            raise forbidden(f"{visit.caller.username} is not allowed to patch pactos in the namespace {namespace}")
+        patch: JsonObject = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}
+        try:
+            await self._client.merge(PACTO.kind.path(namespace, name), patch)
+        except NotFoundError as error:
+            raise unknown(f"Contract {namespace}/{name} not found") from error
+        return f"{HERE}/{namespace}/{name}"
 
 
-def _head(pacto: ShownPacto, status: PactoState) -> list[Node]:
-    contract, target = status.contract, pacto.spec.target
+def _question(namespace: str, name: str) -> Question:
+    return Question(PACTO.kind.group, PACTO.kind.plural, "patch", namespace, name)
+
+
+def _reconcile(namespace: str, name: str) -> Action:
+    path = f"{HERE}/{namespace}/{name}/reconcile"
+    return Action("Reconcile now", path, annotate("pacto", namespace, name, REQUESTED), is_primary=True)
+
+
+def _title(pacto: ShownPacto, status: PactoState) -> list[Node]:
     return [
-        el("p", el("a", "Contracts", href=HERE), class_="crumbs"),
+        el("p", el("a", TITLE, href=HERE), class_="crumbs"),
         el("div", el("h1", pacto.metadata.name, " ", status_chip(status)), class_="title"),
-        facts(
-            ("Namespace", pacto.metadata.namespace),
-            ("Service", contract.service_name),
-            ("Version", status.contract_version),
-            ("Owner", contract.owner_display),
-            ("Source", contract.resolved_ref),
-            ("Revision", status.current_revision),
-            ("Image", contract.image_ref),
-            ("Target", target.service_name if target is not None else "none; the contract is only loaded"),
-            ("Checks", f"{status.summary.passed} of {status.summary.total} passed" if status.summary.total else ""),
-            ("Readiness", readiness_chip(status.readiness) if status.readiness is not None else ""),
-            ("Reconciled", moment(status.last_reconciled_at, "never")),
-        ),
     ]
+
+
+def _facts(pacto: ShownPacto, status: PactoState) -> Markup:
+    contract, target = status.contract, pacto.spec.target
+    service = contract.service_name
+    return facts(
+        ("Namespace", pacto.metadata.namespace),
+        ("Service", el("a", service, href=f"{HERE}/graph?{urlencode({'focus': service})}") if service else ""),
+        ("Version", status.contract_version),
+        ("Owner", contract.owner_display),
+        ("Source", contract.resolved_ref),
+        ("Revision", status.current_revision),
+        ("Image", contract.image_ref),
+        ("Target", target.service_name if target is not None else "none; the contract is only loaded"),
+        ("Checks", f"{status.summary.passed} of {status.summary.total} passed" if status.summary.total else ""),
+        ("Readiness", readiness_chip(status.readiness) if status.readiness is not None else ""),
+        ("Ready until", status.readiness.passing_until if status.readiness is not None else ""),
+        ("Reconciled", moment(status.last_reconciled_at, "never")),
+    )
 
 
 def _checks(conditions: Sequence[CheckResult]) -> Markup:

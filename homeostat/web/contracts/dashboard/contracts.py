@@ -1,4 +1,4 @@
-"""`/dashboard/contracts`: all Pactos with their status, readiness and failed checks, for administrators.
+"""`/dashboard/contracts`: all Pactos with their status, readiness and failed checks.
 
 If the contracts operator was never installed, its kinds do not exist, and the list is empty.
 """
@@ -6,31 +6,34 @@ If the contracts operator was never installed, its kinds do not exist, and the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import NotFoundError
 from homeostat.operators.contracts.api import PACTO
-from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.command import nothing
+from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary, tabs
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+from homeostat.web.kit.watched import Derived, Watched
 
 HERE: Final = f"{ROOT}/contracts"
 LOOKS: Final = {"Compliant": "good", "Reference": "plain", "Warning": "warn", "NonCompliant": "bad", "Unknown": "warn"}
 _WORST: Final = ("NonCompliant", "Warning", "Unknown", "", "Compliant", "Reference")
-MOST_SHOWN: Final = 500
+TITLE: Final = "Contracts"
 MOST_IN_OVERVIEW: Final = 8
 _MOST_CHECKS: Final = 3
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     namespace: str = ""
     uid: str = ""
+    resource_version: str = ""
 
 
 class CheckResult(msgspec.Struct, frozen=True, rename="camel"):
@@ -135,26 +138,37 @@ class ShownPacto(msgspec.Struct, frozen=True):
         return f"{HERE}/{self.metadata.namespace}/{self.metadata.name}"
 
 
-class _List(msgspec.Struct, frozen=True):
-    items: list[ShownPacto]
-
-
-_list = msgspec.json.Decoder(_List)
 _status = msgspec.json.Decoder(PactoState)
 
 
+class ContractRow(NamedTuple):
+    pacto: ShownPacto
+    status: PactoState
+
+
 class Contracts:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._derived: Derived[ShownPacto, ContractRow] = Derived(lambda each: ContractRow(each, each.status))
 
     async def show(self, visit: Visit) -> Page:
-        found = await self.worst()
-        summary = many(len(found), "contract")
-        if len(found) > MOST_SHOWN:
-            summary = f"{summary}, of which these {MOST_SHOWN} are in the worst state"
-        nothing = el("div", el("p", "No contracts are bound."), class_="empty")
-        body = [el("p", summary, class_="summary"), contract_table(found[:MOST_SHOWN])] if found else nothing
-        return Page("Contracts", [el("h1", "Contracts"), body], "Contracts")
+        query = read_query(visit.request, ListQuery)
+        rows = await self.worst()
+        shown = cut([each for each in rows if _matches(each, query)], query.page)
+        body: Node = nothing("No contracts match.") if rows else no_contracts()
+        if shown.items:
+            body = [contract_table(shown.items), pager(HERE, query.fields, shown)]
+        namespaces = sorted({each.pacto.metadata.namespace for each in rows})
+        content: list[Node] = [
+            el("h1", TITLE),
+            contract_tabs("Contracts"),
+            filter_form(HERE, query, states=tuple(filter(None, _WORST)), namespaces=namespaces, word="name or service")
+            if rows
+            else None,
+            summary(shown, "contract") if rows else None,
+            body,
+        ]
+        return Page(TITLE, content, TITLE)
 
     async def summary(self, visit: Visit) -> Node:
         found = await self.worst()
@@ -163,24 +177,35 @@ class Contracts:
         more = el("a", f"All {len(found):,} contracts", href=HERE) if len(found) > MOST_IN_OVERVIEW else None
         return el("section", heading("Contracts", more), contract_table(found[:MOST_IN_OVERVIEW]))
 
-    async def worst(self) -> list[ShownPacto]:
+    async def worst(self) -> list[ContractRow]:
         """All Pactos, the worst status first."""
-        try:
-            found = _list.decode(await self._client.fetch("GET", PACTO.kind.path(""))).items
-        except NotFoundError:
-            return []
-        return sorted(found, key=_order)
+        cache = await self._watched.all(PACTO.kind, ShownPacto)
+        return sorted(self._derived.of(cache), key=_order) if cache is not None else []
 
 
-def contract_table(pactos: Sequence[ShownPacto]) -> Markup:
+def no_contracts() -> Markup:
+    return nothing(
+        "No contracts are bound. Write one, and bind it to a workload by a Pacto:",
+        "homeostat contract init",
+        "homeostat explain pacto.spec",
+        "homeostat apply -f pacto.yaml",
+    )
+
+
+def contract_tabs(current: str) -> Markup:
+    items = (("Contracts", HERE), ("Service graph", f"{HERE}/graph"), ("Readiness", f"{HERE}/readiness"))
+    return tabs(TITLE, items, current)
+
+
+def contract_table(pactos: Sequence[ContractRow]) -> Markup:
     headings = ("Contract", "Status", "Service", "Version", "Checks", "Readiness", "Failed", "Reconciled")
     return table("Contracts", headings, [_row(each) for each in pactos], class_="contracts")
 
 
-def _row(pacto: ShownPacto) -> Markup:
-    status, where = pacto.status, pacto.metadata
+def _row(each: ContractRow) -> Markup:
+    pacto, status, where = each.pacto, each.status, each.pacto.metadata
     failed = failed_checks(status)
-    names = ", ".join(each.type for each in failed[:_MOST_CHECKS])
+    names = ", ".join(one.type for one in failed[:_MOST_CHECKS])
     more = f" and {len(failed) - _MOST_CHECKS} more" if len(failed) > _MOST_CHECKS else ""
     return row(
         f"contract-{where.uid}",
@@ -196,7 +221,10 @@ def _row(pacto: ShownPacto) -> Markup:
 
 
 def status_chip(status: PactoState) -> Markup:
-    word = status.contract_status
+    return status_word_chip(status.contract_status)
+
+
+def status_word_chip(word: str) -> Markup:
     return chip(word, LOOKS.get(word, "plain")) if word else chip("not evaluated", "phase-pending")
 
 
@@ -210,7 +238,16 @@ def failed_checks(status: PactoState) -> list[CheckResult]:
     return [each for each in status.conditions if each.status == "False"]
 
 
-def _order(pacto: ShownPacto) -> tuple[int, str, str]:
-    word = pacto.status.contract_status
+def _order(each: ContractRow) -> tuple[int, str, str]:
+    word = each.status.contract_status
     place = _WORST.index(word) if word in _WORST else len(_WORST)
-    return place, pacto.metadata.namespace, pacto.metadata.name
+    return place, each.pacto.metadata.namespace, each.pacto.metadata.name
+
+
+def _matches(each: ContractRow, query: ListQuery) -> bool:
+    where, word = each.pacto.metadata, query.q.strip().lower()
+    return (
+        query.state in ("", each.status.contract_status)
+        and query.namespace in ("", where.namespace)
+        and (word in where.name or word in each.status.contract.service_name.lower())
+    )

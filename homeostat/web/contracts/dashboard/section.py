@@ -1,19 +1,46 @@
-"""The section of contracts, for administrators."""
+"""The section of contracts: Pactos, the graph of their services, their readiness and their revisions."""
 
 from __future__ import annotations
 
+import asyncio
+
 from homeostat.client.base import Client
+from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
 from homeostat.web.contracts.dashboard.contract import ContractPage
-from homeostat.web.contracts.dashboard.contracts import HERE, Contracts
+from homeostat.web.contracts.dashboard.contracts import HERE, TITLE, Contracts
+from homeostat.web.contracts.dashboard.graph import GRAPH, GraphPage
+from homeostat.web.contracts.dashboard.readiness import READINESS, ReadinessPage
+from homeostat.web.contracts.dashboard.revisions import Revisions
+from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.section import Section
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.watched import Watched
 
 
 def open_section(client: Client) -> Section:
-    contracts = Contracts(client)
+    watched, services = Watched(client), Services(client)
+    contracts, revisions = Contracts(watched), Revisions(services)
+    contract = ContractPage(client, revisions)
+    one = f"{HERE}/{{namespace}}/{{name}}"
+
+    async def run() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(watched.run())
+            tasks.create_task(services.run())
+
     return Section(
-        title="Contracts",
+        title=TITLE,
         path=HERE,
-        views={HERE: contracts.show, f"{HERE}/{{namespace}}/{{name}}": ContractPage(client).show},
+        views={
+            HERE: contracts.show,
+            GRAPH: GraphPage(services).show,
+            READINESS: ReadinessPage(contracts).show,
+            one: contract.show,
+            f"{one}/diff": revisions.show,
+        },
+        forms={f"{one}/reconcile": contract.reconcile},
         summary=contracts.summary,
         is_for_administrators=True,
+        questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),
+        run=run,
     )

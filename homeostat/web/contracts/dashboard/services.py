@@ -1,0 +1,61 @@
+"""The services of all namespaces for pages: opened with the first page that needs them, as the contracts API does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.operators.contracts.api import PACTO
+from homeostat.operators.contracts.engine.services.catalogue import Catalogue
+from homeostat.web.contracts.context import ContractsFace
+from homeostat.web.contracts.index import ServiceIndex
+from homeostat.web.contracts.serving import open_face
+from homeostat.web.kit.gate import OpenGate
+from homeostat.web.kit.refusal import RefusalError
+
+_READY_WITHIN_S: Final = 10.0
+
+
+class Services:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._wanted, self._opened = asyncio.Event(), asyncio.Event()
+        self._face: ContractsFace | None = None
+
+    async def run(self) -> None:
+        await self._wanted.wait()
+        # Who sees the pages is checked by the section; the gate of the API is not used.
+        async with open_face(self._client, gate=OpenGate(), namespace="", environment=os.environ) as face:
+            self._face = face
+            self._opened.set()
+            await asyncio.Event().wait()
+
+    async def face(self) -> ContractsFace | None:
+        """None if the server has no Pactos. `RefusalError` 503 if the first list takes too long."""
+        if not self._wanted.is_set():
+            try:
+                await self._client.fetch("GET", PACTO.kind.path(""), {"limit": 1})
+            except NotFoundError:
+                return None
+            self._wanted.set()
+        try:
+            async with asyncio.timeout(_READY_WITHIN_S):
+                await self._opened.wait()
+                assert self._face is not None
+                await self._face.viewing.index.synced()
+        except TimeoutError:
+            raise RefusalError(
+                503, "not ready yet: the server has not listed the Pactos", (("Retry-After", "5"),)
+            ) from None
+        return self._face
+
+    async def index(self) -> ServiceIndex | None:
+        face = await self.face()
+        return None if face is None else face.viewing.index
+
+    async def catalogue(self) -> Catalogue:
+        index = await self.index()
+        return Catalogue() if index is None else index.view(None)
