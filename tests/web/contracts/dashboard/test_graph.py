@@ -48,9 +48,9 @@ async def declare_services(plane: Plane) -> None:
         spec = {"contractRef": {"inline": INLINE.format(name=name, version="1.0.0")}, "target": {"serviceName": name}}
         await declare(plane.client, PACTO.kind, name, spec=spec, status=status(name, state, needs, **more))
     for number, version in ((1, "0.9.0"), (2, "1.0.0")):
-        spec = {"version": version, "source": {"inline": True}, "pactoRef": "ledger"}
+        revision: JsonObject = {"version": version, "source": {"inline": True}, "pactoRef": "ledger"}
         made: JsonObject = {"resolved": True, "createdAt": SINCE.replace("10:", f"1{number}:")}
-        await declare(plane.client, PACTO_REVISION.kind, f"ledger-{number}", spec=spec, status=made)
+        await declare(plane.client, PACTO_REVISION.kind, f"ledger-{number}", spec=revision, status=made)
 
 
 async def test_the_graph_shows_dependents_cycles_and_the_blast_radius(plane: Plane, site: Site) -> None:
