@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_LONGEST_SHOWN = 512
+ABSORBING_COST = 20
+"""What it costs to go on after an error, which takes Python longer than a step."""
+
 
 class CelError(Exception):
     """Any error of this package."""
@@ -52,7 +56,13 @@ class CostLimitError(CelError):
 
 
 def no_such_key(key: object) -> EvaluationError:
-    return EvaluationError(f"no such key: {key}")
+    return EvaluationError(f"no such key: {shown(key)}")
+
+
+def shown(value: object) -> str:
+    """A value in a message: of a long text the beginning, because an expression may raise and absorb many errors."""
+    text = str(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def place(source: str, offset: int) -> tuple[int, int]:

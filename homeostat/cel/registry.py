@@ -40,7 +40,8 @@ class Overload:
     """One meaning of a function. `call` gets the values of the operands (the target first) and is pure.
 
     `result_size` bounds the size of the result from the sizes of the operands, for the estimate of cost; `estimate`
-    gives the greatest cost from the same sizes, where `cost` looks at more than lengths.
+    gives the greatest cost from the same sizes, where `cost` looks at more than lengths. A metered call gets the meter
+    before its operands and spends from it.
     """
 
     function: str
@@ -51,6 +52,7 @@ class Overload:
     cost: Cost | None = None
     result_size: Callable[..., int] | None = None
     estimate: Callable[..., int] | None = None
+    is_metered: bool = False
 
 
 _SIMPLE = {each.name: each for each in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION, NULL, DYN)}

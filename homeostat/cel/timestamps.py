@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, shown
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 SECOND: Final = 1_000_000_000
@@ -32,6 +32,7 @@ _UNITS = {
 _DURATION = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([-+])(\d\d):(\d\d))\Z", re.ASCII)
+_ZONE = re.compile(r"[A-Za-z0-9_+/-]{1,64}\Z", re.ASCII)
 _OFFSET = re.compile(r"([-+]?)(\d\d):(\d\d)\Z", re.ASCII)
 
 
@@ -120,7 +121,9 @@ def zone(name: str) -> tzinfo:
         offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
         if offset < timedelta(hours=24):
             return timezone(-offset if found[1] == "-" else offset)
+    if not _ZONE.match(name):
+        raise EvaluationError(f"unknown time zone {shown(name)}")
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise EvaluationError(f"unknown time zone {name}") from None
+        raise EvaluationError(f"unknown time zone {shown(name)}") from None

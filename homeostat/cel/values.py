@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from homeostat.cel.meter import COMPARED_FREE, Meter, spend
+
 INT_MAX: Final = 2**63 - 1
 INT_MIN: Final = -(2**63)
 UINT_MAX: Final = 2**64 - 1
@@ -55,29 +57,37 @@ class Struct(dict[str, Any]):
         self.name = name
 
 
-def equal(left: Any, right: Any) -> bool:
+_CONTAINER_COST = 3
+_EXACT: Final = 2**53
+"""Up to here, Python finds what is equal to an int, and more: a bool too."""
+
+
+def equal(left: Any, right: Any, meter: Meter) -> bool:
     """Equality across types: numbers by value, containers by their parts, nothing else equals anything of another type.
 
     Python's own `==` says that `True` is `1`, and that a list with a NaN equals itself. Ints and doubles are compared
-    as doubles, so that great ints lose digits as they do in the reference implementations.
+    as doubles, so that great ints lose digits as they do in the reference implementations. Each container that is
+    walked into, and each long text, costs.
     """
     kind = type(left)
+    if kind is str:
+        if type(right) is str and len(left) == len(right) > COMPARED_FREE:
+            spend(meter, len(left) // COMPARED_FREE)
+        return bool(left == right)
     if kind is list:
-        return (
-            type(right) is list
-            and len(left) == len(right)
-            and all(equal(mine, other) for mine, other in zip(left, right, strict=True))
-        )
+        if type(right) is not list or len(left) != len(right):
+            return False
+        spend(meter, len(left) // 10 + _CONTAINER_COST)
+        return all(equal(mine, other, meter) for mine, other in zip(left, right, strict=True))
     if kind is dict:
-        return (
-            type(right) is dict
-            and len(left) == len(right)
-            and all(key in right and equal(value, right[key]) for key, value in left.items())
-        )
+        if type(right) is not dict or len(left) != len(right):
+            return False
+        spend(meter, len(left) // 10 + _CONTAINER_COST)
+        return all(key in right and equal(value, right[key], meter) for key, value in left.items())
     if kind is bool or type(right) is bool:
         return left is right
     if kind is Optional:
-        return type(right) is Optional and left.has_value == right.has_value and equal(left.value, right.value)
+        return type(right) is Optional and left.has_value == right.has_value and equal(left.value, right.value, meter)
     if kind is float and type(right) in (int, Uint):
         return bool(left == float(right))
     if type(right) is float and kind in (int, Uint):
@@ -85,11 +95,27 @@ def equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def contains(items: list[Any], value: Any) -> bool:
+def contains(items: list[Any], value: Any, meter: Meter) -> bool:
+    """Whether a list has an item. The caller has paid for a step an item."""
+    return index_of(items, value, meter) >= 0
+
+
+def index_of(items: list[Any], value: Any, meter: Meter) -> int:
+    """The place of the first item that is equal; -1 if there is none. The caller has paid for a step an item."""
     kind = type(value)
     if kind is str:
-        return value in items
-    return any(equal(item, value) for item in items)
+        spend(meter, len(items) * (len(value) // COMPARED_FREE))
+    elif kind is not int or abs(value) > _EXACT:
+        spend(meter, len(items))
+        return next((at for at, item in enumerate(items) if equal(item, value, meter)), -1)
+    at = -1
+    try:
+        while True:
+            at = items.index(value, at + 1)
+            if equal(items[at], value, meter):
+                return at
+    except ValueError:
+        return -1
 
 
 _MISSING: Final = object()

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from homeostat.cel.compile.coercion import coercion
-from homeostat.cel.compile.frame import Code, Frame, spend
+from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.errors import NoSuchOverloadError
+from homeostat.cel.meter import spend
 from homeostat.cel.registry import Cost, Overload
 from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.timestamps import Duration, Timestamp
@@ -50,11 +51,11 @@ def call(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code:
     overloads = node.overloads
     only = overloads[0]
     if len(overloads) == 1 and all(map(_is_certain, only.params, operands)):
-        code = _direct(only.call, only.cost, codes)
+        code = _direct(only, codes)
     else:
         code = _dispatched(overloads, codes)
     if isinstance(only.result, ParamType) and (convert := coercion(node.type)) is not None:
-        return lambda frame: convert(code(frame))
+        return lambda frame: convert(code(frame), frame)
     return code
 
 
@@ -62,7 +63,10 @@ def _is_certain(param: Type, operand: Node) -> bool:
     return operand.type != DYN or param == DYN or isinstance(param, ParamType)
 
 
-def _direct(function: Callable[..., Any], cost: Cost | None, codes: Sequence[Code]) -> Code:
+def _direct(overload: Overload, codes: Sequence[Code]) -> Code:
+    function, cost = overload.call, overload.cost
+    if overload.is_metered:
+        return _metered(function, cost or _free, codes)
     if cost is not None:
         return _charged(function, cost, codes)
     if len(codes) == 1:
@@ -83,6 +87,19 @@ def _charged(function: Callable[..., Any], cost: Cost, codes: Sequence[Code]) ->
     return run
 
 
+def _metered(function: Callable[..., Any], cost: Cost, codes: Sequence[Code]) -> Code:
+    def run(frame: Frame) -> Any:
+        values = [code(frame) for code in codes]
+        spend(frame, cost(*values))
+        return function(frame, *values)
+
+    return run
+
+
+def _free(*_: Any) -> int:
+    return 0
+
+
 def _dispatched(overloads: tuple[Overload, ...], codes: Sequence[Code]) -> Code:
     known: dict[tuple[type, ...], Overload] = {}
 
@@ -94,7 +111,7 @@ def _dispatched(overloads: tuple[Overload, ...], codes: Sequence[Code]) -> Code:
             overload = known[classes] = _choose(overloads, classes)
         if overload.cost is not None:
             spend(frame, overload.cost(*values))
-        return overload.call(*values)
+        return overload.call(frame, *values) if overload.is_metered else overload.call(*values)
 
     return run
 

@@ -14,7 +14,7 @@ from homeostat.cel.compile import calls, logic, loops, operators, selection
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.scope import Scope
-from homeostat.cel.errors import CelError, EvaluationError, NoSuchOverloadError
+from homeostat.cel.errors import CelError, EvaluationError, NoSuchOverloadError, shown
 from homeostat.cel.syntax.tree import (
     Bind,
     Call,
@@ -52,7 +52,7 @@ class Compiler:
             return lambda _: value
         convert = coercion(node.type)
         if convert is not None:
-            return lambda frame: convert(frame[slot])
+            return lambda frame: convert(frame[slot], frame)
         return lambda frame: frame[slot]
 
     def select(self, node: Select) -> Code:
@@ -89,7 +89,7 @@ class Compiler:
                 if type(key) in (float, list, dict) or key is None:
                     raise EvaluationError("unsupported key type")
                 if key in built:
-                    raise EvaluationError(f"duplicate key in map: {key}")
+                    raise EvaluationError(f"duplicate key in map: {shown(key)}")
                 if not is_optional:
                     built[key] = value
                 elif _optional(value, key).has_value:

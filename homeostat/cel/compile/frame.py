@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from homeostat.cel.errors import CostLimitError
+from homeostat.cel.meter import Meter
 
-Frame = list[Any]
+Frame = Meter
 Code = Callable[[Frame], Any]
-
-
-def spend(frame: Frame, cost: int) -> None:
-    frame[0] -= cost
-    if frame[0] < 0:
-        raise CostLimitError

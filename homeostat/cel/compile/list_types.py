@@ -6,17 +6,18 @@ first with the same keys.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from homeostat.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, ListType, MapType, Type
+from homeostat.cel.meter import Meter, comparison_cost, spend
+from homeostat.cel.types import BOOL, INT, STRING, ListType, Type
 from homeostat.cel.values import contains, equal
 
-_PLAIN = frozenset({BOOL, INT, STRING, TIMESTAMP, DURATION})
+_PLAIN = frozenset({BOOL, INT, STRING})
+_COMPARED_AT_ONCE = 1000
 
-Equality = Callable[[Any, Any], bool]
-Merge = Callable[[list[Any], list[Any]], list[Any]]
+Equality = Callable[[Any, Any, Meter], bool]
+Merge = Callable[[list[Any], list[Any], Meter], list[Any]]
 
 
 def equality_of(left: Type, right: Type) -> Equality:
@@ -26,19 +27,28 @@ def equality_of(left: Type, right: Type) -> Equality:
             return _same_set
         if isinstance(each, ListType) and each.list_type == "map":
             keys = each.map_keys
-            return lambda first, second: _same_keyed(first, second, keys)
-    return operator.eq if left == right and _is_plain(left) else equal
+            return lambda first, second, meter: _same_keyed(first, second, keys, meter)
+    return _same_plain if left == right and _is_plain(left) else equal
 
 
 def _is_plain(type_: Type) -> bool:
-    """Whether Python's own equality is the language's: no numbers of several types, no NaN."""
-    match type_:
-        case ListType():
-            return type_.list_type == "atomic" and _is_plain(type_.element)
-        case MapType():
-            return _is_plain(type_.value)
-        case _:
-            return type_ in _PLAIN
+    """Whether Python's own equality is the language's: no numbers of several types, no NaN, nothing nested."""
+    return isinstance(type_, ListType) and type_.element in _PLAIN
+
+
+def _same_plain(first: Any, second: Any, meter: Meter) -> bool:
+    """Python compares many items in a moment, but long texts among them are to be paid for before."""
+    if type(first) is not list or type(second) is not list:
+        return equal(first, second, meter)
+    if len(first) != len(second):
+        return False
+    spend(meter, len(first) // 10)
+    for start in range(0, len(first), _COMPARED_AT_ONCE):
+        part = first[start : start + _COMPARED_AT_ONCE]
+        spend(meter, comparison_cost(part))
+        if part != second[start : start + _COMPARED_AT_ONCE]:
+            return False
+    return True
 
 
 def merge_of(left: Type) -> Merge | None:
@@ -46,22 +56,42 @@ def merge_of(left: Type) -> Merge | None:
     if not isinstance(left, ListType) or left.list_type == "atomic":
         return None
     if left.list_type == "set":
-        return lambda first, second: first + [item for item in second if not contains(first, item)]
+        return _united
     keys = left.map_keys
-    return lambda first, second: list((_keyed(first, keys) | _keyed(second, keys)).values())
+    return lambda first, second, _: list((_keyed(first, keys) | _keyed(second, keys)).values())
 
 
-def _same_set(first: Any, second: Any) -> bool:
+def _united(first: list[Any], second: list[Any], meter: Meter) -> list[Any]:
+    if _are_texts(first) and _are_texts(second):
+        spend(meter, comparison_cost(first) + comparison_cost(second))
+        known = set(first)
+        return first + [item for item in second if item not in known]
+    spend(meter, len(first) * len(second))
+    return first + [item for item in second if not contains(first, item, meter)]
+
+
+def _are_texts(items: list[Any]) -> bool:
+    return set(map(type, items)) <= {str}
+
+
+def _same_set(first: Any, second: Any, meter: Meter) -> bool:
     if type(first) is not list or type(second) is not list:
-        return equal(first, second)
-    return len(first) == len(second) and all(contains(second, item) for item in first)
+        return equal(first, second, meter)
+    if len(first) != len(second):
+        return False
+    if _are_texts(first) and _are_texts(second):
+        spend(meter, len(first) + comparison_cost(first) + comparison_cost(second))
+        return set(first) <= set(second)
+    spend(meter, len(first) * len(second))
+    return all(contains(second, item, meter) for item in first)
 
 
-def _same_keyed(first: Any, second: Any, keys: tuple[str, ...]) -> bool:
+def _same_keyed(first: Any, second: Any, keys: tuple[str, ...], meter: Meter) -> bool:
     if type(first) is not list or type(second) is not list or len(first) != len(second):
-        return equal(first, second)
+        return equal(first, second, meter)
+    spend(meter, len(first))
     others = _keyed(second, keys)
-    return all(name in others and equal(item, others[name]) for name, item in _keyed(first, keys).items())
+    return all(name in others and equal(item, others[name], meter) for name, item in _keyed(first, keys).items())
 
 
 def _keyed(items: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], Any]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.scope import Compiling
-from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
+from homeostat.cel.errors import ABSORBING_COST, EvaluationError, NoSuchOverloadError
+from homeostat.cel.meter import spend
 from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.types import BOOL
 
@@ -70,6 +71,7 @@ def _either(left: Code, right: Code) -> Code:
 
 def _decided(other: Code, frame: Frame, decisive: bool, error: EvaluationError) -> bool:
     """The decisive value if the other side gives it, else the error of the first side."""
+    spend(frame, ABSORBING_COST)
     try:
         if other(frame) is decisive:
             return bool(decisive)

@@ -11,10 +11,11 @@ from operator import length_hint
 from typing import Any
 
 from homeostat.cel.check.cost import iteration_cost
-from homeostat.cel.compile.frame import Code, Frame, spend
+from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.logic import boolean
 from homeostat.cel.compile.scope import Compiling
-from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
+from homeostat.cel.errors import ABSORBING_COST, EvaluationError, NoSuchOverloadError, shown
+from homeostat.cel.meter import spend
 from homeostat.cel.syntax.tree import Comprehension
 from homeostat.cel.types import ListType, MapType
 
@@ -77,6 +78,7 @@ def _quantifier(begin: Begin, slot: int, body: Code, cost: int, *, decisive: boo
                     frame[0] += cost * length_hint(items)
                     return bool(decisive)
             except EvaluationError as error:
+                spend(frame, ABSORBING_COST)
                 failure = failure or error
         if failure is not None:
             raise failure
@@ -140,6 +142,7 @@ def _quantifier_pairs(decisive: bool) -> Callable[..., Code]:
                         frame[0] += cost * length_hint(pairs)
                         return bool(decisive)
                 except EvaluationError as error:
+                    spend(frame, ABSORBING_COST)
                     failure = failure or error
             if failure is not None:
                 raise failure
@@ -203,7 +206,7 @@ def _transform_entry(begin: Begin, slots: tuple[int, int], body: Code, test: Cod
                 continue
             for key, value in body(frame).items():
                 if key in made:
-                    raise EvaluationError(f"insert failed: key {key} already exists")
+                    raise EvaluationError(f"insert failed: key {shown(key)} already exists")
                 made[key] = value
         return made
 

@@ -9,10 +9,13 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from homeostat.cel.compile.frame import Code, Frame, spend
-from homeostat.cel.compile.list_types import equality_of, merge_of
+from homeostat.cel.compile import calls
+from homeostat.cel.compile.frame import Code, Frame
+from homeostat.cel.compile.list_types import Merge, equality_of, merge_of
 from homeostat.cel.errors import EvaluationError, no_such_key
 from homeostat.cel.functions.operations import index_any
+from homeostat.cel.meter import COMPARED_FREE, spend
+from homeostat.cel.regex import compile_pattern
 from homeostat.cel.syntax.tree import Call, Constant, ListNode, Node
 from homeostat.cel.types import (
     BOOL,
@@ -39,6 +42,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "_==_": operator.eq,
     "_!=_": operator.ne,
 }
+_MATCHING = frozenset({"matches", "find", "findAll"})
+_PATTERN_COST, _WEIGHT_COST = 2000, 10
 _EQUALITIES = frozenset({"_==_", "_!=_"})
 
 
@@ -57,6 +62,8 @@ def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> 
         return lambda frame: left(frame) + right(frame)
     if function == "_+_" and (merge := merge_of(operands[0].type)) is not None:
         return _merge(merge, *codes)
+    if function in _MATCHING and not isinstance(operands[1], Constant):
+        return calls.call(node, operands, [codes[0], _made_pattern(codes[1]), *codes[2:]])
     if function == "@in":
         return _membership(operands, codes)
     if function == "_[_]":
@@ -73,7 +80,19 @@ def _comparison(function: str, operands: Sequence[Node], codes: Sequence[Code]) 
     second = operands[1]
     if isinstance(second, Constant):
         return _WITH_CONSTANT[function](left, second.value)
+    if left_type in (STRING, BYTES):
+        return _text_comparison(_COMPARISONS[function], left, right)
     return _WITH_CODE[function](left, right)
+
+
+def _text_comparison(compare: Callable[[Any, Any], bool], left: Code, right: Code) -> Code:
+    def run(frame: Frame) -> bool:
+        first, second = left(frame), right(frame)
+        if len(first) > COMPARED_FREE < len(second):
+            spend(frame, min(len(first), len(second)) // COMPARED_FREE)
+        return compare(first, second)
+
+    return run
 
 
 def _less(left: Code, right: Code) -> Code:
@@ -122,16 +141,7 @@ def _container_equality(function: str, operands: Sequence[Node], codes: Sequence
     left, right = codes
     wanted = function == "_==_"
     same = equality_of(operands[0].type, operands[1].type)
-    share = 10 if same is operator.eq else 1
-
-    def run(frame: Frame) -> bool:
-        first, second = left(frame), right(frame)
-        kind = type(first)
-        if (kind is list or kind is dict) and kind is type(second):
-            spend(frame, min(len(first), len(second)) // share)
-        return same(first, second) is wanted
-
-    return run
+    return lambda frame: same(left(frame), right(frame), frame) is wanted
 
 
 def _add(left: Code, right: Code) -> Code:
@@ -167,11 +177,24 @@ def _multiply(left: Code, right: Code) -> Code:
 _INT_ARITHMETIC: dict[str, Callable[..., Code]] = {"_+_": _add, "_-_": _subtract, "_*_": _multiply}
 
 
-def _merge(merge: Callable[[list[Any], list[Any]], list[Any]], left: Code, right: Code) -> Code:
+def _merge(merge: Merge, left: Code, right: Code) -> Code:
     def run(frame: Frame) -> list[Any]:
         first, second = left(frame), right(frame)
         spend(frame, len(first) + len(second))
-        return merge(first, second)
+        return merge(first, second, frame)
+
+    return run
+
+
+def _made_pattern(code: Code) -> Code:
+    """The pattern of a match that is no literal, so that each evaluation may have to compile another one."""
+
+    def run(frame: Frame) -> Any:
+        pattern = code(frame)
+        if type(pattern) is str:
+            spend(frame, _PATTERN_COST + 4 * len(pattern))
+            spend(frame, _WEIGHT_COST * compile_pattern(pattern).weight)
+        return pattern
 
     return run
 
@@ -195,7 +218,7 @@ def _membership(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
 def _string_in_list(value_code: Code, container_code: Code) -> Code:
     def run(frame: Frame) -> bool:
         value, items = value_code(frame), container_code(frame)
-        spend(frame, len(items))
+        spend(frame, len(items) * (1 + len(value) // COMPARED_FREE))
         return value in items
 
     return run
@@ -205,7 +228,7 @@ def _index(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
     container, key = operands
     if DYN in (container.type, key.type):
         values, wanted = codes
-        return lambda frame: index_any(values(frame), wanted(frame))
+        return lambda frame: index_any(values(frame), wanted(frame), frame)
     if isinstance(container.type, MapType) and key.type == STRING and container.type.key == STRING:
         return _key(*codes)
     if isinstance(container.type, ListType) and key.type == INT:

@@ -73,7 +73,7 @@ def select(compiler: Compiling, node: Select) -> Code:
     root, steps = _chain(node)
     code = _path(compiler, root, steps)
     convert = coercion(node.type)
-    return code if convert is None else lambda frame: convert(code(frame))
+    return code if convert is None else lambda frame: convert(code(frame), frame)
 
 
 def _test(operand: Code, step: _Step) -> Code:
@@ -96,7 +96,7 @@ def _converted_optional(operand: Code, step: _Step, type_: Type) -> Code:
 
     def run(frame: Frame) -> Optional:
         found = read(operand(frame))
-        return Optional(convert(found.value)) if found.has_value else found
+        return Optional(convert(found.value, frame)) if found.has_value else found
 
     return run
 

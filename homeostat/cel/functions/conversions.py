@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, shown
 from homeostat.cel.functions.numerals import double_text, parse_double, parse_int
 from homeostat.cel.functions.operations import checked_int, checked_uint
 from homeostat.cel.registry import Overload, function, member
@@ -20,7 +20,7 @@ _BOOLS = dict.fromkeys(("true", "True", "TRUE", "t", "1"), True) | dict.fromkeys
 def _bool_of(text: str) -> bool:
     if text in _BOOLS:
         return _BOOLS[text]
-    raise EvaluationError(f"type conversion error from 'string' to 'bool': \"{text}\"")
+    raise EvaluationError(f"type conversion error from 'string' to 'bool': \"{shown(text)}\"")
 
 
 def _int_of_double(value: float) -> int:
@@ -67,7 +67,7 @@ CONVERSIONS: tuple[Overload, ...] = (
     function("double(double) -> double", lambda value: value),
     function("double(int) -> double", float),
     function("double(uint) -> double", float),
-    function("double(string) -> double", parse_double),
+    function("double(string) -> double", parse_double, _tenth),
     function("string(string) -> string", lambda value: value),
     function("string(bool) -> string", lambda value: "true" if value else "false"),
     function("string(int) -> string", str),

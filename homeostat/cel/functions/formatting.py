@@ -9,6 +9,7 @@ from typing import Any
 
 from homeostat.cel.errors import EvaluationError
 from homeostat.cel.functions.numerals import double_text
+from homeostat.cel.meter import Meter, spend
 from homeostat.cel.timestamps import Duration, Timestamp
 from homeostat.cel.values import TypeValue, Uint, type_name
 
@@ -34,7 +35,8 @@ def quote(text: str) -> str:
     return f'"{text.translate(_QUOTED)}"'
 
 
-def format_text(template: str, values: list[Any]) -> str:
+def format_text(meter: Meter, template: str, values: list[Any]) -> str:
+    """The template with values in it. What they add costs as it is made."""
     count = 0
 
     def clause(found: re.Match[str]) -> str:
@@ -51,14 +53,21 @@ def format_text(template: str, values: list[Any]) -> str:
         formatter = _VERBS.get(found[2])
         if formatter is None:
             raise EvaluationError(f'unrecognized formatting clause "{found[2]}"')
+        if formatter is _string:
+            return text_of(value, meter)
+        if isinstance(value, (str, bytes)):
+            spend(meter, len(value) // 5)
         return formatter(value, precision)
 
     return _CLAUSE.sub(clause, template)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, meter: Meter) -> str:
     """A value as `%s` shows it."""
     match value:
+        case str():
+            spend(meter, len(value) // 10 + 1)
+            return value
         case None:
             return "null"
         case bool():
@@ -66,18 +75,27 @@ def text_of(value: Any) -> str:
         case float():
             return _double_words(value) or double_text(value)
         case bytes():
+            spend(meter, len(value) // 10 + 1)
             return value.decode(errors="replace")
         case list():
-            return f"[{', '.join(text_of(item) for item in value)}]"
+            spend(meter, len(value) + 1)
+            return _paid(f"[{', '.join(text_of(item, meter) for item in value)}]", meter)
         case dict():
-            shown = sorted((text_of(key), text_of(item)) for key, item in value.items())
-            return "{" + ", ".join(f"{key}: {item}" for key, item in shown) + "}"
+            spend(meter, len(value) + 1)
+            shown = sorted((text_of(key, meter), text_of(item, meter)) for key, item in value.items())
+            return _paid("{" + ", ".join(f"{key}: {item}" for key, item in shown) + "}", meter)
         case TypeValue():
             return value.name
-        case str() | int() | Timestamp() | Duration():
+        case int() | Timestamp() | Duration():
             return str(value)
         case _:
             raise EvaluationError(f"string clause can not be used on {type_name(value)}")
+
+
+def _paid(text: str, meter: Meter) -> str:
+    """A container inside containers is copied into each of them."""
+    spend(meter, len(text) // 10)
+    return text
 
 
 def _double_words(value: float) -> str | None:
@@ -88,8 +106,8 @@ def _double_words(value: float) -> str | None:
     return None
 
 
-def _string(value: Any, _: int | None) -> str:
-    return text_of(value)
+def _string(_: Any, __: int | None) -> str:
+    raise AssertionError("is metered")
 
 
 def _decimal(value: Any, _: int | None) -> str:

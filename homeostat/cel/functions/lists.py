@@ -8,9 +8,10 @@ from typing import Any
 from homeostat.cel.check.estimate import MAX_REQUEST_SIZE
 from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.functions.operations import checked_int, checked_uint
+from homeostat.cel.meter import Meter, comparison_cost, spend
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.timestamps import Duration, duration_of
-from homeostat.cel.values import NONE, Optional, Uint, equal
+from homeostat.cel.values import NONE, Optional, Uint, equal, index_of
 
 MAX_RANGE = 1_000_000
 """The longest list that `lists.range` makes."""
@@ -58,12 +59,13 @@ def _sum(zero: Any, items: list[Any]) -> Any:
     raise NoSuchOverloadError()
 
 
-def _index_of(items: list[Any], value: Any) -> int:
-    return next((index for index, item in enumerate(items) if equal(item, value)), -1)
+def _index_of(meter: Meter, items: list[Any], value: Any) -> int:
+    return index_of(items, value, meter)
 
 
-def _last_index_of(items: list[Any], value: Any) -> int:
-    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], value)), -1)
+def _last_index_of(meter: Meter, items: list[Any], value: Any) -> int:
+    spend(meter, len(items))
+    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], value, meter)), -1)
 
 
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
@@ -76,24 +78,27 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     return items[start:end]
 
 
-def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+def _flatten(meter: Meter, items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise EvaluationError("level must be non-negative")
+    spend(meter, len(items) + 1)
     flat: list[Any] = []
     for item in items:
         if type(item) is list and depth > 0:
-            flat += _flatten(item, depth - 1)
+            flat += _flatten(meter, item, depth - 1)
         else:
             flat.append(item)
     return flat
 
 
-def _distinct(items: list[Any]) -> list[Any]:
+def _distinct(meter: Meter, items: list[Any]) -> list[Any]:
     if set(map(type, items)) == {str}:
+        spend(meter, len(items) + comparison_cost(items))
         return list(dict.fromkeys(items))
     kept: list[Any] = []
     for item in items:
-        if not any(equal(item, other) for other in kept):
+        spend(meter, 2 * len(kept) + 1)
+        if not any(equal(item, other, meter) for other in kept):
             kept.append(item)
     return kept
 
@@ -108,12 +113,18 @@ def _length(items: list[Any], *_: Any) -> int:
     return len(items)
 
 
-def _squared(items: list[Any]) -> int:
-    return len(items) if set(map(type, items)) <= {str} else len(items) ** 2
+def _compared(items: list[Any]) -> int:
+    return len(items) + comparison_cost(items)
 
 
-def _deep_length(items: list[Any], *_: Any) -> int:
-    return sum(_deep_length(item) if type(item) is list else 1 for item in items)
+def _sort_cost(items: list[Any]) -> int:
+    """Sorting cannot be interrupted, and compares an item with several others."""
+    return _compared(items) * max(2, len(items).bit_length()) // 2
+
+
+def _range_cost(count: int) -> int:
+    """An item takes up more memory than a step of other functions makes."""
+    return 4 * max(0, min(count, MAX_RANGE))
 
 
 def _same(size: int, *_: int) -> int:
@@ -121,27 +132,37 @@ def _same(size: int, *_: int) -> int:
 
 
 LISTS: tuple[Overload, ...] = (
-    *(member(f"list({each}).isSorted() -> bool", _is_sorted, _length) for each in _COMPARABLE),
-    *(member(f"list({each}).min() -> {each}", _least, _length) for each in _COMPARABLE),
-    *(member(f"list({each}).max() -> {each}", _greatest, _length) for each in _COMPARABLE),
+    *(member(f"list({each}).isSorted() -> bool", _is_sorted, _compared, estimate=_same) for each in _COMPARABLE),
+    *(member(f"list({each}).min() -> {each}", _least, _compared, estimate=_same) for each in _COMPARABLE),
+    *(member(f"list({each}).max() -> {each}", _greatest, _compared, estimate=_same) for each in _COMPARABLE),
     *(
         member(f"list({each}).sum() -> {each}", lambda items, zero=zero: _sum(zero, items), _length)
         for each, zero in _ZEROES.items()
     ),
-    member("list(A).indexOf(A) -> int", _index_of, _length),
-    member("list(A).lastIndexOf(A) -> int", _last_index_of, _length),
+    member("list(A).indexOf(A) -> int", _index_of, _length, is_metered=True),
+    member("list(A).lastIndexOf(A) -> int", _last_index_of, _length, is_metered=True),
     member("list(A).slice(int, int) -> list(A)", _slice, _length, result_size=_same),
-    member("list(dyn).flatten() -> list(dyn)", _flatten, _deep_length, estimate=lambda *_: MAX_REQUEST_SIZE),
-    member("list(dyn).flatten(int) -> list(dyn)", _flatten, _deep_length, estimate=lambda *_: MAX_REQUEST_SIZE),
-    member("list(A).distinct() -> list(A)", _distinct, _squared, result_size=_same, estimate=lambda size: size**2),
+    member("list(dyn).flatten() -> list(dyn)", _flatten, estimate=lambda *_: MAX_REQUEST_SIZE, is_metered=True),
+    member("list(dyn).flatten(int) -> list(dyn)", _flatten, estimate=lambda *_: MAX_REQUEST_SIZE, is_metered=True),
+    member(
+        "list(A).distinct() -> list(A)",
+        _distinct,
+        result_size=_same,
+        estimate=lambda size: size**2,
+        is_metered=True,
+    ),
     member("list(A).reverse() -> list(A)", lambda items: items[::-1], _length, result_size=_same),
     *(
         member(
-            f"list({each}).sort() -> list({each})", lambda items: sorted(_guarded(items)), _length, result_size=_same
+            f"list({each}).sort() -> list({each})",
+            lambda items: sorted(_guarded(items)),
+            _sort_cost,
+            result_size=_same,
+            estimate=_same,
         )
         for each in _COMPARABLE
     ),
     member("list(A).first() -> optional(A)", lambda items: Optional(items[0]) if items else NONE),
     member("list(A).last() -> optional(A)", lambda items: Optional(items[-1]) if items else NONE),
-    function("lists.range(int) -> list(int)", _range, lambda count: max(0, min(count, MAX_RANGE))),
+    function("lists.range(int) -> list(int)", _range, _range_cost),
 )

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from math import inf, isinf, isnan, nan
 
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, shown
 
 _INT = re.compile(r"[-+]?\d{1,40}\Z", re.ASCII)
 _UINT = re.compile(r"\d{1,40}\Z", re.ASCII)
@@ -18,7 +18,8 @@ def parse_int(text: str, *, is_signed: bool = True) -> int:
     """An integer of any size; the caller checks the range."""
     if (_INT if is_signed else _UINT).match(text):
         return int(text)
-    raise EvaluationError(f"type conversion error from 'string' to '{'int' if is_signed else 'uint'}': \"{text}\"")
+    kind = "int" if is_signed else "uint"
+    raise EvaluationError(f"type conversion error from 'string' to '{kind}': \"{shown(text)}\"")
 
 
 def parse_double(text: str) -> float:
@@ -26,7 +27,7 @@ def parse_double(text: str) -> float:
         return float(text)
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    raise EvaluationError(f"type conversion error from 'string' to 'double': \"{text}\"")
+    raise EvaluationError(f"type conversion error from 'string' to 'double': \"{shown(text)}\"")
 
 
 def double_text(value: float) -> str:

@@ -8,6 +8,7 @@ from math import copysign, inf, nan
 from typing import Any
 
 from homeostat.cel.errors import EvaluationError, NoSuchOverloadError, no_such_key
+from homeostat.cel.meter import COMPARED_FREE, Meter, spend
 from homeostat.cel.registry import Overload, function
 from homeostat.cel.timestamps import duration_of, timestamp_of
 from homeostat.cel.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, Uint, contains, equal, lookup
@@ -83,11 +84,13 @@ def _index_map(container: dict[Any, Any], key: Any) -> Any:
         raise no_such_key(key) from None
 
 
-def index_any(container: Any, key: Any) -> Any:
+def index_any(container: Any, key: Any, meter: Meter) -> Any:
     """For containers or keys of unknown types: a list takes any whole number as an index."""
     if type(container) is list and type(key) in (int, Uint, float):
         return _index_list(container, key)
     if type(container) is dict:
+        if type(key) is not str:
+            spend(meter, _key_cost(container, key))
         return _index_map(container, key)
     if type(container) is Optional:
         return _index_optionally(container, key)
@@ -116,8 +119,13 @@ def _in_map(key: Any, container: dict[Any, Any]) -> bool:
     return lookup(container, key, missing) is not missing
 
 
-def _in_list(value: Any, items: list[Any]) -> bool:
-    return contains(items, value)
+def _in_list(meter: Meter, value: Any, items: list[Any]) -> bool:
+    return contains(items, value, meter)
+
+
+def _key_cost(container: Any, key: Any) -> int:
+    """A key that is a bool, or a number equal to one, is searched for: Python takes them for the same."""
+    return len(container) if type(container) is dict and type(key) is not str and key in (0, 1) else 0
 
 
 def _longer(left: Any, right: Any) -> int:
@@ -128,8 +136,30 @@ def _added(left: int, right: int) -> int:
     return left + right
 
 
-def _container_cost(left: Any, right: Any) -> int:
-    return min(len(left), len(right)) // 10 if type(left) in (list, dict) and type(left) is type(right) else 0
+def _optional_key_cost(container: Any, key: Any) -> int:
+    return _key_cost(container.value, key) if type(container) is Optional else 0
+
+
+def _ordering_cost(left: Any, right: Any) -> int:
+    return min(len(left), len(right)) // COMPARED_FREE
+
+
+def _equal(meter: Meter, left: Any, right: Any) -> bool:
+    return equal(left, right, meter)
+
+
+def _differ(meter: Meter, left: Any, right: Any) -> bool:
+    return not equal(left, right, meter)
+
+
+def _joined_cost(left: list[Any], right: list[Any]) -> int:
+    """A list doubles its length again and again for little, so each item costs, unlike a character."""
+    return len(left) + len(right)
+
+
+def _joined_estimate(left: int, right: int) -> int:
+    """As Kubernetes estimates it."""
+    return (left + right) // 10
 
 
 def _mixed(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
@@ -162,7 +192,13 @@ OPERATIONS: tuple[Overload, ...] = (
     function("_+_(double, double) -> double", operator.add),
     function("_+_(string, string) -> string", operator.add, _longer, result_size=_added),
     function("_+_(bytes, bytes) -> bytes", operator.add, _longer, result_size=_added),
-    function("_+_(list(A), list(A)) -> list(A)", operator.add, _longer, result_size=_added),
+    function(
+        "_+_(list(A), list(A)) -> list(A)",
+        operator.add,
+        _joined_cost,
+        result_size=_added,
+        estimate=_joined_estimate,
+    ),
     function(
         "_+_(timestamp, duration) -> timestamp",
         lambda left, right: timestamp_of(left.nanoseconds + right.nanoseconds),
@@ -198,22 +234,26 @@ OPERATIONS: tuple[Overload, ...] = (
     function("_/_(double, double) -> double", _divide_double),
     function("_%_(int, int) -> int", _modulo_int),
     function("_%_(uint, uint) -> uint", _modulo_uint),
-    function("_==_(A, A) -> bool", equal, _container_cost),
-    function("_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _container_cost),
-    *(function(f"{name}({each}, {each}) -> bool", call) for name, call in _ORDERS.items() for each in _ORDERED),
+    function("_==_(A, A) -> bool", _equal, is_metered=True),
+    function("_!=_(A, A) -> bool", _differ, is_metered=True),
+    *(
+        function(f"{name}({each}, {each}) -> bool", call, _ordering_cost if each in ("string", "bytes") else None)
+        for name, call in _ORDERS.items()
+        for each in _ORDERED
+    ),
     *(
         function(f"{name}({one}, {two}) -> bool", _mixed(call) if "double" in (one, two) else call)
         for name, call in _ORDERS.items()
         for one, two in _MIXED
     ),
-    function("@in(A, list(A)) -> bool", _in_list, lambda _, items: len(items)),
-    function("@in(A, map(A, B)) -> bool", _in_map),
+    function("@in(A, list(A)) -> bool", _in_list, lambda _, items: len(items), is_metered=True),
+    function("@in(A, map(A, B)) -> bool", _in_map, lambda key, container: _key_cost(container, key)),
     function("_[_](list(A), int) -> A", _index_list),
-    function("_[_](map(A, B), A) -> B", _index_map),
+    function("_[_](map(A, B), A) -> B", _index_map, _key_cost),
     function("_[_](optional(list(A)), int) -> optional(A)", _index_optionally),
-    function("_[_](optional(map(A, B)), A) -> optional(B)", _index_optionally),
+    function("_[_](optional(map(A, B)), A) -> optional(B)", _index_optionally, _optional_key_cost),
     function("_[?_](list(A), int) -> optional(A)", _index_optionally),
-    function("_[?_](map(A, B), A) -> optional(B)", _index_optionally),
+    function("_[?_](map(A, B), A) -> optional(B)", _index_optionally, _key_cost),
     function("_[?_](optional(list(A)), int) -> optional(A)", _index_optionally),
-    function("_[?_](optional(map(A, B)), A) -> optional(B)", _index_optionally),
+    function("_[?_](optional(map(A, B)), A) -> optional(B)", _index_optionally, _optional_key_cost),
 )

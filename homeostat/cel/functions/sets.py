@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from homeostat.cel.meter import Meter
 from homeostat.cel.registry import Overload, function
 from homeostat.cel.values import contains
 
 
-def _contains(items: list[Any], wanted: list[Any]) -> bool:
-    return all(contains(items, each) for each in wanted)
+def _contains(meter: Meter, items: list[Any], wanted: list[Any]) -> bool:
+    return all(contains(items, each, meter) for each in wanted)
 
 
-def _equivalent(left: list[Any], right: list[Any]) -> bool:
-    return _contains(left, right) and _contains(right, left)
+def _equivalent(meter: Meter, left: list[Any], right: list[Any]) -> bool:
+    return _contains(meter, left, right) and _contains(meter, right, left)
 
 
-def _intersects(left: list[Any], right: list[Any]) -> bool:
-    return any(contains(left, each) for each in right)
+def _intersects(meter: Meter, left: list[Any], right: list[Any]) -> bool:
+    return any(contains(left, each, meter) for each in right)
 
 
 def _product(left: list[Any], right: list[Any]) -> int:
@@ -25,7 +26,12 @@ def _product(left: list[Any], right: list[Any]) -> int:
 
 
 SETS: tuple[Overload, ...] = (
-    function("sets.contains(list(A), list(A)) -> bool", _contains, _product),
-    function("sets.equivalent(list(A), list(A)) -> bool", _equivalent, lambda one, two: 2 * _product(one, two)),
-    function("sets.intersects(list(A), list(A)) -> bool", _intersects, _product),
+    function("sets.contains(list(A), list(A)) -> bool", _contains, _product, is_metered=True),
+    function(
+        "sets.equivalent(list(A), list(A)) -> bool",
+        _equivalent,
+        lambda one, two: 2 * _product(one, two),
+        is_metered=True,
+    ),
+    function("sets.intersects(list(A), list(A)) -> bool", _intersects, _product, is_metered=True),
 )

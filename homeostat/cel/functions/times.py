@@ -36,9 +36,14 @@ def _whole(nanoseconds: int, unit: int) -> int:
     return nanoseconds // unit if nanoseconds >= 0 else -(-nanoseconds // unit)
 
 
+def _zone_cost(*_: object) -> int:
+    """A name that is no time zone is looked for on disk each time."""
+    return 200
+
+
 TIMES: tuple[Overload, ...] = (
     *(member(f"timestamp.{name}() -> int", _part(read)) for name, read in _PARTS.items()),
-    *(member(f"timestamp.{name}(string) -> int", _part(read)) for name, read in _PARTS.items()),
+    *(member(f"timestamp.{name}(string) -> int", _part(read), _zone_cost) for name, read in _PARTS.items()),
     *(
         member(f"duration.{name}() -> int", lambda length, unit=unit: _whole(length.nanoseconds, unit))
         for name, unit in _UNITS.items()

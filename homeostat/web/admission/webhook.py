@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 from urllib.parse import parse_qs
 
@@ -28,9 +28,10 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request as HttpRequest
 from homeostat.edge.routes import Routes
 from homeostat.edge.server import Server, serve
+from homeostat.edge.threads import in_thread
 from homeostat.objects.json import encode
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.policy.admission.review import ALLOWED, answer, judge, read_request
+from homeostat.operators.policy.admission.review import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.admission.webhook_configuration import PATH
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.stalled import StalledPolicy
@@ -82,16 +83,29 @@ class Gate:
         self._policies, self._metrics = policies, metrics
         self._clock, self._now = clock, now
 
-    def validate(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply:
+    def validate(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply | Awaitable[Reply]:
         began = self._clock()
         asked = read_request(request.body)
         if asked is None:
             self._metrics.answered("", "", ALLOWED, self._clock() - began)
             return Reply(400, encode(answer("")))
-        policies = InTime(self._policies.of(asked.namespace), self._clock, until=began + _patience_s(request.query))
-        verdict = ALLOWED
-        if self._policies.is_known:
-            verdict = judge(asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
+        found = self._policies.of(asked.namespace)
+        policies = InTime(found, self._clock, until=began + _patience_s(request.query))
+        if not self._policies.is_known:
+            return self._reply(asked, policies, ALLOWED, began)
+        judged = partial(judge, asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
+        if any(each.needs_body for each in found):
+            return self._judged_aside(asked, policies, judged, began)
+        return self._reply(asked, policies, judged(), began)
+
+    async def _judged_aside(
+        self, asked: Request, policies: InTime, judged: Callable[[], Verdict], began: float
+    ) -> Reply:
+        """In a thread: rules may take long, and meanwhile other reviews and probes are to be answered."""
+        verdict = await in_thread(judged, user=asked.namespace)
+        return self._reply(asked, policies, verdict, began)
+
+    def _reply(self, asked: Request, policies: InTime, verdict: Verdict, began: float) -> Reply:
         if policies.is_late:
             self._metrics.hurried += 1
         namespace = asked.namespace if self._policies.knows(asked.namespace) else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.invalid import Fault
@@ -72,9 +74,14 @@ class EveryNamespace:
         return self._stalled
 
 
+async def _answered(gate: Gate, request: Request) -> Reply:
+    reply = gate.validate(request, {})
+    return reply if isinstance(reply, Reply) else await reply
+
+
 def ask(body: bytes) -> Any:
     gate = Gate(EveryNamespace(), AdmissionMetrics())
-    reply = gate.validate(Request("POST", "/validate", "", Headers(), body, Peer(""), {}), {})
+    reply = asyncio.run(_answered(gate, Request("POST", "/validate", "", Headers(), body, Peer(""), {})))
     assert isinstance(reply.body, bytes)
     answered = msgspec.json.decode(reply.body)
     response = answered["response"]

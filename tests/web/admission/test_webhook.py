@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from homeostat.client.base import Transport
+from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE
@@ -222,8 +223,10 @@ async def test_policies_are_asked_as_long_as_there_is_time(plane: Plane, query: 
         following = tasks.create_task(informers.run())
         await eventually(lambda: policies.is_known)
         request = Request("POST", "/validate", query, Headers(), review(pod(BARE)), Peer(""), {})
-        body = gate.validate(request, {}).body
+        reply = gate.validate(request, {})
         following.cancel()
+    assert isinstance(reply, Reply)
+    body = reply.body
     assert isinstance(body, bytes)
     assert [b"latest" in body, b"liveness" in body].count(True) == asked
     assert metrics.hurried == (asked < 2)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, shown
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import Opaque
 
 Address = IPv4Address | IPv6Address
+_LONGEST = 128
+"""No address is longer. Of longer texts, the beginning is none either."""
 _PREFIX = re.compile(r"(?:0|[1-9]\d{0,2})\Z", re.ASCII)
 
 
@@ -41,9 +43,10 @@ class Cidr(Opaque):
 
 def parse_ip(text: str) -> Ip:
     try:
-        address = ip_address(text)
+        address = ip_address(text[: _LONGEST + 1])
     except ValueError as error:
-        raise EvaluationError(f'IP Address "{text}" parse error during conversion from string: {error}') from None
+        why = f"parse error during conversion from string: {error}"
+        raise EvaluationError(f'IP Address "{shown(text)}" {why}') from None
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
             raise EvaluationError(f'IP address "{text}" with zone value is not allowed')
@@ -56,7 +59,7 @@ def parse_cidr(text: str) -> Cidr:
     host, slash, prefix = text.rpartition("/")
     if not slash or not _PREFIX.match(prefix):
         raise EvaluationError(
-            f'network address parse error during conversion from string: "{text}" has no prefix length'
+            f'network address parse error during conversion from string: "{shown(text)}" has no prefix length'
         )
     address = parse_ip(host).address
     if int(prefix) > address.max_prefixlen:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote_plus
 
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, shown
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import Opaque
 
+_LONGEST = 64 * 1024
+"""The most characters of a URL. More are invalid here: its patterns take as long as the text is, each time."""
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -61,7 +63,7 @@ class UrlError(EvaluationError):
     """`complaint` is Go's own, without what the conversion puts before it."""
 
     def __init__(self, text: str, reason: str) -> None:
-        self.complaint = f'parse "{text}": {reason}'
+        self.complaint = f'parse "{shown(text)}": {reason}'
         super().__init__(f"URL parse error during conversion from string: {self.complaint}")
 
 
@@ -71,6 +73,8 @@ def parse_url(text: str) -> Url:
 
     if not text:
         raise fail("empty url")
+    if len(text) > _LONGEST:
+        raise fail(f"longer than {_LONGEST} characters")
     if _CONTROL.search(text):
         raise fail("net/url: invalid control character in URL")
     rest = text.partition("#")[0]
@@ -98,7 +102,7 @@ def _host(authority: str, fail: Any) -> str:
     if at and (not _USER.match(user) or _BAD_ESCAPE.search(user)):
         raise fail("net/url: invalid userinfo")
     if not _HOST.match(host):
-        raise fail(f'invalid port or brackets in host "{host}"')
+        raise fail(f'invalid port or brackets in host "{shown(host)}"')
     if (bad := _HOST_BAD.search(host)) or (bad := re.search(r"%(?![89a-fA-F][0-9a-fA-F])", host)):
         raise fail(f'invalid character "{bad[0]}" in host name')
     return unquote_to_text(host)
@@ -112,6 +116,10 @@ def _is_url(text: str) -> bool:
     return True
 
 
+def _unknown(*_: int) -> int:
+    return 0
+
+
 def _tenth(text: Any) -> int:
     return len(text) // 10 + 1
 
@@ -123,6 +131,11 @@ URLS: tuple[Overload, ...] = (
     member("kubernetes.URL.getHost() -> string", lambda url: url.host),
     member("kubernetes.URL.getHostname() -> string", Url.hostname),
     member("kubernetes.URL.getPort() -> string", Url.port),
-    member("kubernetes.URL.getEscapedPath() -> string", Url.escaped_path),
-    member("kubernetes.URL.getQuery() -> map(string, list(string))", Url.parameters),
+    member("kubernetes.URL.getEscapedPath() -> string", Url.escaped_path, lambda url: len(url.path), estimate=_unknown),
+    member(
+        "kubernetes.URL.getQuery() -> map(string, list(string))",
+        Url.parameters,
+        lambda url: 4 * len(url.query),
+        estimate=_unknown,
+    ),
 )

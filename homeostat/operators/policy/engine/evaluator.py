@@ -106,8 +106,11 @@ class Evaluator:
     def needs_workloads(self) -> bool:
         return bool(self._workloads)
 
-    def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
-        """`body` is the Pod as JSON, for policies with rules."""
+    def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None, budget: Budget | None = None) -> Result:
+        """`body` is the Pod as JSON, for policies with rules. `budget` is what the rules may cost, if not all.
+
+        If nothing is left of the budget, the result is not that of the whole one.
+        """
         if not self.selects(pod):
             return NOT_SELECTED
         declared = self._declaration(pod)
@@ -115,7 +118,7 @@ class Evaluator:
         for test in self._observed:
             seen += test(pod, now)
         if self._rules:
-            seen += self._broken_rules(body)
+            seen += self._broken_rules(body, budget)
         recheck_at = self._pending_deadline(pod, now)
         if not seen and recheck_at == inf and not (self._exemptions and declared.findings):
             return declared
@@ -166,12 +169,12 @@ class Evaluator:
             known = self._known[id(pod.spec)] = (pod.spec, self._results.share(Result(found)) if found else CLEAN)
         return known[1]
 
-    def _broken_rules(self, body: JsonObject | None) -> list[Finding]:
+    def _broken_rules(self, body: JsonObject | None, budget: Budget | None = None) -> list[Finding]:
         if not self._rules:
             return []
         if body is None:
             raise ValueError("the policy has CEL rules, which need the whole Pod; pass its body")
-        budget = Budget(MOST_COST)
+        budget = Budget(MOST_COST) if budget is None else budget
         return [finding for rule in self._rules if (finding := rule(body, budget)) is not None]
 
     def _result(self, pod: Pod, found: tuple[Finding, ...], now: float, recheck_at: float) -> Result:

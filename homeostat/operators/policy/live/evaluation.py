@@ -2,7 +2,7 @@
 
 Pods come from the cache, which holds only the fields that built-in checks read. A policy with CEL rules needs whole
 Pods: changed Pods are fetched from the server, and the first time all Pods of the namespace, page by results. Long
-evaluations yield to the event loop.
+evaluations yield to the event loop, and rules that cost much run in a thread.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from datetime import datetime
 
 import msgspec
 
+from homeostat.cel import Budget
 from homeostat.client.base import Client
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import POD
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.enforcement.plan import plan_of
-from homeostat.operators.policy.engine.evaluator import Evaluator
+from homeostat.operators.policy.engine.evaluator import Evaluator, Result
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.live.results import NamespaceResults
 from homeostat.operators.policy.live.workloads import WorkloadCache
@@ -28,6 +30,8 @@ from homeostat.runtime.cache.cache import Cache
 
 _MAX_TURN_S = 0.01
 """CEL rules, exemptions and budgets take an unknown time, so evaluations yield by time and not by count."""
+_QUICK_COST = 20_000
+"""What the rules of a policy may cost for a Pod on the event loop: some milliseconds."""
 _PAGE = 250
 _MOST_FETCHED = 50
 """If more Pods are to be fetched, the namespace is listed instead."""
@@ -65,7 +69,7 @@ class PolicyEvaluation:
             if pod is None:
                 results.remove(name)
                 continue
-            self._evaluate(results, pod, evaluator, at)
+            self._put(results, pod, evaluator, at, evaluator.evaluate(pod, now=at))
             await turn.pause()
         # An emptied set keeps its memory.
         results.dirty = set()
@@ -88,7 +92,7 @@ class PolicyEvaluation:
                 if pod is None:
                     continue
                 missing.discard(pod.name)
-                self._evaluate(results, pod, evaluator, at, body)
+                self._put(results, pod, evaluator, at, await evaluate_body(pod, evaluator, at, body))
                 await turn.pause()
         except BaseException:
             results.dirty |= marked
@@ -114,10 +118,7 @@ class PolicyEvaluation:
             if not token:
                 return
 
-    def _evaluate(
-        self, results: NamespaceResults, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None
-    ) -> None:
-        result = evaluator.evaluate(pod, now=at, body=body)
+    def _put(self, results: NamespaceResults, pod: Pod, evaluator: Evaluator, at: float, result: Result) -> None:
         self._series.pods_scanned += 1
         if evaluator.spec.is_enforced:
             planned = plan_of(pod, evaluator, now=at, deployments=self._workload_cache.deployments(pod))
@@ -145,6 +146,15 @@ class PolicyEvaluation:
                 results.put(key, evaluator.evaluate_workload(workload, budgets, now=at))
             await turn.pause()
         results.workloads = set()
+
+
+async def evaluate_body(pod: Pod, evaluator: Evaluator, at: float, body: JsonObject) -> Result:
+    quick = Budget(_QUICK_COST)
+    result = evaluator.evaluate(pod, now=at, body=body, budget=quick)
+    if quick.remaining > 0:
+        return result
+    user = f"policies of {pod.metadata.namespace}"
+    return await in_thread(lambda: evaluator.evaluate(pod, now=at, body=body), user=user)
 
 
 class _Turn:
