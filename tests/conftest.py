@@ -22,6 +22,7 @@ from hypothesis import settings
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.order import longest_first
+from tests.processes import fork_commands
 from tests.unopened import (
     UnopenedFile,
     collector_paused,
@@ -57,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     guard = str(Path(__file__).parent / "guard")
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])
+    fork_commands()
     if os.environ.get("CI"):
         config.option.reportchars += "s"
 

@@ -31,6 +31,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -66,15 +67,20 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 TERMS = Terms()
-_process = uuid.uuid4()
 _candidates = itertools.count(1)
+
+
+@cache
+def _process() -> uuid.UUID:
+    """Chosen when it is first needed and not on import: a forked process is another one."""
+    return uuid.uuid4()
 
 
 def unique_identity() -> str:
     """`HOST_PROCESS/NUMBER`: the host name, and a part that is unique to the process, so that a restarted process has a
     new identity. The number distinguishes the candidates of one process.
     """
-    return f"{socket.gethostname()}_{_process}/{next(_candidates)}"
+    return f"{socket.gethostname()}_{_process()}/{next(_candidates)}"
 
 
 class Election:

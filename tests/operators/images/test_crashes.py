@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -26,8 +25,8 @@ from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD
 from tests.operators.images.stage import DEPLOYMENT_FILE, NAMESPACE, Repository, Stage, furnished
 from tests.ports import free_port
+from tests.processes import HOMEOSTAT
 
-_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 _PATH = "apps/web.yaml"
 
 
@@ -70,7 +69,7 @@ def _operators(api: Api, port: int, cache: Path, **more: str) -> Iterator[Callab
     """Starts a process, as often as it is called; all are ended."""
     words = ("run", "--operators", "images", "--faces-open", "--images-port", str(port), "--images-interval", "0")
     environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "XDG_CACHE_HOME": str(cache), **more}
-    command = [sys.executable, "-c", _PROGRAM, *words, "--health", f"127.0.0.1:{free_port()}"]
+    command = [HOMEOSTAT, *words, "--health", f"127.0.0.1:{free_port()}"]
     with ExitStack() as stack:
 
         def start() -> subprocess.Popen[bytes]:
