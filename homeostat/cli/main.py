@@ -50,6 +50,9 @@ _SECTIONS = {
         "deploy": "Print the manifests that run operators in a cluster.",
         "webhook": "Create certificates of admission webhooks.",
     },
+    "Operating": {
+        "monitoring": "Print alerts and Grafana dashboards.",
+    },
     "Other": {
         "completion": "Print the completion script of a shell.",
         "version": "Print the version.",

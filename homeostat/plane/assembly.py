@@ -13,6 +13,7 @@ from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
+from homeostat.plane.measures import measure
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import PlaneStore
@@ -111,7 +112,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         is_open=settings.is_open,
         auditor=_auditor(settings, metrics),
     )
-    _measure(metrics, store, watches)
+    measure(metrics, settings, pki, store, watches)
     return Plane(settings, store, app, watches, admission, conversions, supervisors)
 
 
@@ -146,18 +147,3 @@ def _objects(store: Store) -> Callable[[str, str, str], JsonObject | None]:
         return decode_stored(record.value) if record else None
 
     return read
-
-
-def _measure(metrics: Metrics, store: PlaneStore, watches: Watches) -> None:
-    metrics.gauge("homeostat_watches", "Open watches", lambda: len(watches))
-    metrics.gauge(
-        "homeostat_effects_paused",
-        "1 while operators do not act because the store was restored from a backup",
-        lambda: int(store.is_restored),
-    )
-    metrics.gauge("homeostat_store_revision", "Newest revision", lambda: store.revision)
-    metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)
-    metrics.gauge("homeostat_store_bytes", "Size of the database", lambda: store.database_bytes)
-    metrics.gauge("homeostat_store_batches", "Commits since the start", lambda: store.counters.batches)
-    metrics.gauge("homeostat_store_failures", "Commits refused since the start", lambda: store.counters.failures)
-    metrics.gauge("homeostat_store_rows", "Changes committed since the start", lambda: store.counters.rows)

@@ -1,10 +1,17 @@
 """What an operator's module may declare for its deployment to a cluster, beside kinds, rules and faces: `WEBHOOK`,
 `PANELS` (rows of a dashboard by their titles) and `ALERTS`. `homeostat deploy` prints the manifests. Pure.
+
+An expression of a panel or an alert says whose metrics it reads by a placeholder in its selector. What renders it
+replaces the placeholder by labels, of one deployment in an alert, of Grafana's variables in a dashboard:
+
+    $target     the process: `homeostat_leading{$target}`
+    $job        the same for a metric with a label `namespace` of its own, which hides that of the process
+    $webhook    the admission webhook of the operator, which is a process of its own in a cluster
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -34,11 +41,20 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["critical", "warning", "info"] = "warning"
 
 
-def certificate_expires(prefix: str, labels: str = "") -> str:
+class Signals(msgspec.Struct, frozen=True, kw_only=True):
+    """The alerts and the dashboard of one part: the plane, the runtime, an operator."""
+
+    name: str
+    title: str
+    alerts: Sequence[Alert] = ()
+    panels: Mapping[str, Sequence[Panel]] = {}
+
+
+def certificate_expires(prefix: str, labels: str) -> str:
     """An expression: the seconds left of a served certificate that should have been renewed long before.
 
     These are less than seven days, and less than a sixth of its life: it is renewed when a third is left. The prefix
-    is that of its metrics; `labels` selects whose.
+    is that of its metrics; `labels` is a placeholder that selects whose.
     """
     start, end = (f"{prefix}_{each}_timestamp_seconds{{{labels}}}" for each in ("start", "expiry"))
     return f"min by (namespace, job) ({end} - time() < 7 * 86400 and {end} - time() < ({end} - {start}) / 6)"

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from homeostat.cli.console.output import documents_option, print_objects
+from homeostat.cli.monitoring.grafana import dashboard
 from homeostat.cli.operators.deploy.access import granted, webhook_access
-from homeostat.cli.operators.deploy.grafana import dashboard
-from homeostat.cli.operators.deploy.monitoring import dashboard_document, monitor_documents
+from homeostat.cli.operators.deploy.monitoring import dashboards_document, monitor_documents
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.operators.deploy.workloads import (
     Component,
@@ -147,5 +147,5 @@ def lone_access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonO
 
 def monitoring_documents(site: Site) -> list[JsonObject]:
     shown = dashboard(f"{_NAME}-overview", f"{_NAME} Observability", ["kubernetes", _NAME], PANELS.items())
-    document = dashboard_document(site, shown, name=f"{_NAME}-grafana-dashboard")
+    document = dashboards_document(site, {f"{_NAME}.json": shown}, name=f"{_NAME}-grafana-dashboard")
     return [*monitor_documents(site, components(site)), document]

@@ -13,6 +13,7 @@ from homeostat.external.vault.settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.controllers import ResourceControls
+from homeostat.operators.actions.deployment import ALERTS, PANELS
 from homeostat.operators.actions.inputs.controller import InputControl
 from homeostat.operators.actions.runs.sweep import sweep_regularly
 from homeostat.operators.actions.settings import read_settings
@@ -26,7 +27,17 @@ from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.predicates import generation_changed
 from homeostat.runtime.watch.routes import Route, to_mapped
 
-__all__ = ["FACES", "KINDS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+__all__ = [
+    "ALERTS",
+    "FACES",
+    "KINDS",
+    "PANELS",
+    "RULES",
+    "SETTINGS",
+    "WAKES",
+    "check_environment",
+    "register",
+]
 
 FACES = (
     Face(
@@ -78,6 +89,7 @@ def register(setup: Setup) -> None:
     siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
     controller.also(types, siblings, when=generation_changed)
     controls = ResourceControls(setup, types.cache, settings)
+    setup.metrics.register(controls.series)
     types.add_handler(controls.note)
     setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
     setup.run(controls.run)

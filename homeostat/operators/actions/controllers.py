@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Any
 
 from homeostat.objects.kind import Kind
@@ -19,6 +21,7 @@ from homeostat.operators.actions.api import (
     ResourceType,
 )
 from homeostat.operators.actions.dependencies import Dependencies, open_in_setup
+from homeostat.operators.actions.metrics import Series
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.types.effective import Versions, kept_by, newest, versions_in_force
 from homeostat.operators.actions.types.naming import kind_name, kind_of_type, resource_kind
@@ -39,7 +42,14 @@ _AFTER_CHANGES_S = 0.001
 class _ResourceControl:
     """`versions` are the types in force; resources are watched at the newest."""
 
-    def __init__(self, setup: Setup, versions: Versions, dependencies: Dependencies, slots: asyncio.Semaphore) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        versions: Versions,
+        dependencies: Dependencies,
+        slots: asyncio.Semaphore,
+        series: Series,
+    ) -> None:
         from homeostat.operators.actions.operator import ResourceOperator
 
         self.versions = versions
@@ -54,6 +64,15 @@ class _ResourceControl:
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
         )
+        self._count: Callable[[Change[Resource]], None] = partial(series.changed, kind.plural)
+        self._series = series
+        self.controller.informer.add_handler(self._count)
+
+    async def release(self, setup: Setup, *, grace_s: float = 20.0) -> None:
+        # Another reader may share the informer.
+        self.controller.informer.remove_handler(self._count)
+        self._series.forget(self.controller.kind.plural)
+        await setup.release(self.controller, grace_s=grace_s)
 
     def plugin_of(self, resource: Resource, dependencies: Dependencies) -> str:
         from homeostat.operators.actions.runs.jobs import effective_action
@@ -74,6 +93,7 @@ class ResourceControls:
         self._controls: dict[str, _ResourceControl] = {}
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._changed = asyncio.Event()
+        self.series = Series()
 
     def note(self, _: Change[ResourceType]) -> None:
         self._changed.set()
@@ -134,20 +154,20 @@ class ResourceControls:
         """Stops all controllers when leadership ends; the next leadership starts new ones."""
         controls, self._controls = self._controls, {}
         for control in controls.values():
-            await self._setup.release(control.controller, grace_s=0.0)
+            await control.release(self._setup, grace_s=0.0)
 
     async def _arrange(self, wanted: dict[str, Versions], dependencies: Dependencies) -> None:
         for kind, control in list(self._controls.items()):
             versions = wanted.get(kind)
             if versions is None or not _is_served_alike(resource_kind(newest(versions)), control.controller.kind):
                 del self._controls[kind]
-                await self._setup.release(control.controller)
+                await control.release(self._setup)
                 log.info("stopped controller for kind", extra={"kind": kind})
         for kind, versions in wanted.items():
             if kind in self._controls:
                 self._controls[kind].change(versions)
             else:
-                self._controls[kind] = _ResourceControl(self._setup, versions, dependencies, self._slots)
+                self._controls[kind] = _ResourceControl(self._setup, versions, dependencies, self._slots, self.series)
                 log.info("started controller for kind", extra={"kind": kind})
 
 

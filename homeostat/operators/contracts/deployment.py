@@ -18,8 +18,18 @@ _FIND: Final = (
 _NAMED: Final = "{{ $labels.namespace }}/{{ $labels.service }}"
 
 
-def _max(metric: str, *labels: str) -> str:
-    return f"max by ({', '.join(labels)}) ({metric})" if labels else f"max({metric})"
+def _series(metric: str, **labels: str) -> str:
+    selected = ["$job", *(f'{name}="{value}"' for name, value in labels.items())]
+    return f"{metric}{{{', '.join(selected)}}}"
+
+
+def _max(metric: str, *labels: str, **selected: str) -> str:
+    return f"max by ({', '.join(labels)}) ({_series(metric, **selected)})"
+
+
+def _has(status: str) -> str:
+    """The Pactos with this status."""
+    return f"{_max('pacto_contract_status', *_PACTO, status=status)} == 1"
 
 
 def _counted(condition: str) -> str:
@@ -28,10 +38,9 @@ def _counted(condition: str) -> str:
 
 
 def _failing(name: str, check: str, summary: str, severity: Literal["critical", "warning"]) -> Alert:
-    series = f'pacto_contract_validation_result{{check="{check}"}}'
     return Alert(
         name=name,
-        expression=f"min by ({', '.join(_SERVICE)}) ({series}) == 0",
+        expression=f"min by ({', '.join(_SERVICE)}) ({_series('pacto_contract_validation_result', check=check)}) == 0",
         summary=f"{_NAMED}: {summary}",
         advice=_FIND,
         lasting="5m" if severity == "critical" else "10m",
@@ -39,15 +48,16 @@ def _failing(name: str, check: str, summary: str, severity: Literal["critical", 
     )
 
 
-_BOUND: Final = 'pacto_contract_status{status=~"Compliant|Warning|NonCompliant|Unknown"} == 1'
-_COMPLIANT: Final = 'pacto_contract_status{status="Compliant"} == 1'
-_BREAKING: Final = 'pacto_openapi_drift_changes{classification="BREAKING"}'
-_SHARE: Final = f"{_counted(_max(_COMPLIANT, *_PACTO))} / count({_max(_BOUND, *_PACTO)})"
+_BOUND: Final = (
+    f"max by ({', '.join(_PACTO)})"
+    ' (pacto_contract_status{$job, status=~"Compliant|Warning|NonCompliant|Unknown"}) == 1'
+)
+_SHARE: Final = f"{_counted(_has('Compliant'))} / count({_BOUND})"
 
 ALERTS: Final = (
     Alert(
         name="PactoContractNonCompliant",
-        expression=_max('pacto_contract_status{status="NonCompliant"} == 1', *_PACTO),
+        expression=_has("NonCompliant"),
         summary="{{ $labels.namespace }}/{{ $labels.name }} does not comply with its contract",
         advice=_DESCRIBE,
         lasting="5m",
@@ -97,7 +107,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="PactoOpenApiDrift",
-        expression=f"{_max(_BREAKING, *_PACTO, 'interface')} > 0",
+        expression=f"{_max('pacto_openapi_drift_changes', *_PACTO, 'interface', classification='BREAKING')} > 0",
         summary="{{ $labels.namespace }}/{{ $labels.name }}: the OpenAPI document of the interface "
         "{{ $labels.interface }} has {{ $value }} BREAKING changes from the contract",
         advice="Read its status.apiDrift: kubectl get pacto {{ $labels.name }} -n {{ $labels.namespace }} -o yaml",
@@ -110,14 +120,14 @@ _OF_SERVICE: Final = "{{namespace}}/{{service}}"
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Contracts": (
         Panel("Compliant share", _SHARE, unit="percentunit", is_stat=True),
-        Panel("Bound contracts", f"{_counted(_max(_BOUND, *_PACTO))}", is_stat=True),
+        Panel("Bound contracts", _counted(_BOUND), is_stat=True),
         Panel(
             "NonCompliant",
-            _counted(_max('pacto_contract_status{status="NonCompliant"} == 1', *_PACTO)),
+            _counted(_has("NonCompliant")),
             is_stat=True,
         ),
-        Panel("Warning", _counted(_max('pacto_contract_status{status="Warning"} == 1', *_PACTO)), is_stat=True),
-        Panel("Unknown", _counted(_max('pacto_contract_status{status="Unknown"} == 1', *_PACTO)), is_stat=True),
+        Panel("Warning", _counted(_has("Warning")), is_stat=True),
+        Panel("Unknown", _counted(_has("Unknown")), is_stat=True),
         Panel(
             "Contracts by status",
             f"sum by (status) ({_max('pacto_contract_status', *_PACTO, 'status')})",
@@ -129,7 +139,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Failed checks of severity warning", _max("pacto_contract_validation_warnings", *_SERVICE), _OF_SERVICE),
         Panel(
             "Services that fail each check",
-            "sum by (check) (1 - min by (namespace, service, check) (pacto_contract_validation_result))",
+            "sum by (check) (1 - min by (namespace, service, check) (pacto_contract_validation_result{$job}))",
             "{{check}}",
         ),
         Panel(
@@ -137,11 +147,11 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
             _max("pacto_openapi_drift_changes", *_PACTO, "interface", "classification"),
             "{{namespace}}/{{name}} {{interface}} {{classification}}",
         ),
-        Panel("Endpoint probes", "sum(rate(pacto_endpoint_probes_total[5m]))", "probes", "ops"),
+        Panel("Endpoint probes", "sum(rate(pacto_endpoint_probes_total{$job}[5m]))", "probes", "ops"),
     ),
     "Readiness": (
         Panel("Score", _max("pacto_readiness_score", *_PACTO), _OF_PACTO),
-        Panel("Gates that are unmet", "sum(1 - min by (namespace, name) (pacto_readiness_gate))", is_stat=True),
+        Panel("Gates that are unmet", "sum(1 - min by (namespace, name) (pacto_readiness_gate{$job}))", is_stat=True),
         Panel(
             "Time until the gate drops",
             f"{_max('pacto_readiness_gate_expiry_timestamp_seconds', *_PACTO)} - time()",

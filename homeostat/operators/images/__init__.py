@@ -14,6 +14,7 @@ from homeostat.operators.images.act import Actor
 from homeostat.operators.images.api import IMAGE_UPDATE, KINDS, ImageUpdate
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.batching.scheduler import Scheduler, is_requested
+from homeostat.operators.images.deployment import ALERTS, PANELS
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.metrics import Series
@@ -47,9 +48,11 @@ from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 
 __all__ = [
+    "ALERTS",
     "FACES",
     "KINDS",
     "OPTIONS",
+    "PANELS",
     "RULES",
     "SECTIONS",
     "SETTINGS",

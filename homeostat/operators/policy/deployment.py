@@ -1,6 +1,7 @@
 """The parts of the operator's deployment to a cluster: the admission webhook, Grafana panels and Prometheus alerts.
 
-Several replicas report the same score, so panels show the maximum of gauges and the sum of counters. Pure.
+Several replicas report the same score, so panels show the maximum of gauges and the sum of counters. The webhook is a
+process of its own, and so a job of its own. Pure.
 """
 
 from __future__ import annotations
@@ -13,28 +14,31 @@ from homeostat.runtime.deployment import Alert, Panel, Webhook, certificate_expi
 
 
 def _max(metric: str, *labels: str) -> str:
-    return f"max by ({', '.join(labels)}) ({metric})" if labels else f"max({metric})"
+    return f"max by ({', '.join(labels)}) ({metric}{{$job}})" if labels else f"max({metric}{{$job}})"
 
 
 def _rate(metric: str, *labels: str) -> str:
     by = f" by ({', '.join(labels)})" if labels else ""
-    return f"sum{by} (rate({metric}[5m]))"
+    whose = "$webhook" if metric.startswith("webhook_") else "$job"
+    return f"sum{by} (rate({metric}{{{whose}}}[5m]))"
 
 
 def _p99(metric: str) -> str:
-    return f"histogram_quantile(0.99, sum by (le) (rate({metric}_bucket[5m])))"
+    return f"histogram_quantile(0.99, {_rate(f'{metric}_bucket', 'le')})"
 
 
+_EXPIRY: Final = "webhook_certificate_expiry_timestamp_seconds{$webhook}"
+_STALLED: Final = "max(webhook_stalled_policies{$webhook})"
 _POLICY: Final = ("namespace", "policy")
 _OF_POLICY: Final = "{{namespace}}/{{policy}}"
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Overview": (
         Panel("Cluster score", _max("cluster_health_score"), is_stat=True),
-        Panel("Lowest policy", "min(devopspolicy_health_score)", is_stat=True),
-        Panel("Violations", "sum(max by (namespace, policy) (devopspolicy_violations_total))", is_stat=True),
+        Panel("Lowest policy", "min(devopspolicy_health_score{$job})", is_stat=True),
+        Panel("Violations", f"sum({_max('devopspolicy_violations_total', *_POLICY)})", is_stat=True),
         Panel("Policies that enforce", f"sum({_max('devopspolicy_enforcement_mode', *_POLICY)})", is_stat=True),
         Panel("Pods", _max("pods_tracked_total"), is_stat=True),
-        Panel("Denials, 1 h", "sum(increase(webhook_denials_total[1h]))", is_stat=True),
+        Panel("Denials, 1 h", "sum(increase(webhook_denials_total{$webhook}[1h])) or vector(0)", is_stat=True),
     ),
     "Watch": (
         Panel("Score of each namespace", _max("namespace_health_score", "namespace"), "{{namespace}}"),
@@ -58,17 +62,16 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         ),
         Panel("Duration of reviews, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
         Panel("Reviews cut short", _rate("webhook_hurried_total"), "cut short", "ops"),
-        Panel("Invalid policies", _max("webhook_stalled_policies"), "policies"),
+        Panel("Invalid policies", _STALLED, "policies"),
         Panel(
             "Time until the certificate expires",
-            "min(webhook_certificate_expiry_timestamp_seconds) - time()",
+            f"min({_EXPIRY}) - time()",
             "certificate",
             "s",
         ),
         Panel(
             "Part of the certificate's life that is left",
-            "min((webhook_certificate_expiry_timestamp_seconds - time())"
-            " / (webhook_certificate_expiry_timestamp_seconds - webhook_certificate_start_timestamp_seconds))",
+            f"min(({_EXPIRY} - time()) / ({_EXPIRY} - webhook_certificate_start_timestamp_seconds{{$webhook}}))",
             "certificate",
             "percentunit",
         ),
@@ -78,7 +81,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Severity & Audit": (
         Panel(
             "Violations by severity",
-            "sum by (severity) (max by (severity, namespace, policy) (devopspolicy_violations_by_severity))",
+            f"sum by (severity) ({_max('devopspolicy_violations_by_severity', 'severity', *_POLICY)})",
             "{{severity}}",
         ),
         Panel("Audit results written", _rate("devopspolicy_audit_results_total"), "results", "ops"),
@@ -109,14 +112,14 @@ ALERTS: Final = (
     ),
     Alert(
         name="PolicyWebhookCertificateExpires",
-        expression=certificate_expires("webhook_certificate"),
+        expression=certificate_expires("webhook_certificate", "$webhook"),
         summary="The certificate of the admission webhook expires in {{ $value | humanizeDuration }}",
         advice="Read the log of the webhook and the Events of its Secret; once expired, API servers skip the webhook",
         severity="critical",
     ),
     Alert(
         name="PolicyInvalid",
-        expression=f"{_max('webhook_stalled_policies')} > 0",
+        expression=f"{_STALLED} > 0",
         summary="{{ $value }} policies are invalid: they are not evaluated, and at admission they deny nothing",
         advice="List them with their reasons: kubectl get dop,cdop -A -o wide",
         lasting="15m",

@@ -11,17 +11,24 @@ _NAMED: Final = "{{namespace}}/{{name}}"
 _OF: Final = "{{ $labels.namespace }}/{{ $labels.name }}"
 
 
-def _rate(metric: str, *, labels: str = "namespace, name", over: str = "5m") -> str:
-    return f"sum by ({labels}) (rate({PREFIX}{metric}[{over}]))"
+def _series(metric: str, result: str = "") -> str:
+    return f'{PREFIX}{metric}{{$job, result="{result}"}}' if result else f"{PREFIX}{metric}{{$job}}"
+
+
+def _rate(metric: str, result: str = "", *, labels: str = "namespace, name") -> str:
+    return f"sum by ({labels}) (rate({_series(metric, result)}[5m]))"
+
+
+def _grown(metric: str, result: str) -> str:
+    return f"sum by (namespace, name) (increase({_series(metric, result)}[15m]))"
 
 
 ALERTS: Final = (
     Alert(
         name="DeclarestSyncPolicyStalled",
         expression=(
-            f'sum by (namespace, name) (increase({PREFIX}syncpolicy_reconcile_total{{result="error"}}[15m])) > 0 '
-            f'unless sum by (namespace, name) (increase({PREFIX}syncpolicy_reconcile_total{{result="success"}}[15m])) '
-            "> 0"
+            f"{_grown('syncpolicy_reconcile_total', 'error')} > 0"
+            f" unless {_grown('syncpolicy_reconcile_total', 'success')} > 0"
         ),
         summary=f"SyncPolicy {_OF} fails and never succeeds",
         advice="Read its conditions: kubectl describe syncpolicy {{ $labels.name }} -n {{ $labels.namespace }}",
@@ -29,14 +36,14 @@ ALERTS: Final = (
     ),
     Alert(
         name="DeclarestSyncPolicyReconcileErrors",
-        expression=_rate('syncpolicy_reconcile_total{result="error"}') + " > 0",
+        expression=_rate("syncpolicy_reconcile_total", "error") + " > 0",
         summary=f"Syncs of {_OF} fail",
         advice="Read its conditions: kubectl describe syncpolicy {{ $labels.name }} -n {{ $labels.namespace }}",
         lasting="10m",
     ),
     Alert(
         name="DeclarestRepositoryPollFailures",
-        expression=_rate('resource_repository_poll_total{result="error"}') + " > 0",
+        expression=_rate("resource_repository_poll_total", "error") + " > 0",
         summary=f"ResourceRepository {_OF} cannot be fetched",
         advice="Read its conditions: kubectl describe resourcerepository {{ $labels.name }} -n {{ $labels.namespace }}",
         lasting="10m",
@@ -48,13 +55,13 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Syncs", _rate("syncpolicy_reconcile_total", labels="result"), "{{result}}", "ops"),
         Panel(
             "Failed syncs by reason",
-            _rate('syncpolicy_reconcile_total{result="error"}', labels="reason"),
+            _rate("syncpolicy_reconcile_total", "error", labels="reason"),
             "{{reason}}",
             "ops",
         ),
         Panel(
             "Duration of syncs, p99",
-            f"histogram_quantile(0.99, sum by (le) (rate({PREFIX}syncpolicy_reconcile_duration_seconds_bucket[5m])))",
+            f"histogram_quantile(0.99, {_rate('syncpolicy_reconcile_duration_seconds_bucket', labels='le')})",
             "p99",
             "s",
         ),

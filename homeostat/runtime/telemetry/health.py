@@ -19,6 +19,7 @@ from urllib.parse import parse_qs
 from homeostat.edge.limits import KIB, Limits
 from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector
 from homeostat.edge.metrics.page import MetricsPage
+from homeostat.edge.metrics.process import ProcessFigures
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
@@ -53,7 +54,7 @@ async def serve_health(
 
 def _routes(metrics: Collector, live: Checks, ready: Checks) -> Routes:
     routes = Routes()
-    page_of_metrics = MetricsPage(metrics)
+    page_of_metrics = MetricsPage(metrics, ProcessFigures())
 
     async def show_metrics(_request: Request, _captured: Mapping[str, str]) -> Reply:
         return Reply(200, await page_of_metrics.text(), CONTENT_TYPE, _HEADERS)

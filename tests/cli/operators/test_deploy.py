@@ -12,22 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
-from homeostat.cli.operators.deploy.site import Site
-from homeostat.edge.metrics.histogram import Histogram
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
-from homeostat.operators import policy
-from homeostat.operators.policy.live.pod_health import PodHealth
-from homeostat.operators.policy.metrics import Series
-from homeostat.runtime.telemetry import metrics as runtime_metrics
 from homeostat.web.admission.certificates import make_certificates
-from homeostat.web.admission.metrics import CertificateMetrics
 from tests.cli.applying import apply
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
-from tests.web.reviewing import complete_metrics
 from tools.build_kubectl import find_kubectl
 from tools.fetch_servers import find_program
 
@@ -209,34 +200,6 @@ def test_nothing_here_names_an_operator() -> None:
     assert imported <= {"access", "catalog"}
 
 
-_WORD = re.compile(r"[a-z_]+")
-_PREFIXES = ("homeostat_", "devops", "webhook_", "faces_")
-_SUFFIXES = ("_bucket", "_sum", "_count")
-
-
-def metric_names(expression: str) -> set[str]:
-    """Of an expression; functions and labels have no underscore that a metric of ours would have before it."""
-    return {each for each in _WORD.findall(expression) if each.startswith(_PREFIXES)}
-
-
-def test_panels_and_alerts_are_about_metrics_that_exist() -> None:
-    source = Path(runtime_metrics.__file__).read_text()
-    webhook = complete_metrics()
-    assert webhook.renewal is not None
-    faces = CertificateMetrics(webhook.renewal, prefix="faces_certificate")
-    series = (Series(lambda: ({}, Histogram((1.0,)))), PodHealth(), webhook, faces)
-    # A counter's family is named without its suffix.
-    known = {family.name for each in series for family in each.collect()}
-    known |= {f"{each}_total" for each in known} | set(re.findall(r'"(homeostat_\w+)"', source))
-    panels = [panel for each in (PANELS, policy.PANELS) for row in each.values() for panel in row]
-    alerts = [*alerts_of(Site(), "homeostat"), *policy.ALERTS]
-    expressions = [*(each.expression for each in panels), *(each.expression for each in alerts)]
-    used = {name for each in expressions for name in metric_names(each)}
-    used = {next((each.removesuffix(end) for end in _SUFFIXES if each.endswith(end)), each) for each in used}
-    assert used
-    assert used <= known
-
-
 def test_prometheus_accepts_the_alert_rules(cli: Cli, tmp_path: Path) -> None:
     rules = one(documents(cli, "--operators", "policy,actions", "--monitoring"), "PrometheusRule")
     path = tmp_path / "rules.yaml"
@@ -247,45 +210,15 @@ def test_prometheus_accepts_the_alert_rules(cli: Cli, tmp_path: Path) -> None:
     assert f"SUCCESS: {sum(len(each['rules']) for each in rules['spec']['groups'])} rules found" in done.stdout
 
 
-def _certificate_series(prefix: str, labels: str, *, life: float, left: float) -> list[JsonObject]:
-    """Of a certificate with this life, of which this is left after an hour, in days."""
-    end = 3600 + left * 86400
-    points = {"start": end - life * 86400, "expiry": end}
-    return [
-        {"series": f"{prefix}_certificate_{what}_timestamp_seconds{{{labels}}}", "values": f"{at:.0f}x70"}
-        for what, at in points.items()
-    ]
-
-
-@pytest.mark.parametrize(
-    ("life", "left", "is_firing"),
-    [(365, 8, False), (365, 6, True), (14, 4, False), (14, 2, True), (1, 0.3, False), (1, 0.1, True)],
-)
-def test_a_certificate_that_was_not_renewed_in_time_fires_an_alert(
-    tmp_path: Path, life: float, left: float, is_firing: bool
-) -> None:
-    alerts = [*alerts_of(Site(namespace="ops"), "homeostat"), *policy.ALERTS]
-    rules = [{"alert": each.name, "expr": each.expression, "for": each.lasting} for each in alerts]
-    ours, elsewhere = (f'job="homeostat",namespace="{each}"' for each in ("ops", "elsewhere"))
-    series = [
-        each
-        for prefix in ("faces", "webhook")
-        for instance in ("a", "b")
-        for each in _certificate_series(prefix, f'{ours},instance="{instance}"', life=life, left=left)
-    ]
-    series += _certificate_series("faces", elsewhere, life=365, left=1)
-    names = ("HomeostatCertificateExpires", "PolicyWebhookCertificateExpires")
-    checks = [
-        {"expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}}) or vector(0)', "eval_time": "1h"}
-        | {"exp_samples": [{"labels": "{}", "value": int(is_firing)}]}
-        for name in names
-    ]
-    (tmp_path / "rules.yaml").write_bytes(yaml.dump({"groups": [{"name": "all", "rules": rules}]}))
-    tests = [{"interval": "1m", "input_series": series, "promql_expr_test": checks}]
-    (tmp_path / "test.yaml").write_bytes(yaml.dump({"rule_files": ["rules.yaml"], "tests": tests}))
-    command = [str(find_program("promtool")), "test", "rules", str(tmp_path / "test.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_alerts_are_about_the_services_that_are_deployed_and_objects_keep_their_namespace(cli: Cli) -> None:
+    found = documents(cli, "--operators", "policy", "--monitoring", "-n", "ops")
+    rules = {each["alert"]: each for group in one(found, "PrometheusRule")["spec"]["groups"] for each in group["rules"]}
+    assert '{job="homeostat", namespace="ops"}' in rules["HomeostatNoLeader"]["expr"]
+    assert f'{{job="{SERVICE}"}}' in rules["PolicyInvalid"]["expr"]
+    assert 'devopspolicy_health_score{job="homeostat"}' in rules["PolicyScoreLow"]["expr"]
+    (endpoint,) = one(found, "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["honorLabels"]
+    assert sorted(one(found, "ConfigMap")["data"]) == ["homeostat-policy.json", "homeostat-runtime.json"]
 
 
 def test_faces_are_served_with_the_certificate_given_and_by_the_service(cli: Cli, certificates: Path) -> None:

@@ -14,6 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
+from homeostat.cli.monitoring.alerts import rule_group
+from homeostat.cli.monitoring.catalog import operator_signals
+from homeostat.cli.monitoring.grafana import signals_dashboard
+from homeostat.cli.monitoring.target import one_target
 from homeostat.cli.operators.deploy.access import (
     access_documents,
     face_documents,
@@ -21,9 +25,7 @@ from homeostat.cli.operators.deploy.access import (
     webhook_access,
     wide_resources,
 )
-from homeostat.cli.operators.deploy.grafana import dashboard
-from homeostat.cli.operators.deploy.monitoring import alert_document, dashboard_document, monitor_documents
-from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
+from homeostat.cli.operators.deploy.monitoring import alerts_document, dashboards_document, monitor_documents
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.operators.deploy.tls import TlsFiles
 from homeostat.cli.operators.deploy.workloads import (
@@ -35,7 +37,7 @@ from homeostat.cli.operators.deploy.workloads import (
     workload_documents,
 )
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.deployment import Alert, FaceConfiguration, Panel, Webhook
+from homeostat.runtime.deployment import FaceConfiguration, Webhook
 from homeostat.runtime.faces.face import PORT, Face, load_reference
 from homeostat.runtime.setup import OperatorModule
 
@@ -61,14 +63,6 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         return getattr(self.module, "WEBHOOK", None)
 
     @property
-    def panels(self) -> Mapping[str, Sequence[Panel]]:
-        return getattr(self.module, "PANELS", {})
-
-    @property
-    def alerts(self) -> Sequence[Alert]:
-        return getattr(self.module, "ALERTS", ())
-
-    @property
     def argument(self) -> str:
         """Its name in the `--operators` of the Pod."""
         return self.named if self.source is None else f"{_FILES}/{PurePath(self.named).name}"
@@ -92,7 +86,11 @@ def asked_faces(faces: Sequence[Face], tls: TlsFiles | None) -> dict[str, Face]:
 def webhooks_of(site: Site, operators: Operators) -> dict[str, Webhook]:
     """Webhooks by the name of their Service."""
     declared = {name: each.webhook for name, each in operators.items()}
-    return {f"{site.name}-{name}-webhook": each for name, each in declared.items() if each is not None}
+    return {_webhook_name(site, name): each for name, each in declared.items() if each is not None}
+
+
+def _webhook_name(site: Site, operator: str) -> str:
+    return f"{site.name}-{operator}-webhook"
 
 
 def deployment_documents(
@@ -228,8 +226,12 @@ def _secret(site: Site, service: str, label: str, tls: TlsFiles) -> JsonObject:
 
 
 def _monitoring(site: Site, operators: Operators, components: Sequence[Component]) -> list[JsonObject]:
-    rows = [*PANELS.items(), *(row for each in operators.values() for row in each.panels.items())]
-    groups = [(site.name, alerts_of(site, site.name))]
-    groups += [(f"{site.name}-{name}", each.alerts) for name, each in operators.items() if each.alerts]
-    shown = dashboard(f"{site.name}-operators", "Homeostat: operators", ["kubernetes", site.name], rows)
-    return [*monitor_documents(site, components), alert_document(site, groups), dashboard_document(site, shown)]
+    signals = operator_signals({name: each.module for name, each in operators.items()})
+    groups = []
+    for each in signals:
+        # In a cluster, Prometheus calls a job as its Service is called.
+        target = one_target(site.name, namespace=site.namespace, webhook=_webhook_name(site, each.name))
+        if each.alerts:
+            groups.append(rule_group(each, target, name=f"{site.name}-{each.name}"))
+    shown = {f"{site.name}-{each.name}.json": signals_dashboard(each, name=site.name) for each in signals}
+    return [*monitor_documents(site, components), alerts_document(site, groups), dashboards_document(site, shown)]

@@ -1,19 +1,19 @@
-"""ServiceMonitors, alert rules and a Grafana dashboard in a ConfigMap. Pure.
+"""ServiceMonitors, alert rules and Grafana dashboards in a ConfigMap. Pure.
 
 A component that serves TLS has its certificate checked against the authority in its Secret, under the name of its
-Service.
+Service. Labels of a metric are kept (`honorLabels`): the `namespace` of an object's metric is the object's, and not
+that of the Pod that reports it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.operators.deploy.workloads import Component, tls_secret
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.deployment import Alert
 
 _INTERVAL = "15s"
 _RELEASE = {"release": "stable"}
@@ -25,7 +25,13 @@ def monitor_documents(site: Site, components: Sequence[Component]) -> list[JsonO
 
 
 def _monitor(site: Site, component: Component) -> JsonObject:
-    endpoint = {"port": "metrics", "path": "/metrics", "interval": _INTERVAL, **_access(site, component)}
+    endpoint = {
+        "port": "metrics",
+        "path": "/metrics",
+        "interval": _INTERVAL,
+        "honorLabels": True,
+        **_access(site, component),
+    }
     spec = {
         "selector": {"matchLabels": site.labels(component.label)},
         "namespaceSelector": {"matchNames": [site.namespace]},
@@ -45,28 +51,20 @@ def _access(site: Site, component: Component) -> JsonObject:
     }
 
 
-def dashboard_document(site: Site, dashboard: JsonObject, *, name: str = "") -> JsonObject:
-    text = msgspec.json.format(msgspec.json.encode(dashboard), indent=2).decode()
-    data = {f"{site.name}.json": text + "\n"}
-    made = site.document("v1/ConfigMap", name or f"{site.name}-dashboard", "dashboard", data=data)
+def dashboards_document(site: Site, dashboards: Mapping[str, JsonObject], *, name: str = "") -> JsonObject:
+    """Dashboards by the names of their files."""
+    data = {file: (_pretty(each) + b"\n").decode() for file, each in dashboards.items()}
+    made = site.document("v1/ConfigMap", name or f"{site.name}-dashboards", "dashboard", data=data)
     return _labelled(made, {"grafana_dashboard": "1"})
 
 
-def alert_document(site: Site, groups: Iterable[tuple[str, Sequence[Alert]]]) -> JsonObject:
-    """The groups by their names."""
-    spec = {"groups": [{"name": name, "rules": [_rule(each) for each in alerts]} for name, alerts in groups]}
-    made = site.document("monitoring.coreos.com/v1/PrometheusRule", site.name, "alerts", spec=spec)
+def _pretty(dashboard: JsonObject) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
+
+
+def alerts_document(site: Site, groups: Sequence[JsonObject]) -> JsonObject:
+    made = site.document("monitoring.coreos.com/v1/PrometheusRule", site.name, "alerts", spec={"groups": groups})
     return _labelled(made, _RELEASE)
-
-
-def _rule(alert: Alert) -> JsonObject:
-    return {
-        "alert": alert.name,
-        "expr": alert.expression,
-        "for": alert.lasting,
-        "labels": {"severity": alert.severity},
-        "annotations": {"summary": alert.summary, "description": alert.advice},
-    }
 
 
 def _labelled(document: JsonObject, labels: dict[str, str]) -> JsonObject:
