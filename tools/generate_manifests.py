@@ -9,26 +9,29 @@ the operators' modules. What depends on a release, its name and namespace, is a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from homeostat import __version__
+from homeostat.cli.monitoring.alerts import rule_group
+from homeostat.cli.monitoring.catalog import operator_signals
+from homeostat.cli.monitoring.grafana import signals_dashboard
+from homeostat.cli.monitoring.target import one_target
 from homeostat.cli.operators.deploy import chosen_operators
 from homeostat.cli.operators.deploy.access import wide_resources
-from homeostat.cli.operators.deploy.grafana import Rows, dashboard
 from homeostat.cli.operators.deploy.manifests import Chosen, face_ports
-from homeostat.cli.operators.deploy.monitoring import alert_document
-from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES, split_rules
 from homeostat.operators.catalog import OURS
-from homeostat.runtime.deployment import Alert, FaceConfiguration, Webhook
+from homeostat.plane.signals import SIGNALS as PLANE
+from homeostat.runtime.deployment import FaceConfiguration, Signals, Webhook
 from homeostat.runtime.faces.face import Face, load_reference, rules_of_face
+from homeostat.runtime.telemetry.signals import SIGNALS as RUNTIME
 from tools.kustomizations import kustomization_files
 from tools.provision import ROOT
 
@@ -54,12 +57,12 @@ def generated_files() -> dict[str, bytes]:
 def _chart_files(operators: Mapping[str, Chosen]) -> Iterator[tuple[str, bytes]]:
     yield "Chart.yaml", _HEADER + yaml.dump(_chart())
     yield "files/operators.yaml", _HEADER + yaml.dump(_shared())
-    yield "files/dashboards/operators.json", _dashboard("operators", "Homeostat: operators", PANELS.items())
+    yield "files/plane.yaml", _HEADER + yaml.dump({"alerts": _rules(PLANE)})
+    for signals in (PLANE, *operator_signals({name: each.module for name, each in operators.items()})):
+        yield f"files/dashboards/{signals.name}.json", _dashboard(signals)
     for name, each in operators.items():
-        yield f"files/operators/{name}.yaml", _HEADER + yaml.dump(operator_facts(each))
+        yield f"files/operators/{name}.yaml", _HEADER + yaml.dump(operator_facts(name, each))
         yield f"files/crds/{name}.yaml", _HEADER + yaml.dump_all([_kept(one) for one in each.definitions])
-        if each.panels:
-            yield f"files/dashboards/{name}.json", _dashboard(name, f"Homeostat: {name}", each.panels.items())
 
 
 def _chart() -> JsonObject:
@@ -77,18 +80,19 @@ def _chart() -> JsonObject:
 
 def _shared() -> JsonObject:
     """What all operators of a release share."""
-    return {"leases": list(LEASE_RULES), "alerts": _rules(alerts_of(_SITE, _SERVICE))}
+    return {"leases": list(LEASE_RULES), "alerts": _rules(RUNTIME)}
 
 
-def operator_facts(operator: Chosen) -> JsonObject:
+def operator_facts(name: str, operator: Chosen) -> JsonObject:
     """What the templates need to know of one operator."""
+    (signals,) = operator_signals({name: operator.module})[1:] or [Signals(name=name, title=name)]
     cluster, namespace = split_rules(operator.rules, wide_resources([operator.module]))
     webhook = operator.webhook
     return {
         "rules": list(operator.rules),
         "within": {"cluster": cluster, "namespace": namespace},
         "faces": [_face(each) for each in operator.faces],
-        "alerts": _rules(operator.alerts),
+        "alerts": _rules(signals),
         **({"webhook": _webhook(webhook)} if webhook is not None else {}),
     }
 
@@ -125,9 +129,10 @@ def _webhook(webhook: Webhook) -> JsonObject:
     }
 
 
-def _rules(alerts: Sequence[Alert]) -> list[JsonObject]:
-    groups: list[JsonObject] = alert_document(_SITE, [("all", alerts)])["spec"]["groups"]
-    return list(groups[0]["rules"])
+def _rules(signals: Signals) -> list[JsonObject]:
+    target = one_target(_SERVICE, namespace=_SITE.namespace, webhook=f"{_SERVICE}-{signals.name}-webhook")
+    rules: list[JsonObject] = rule_group(signals, target, name=signals.name)["rules"]
+    return rules
 
 
 def _kept(definition: JsonObject) -> JsonObject:
@@ -135,9 +140,8 @@ def _kept(definition: JsonObject) -> JsonObject:
     return {**definition, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **_KEPT}}}
 
 
-def _dashboard(name: str, title: str, rows: Rows) -> bytes:
-    made = dashboard(f"homeostat-{name}", title, ["kubernetes", "homeostat"], rows)
-    return msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
+def _dashboard(signals: Signals) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(signals_dashboard(signals)), indent=2) + b"\n"
 
 
 def stale_files() -> list[str]:
