@@ -37,4 +37,4 @@ def webhook_rules() -> list[JsonObject]:
 
 
 RULES: Final = operator_rules(can_enforce=True)
-DASHBOARD_RULES: Final = (rule(GROUP, [*_POLICIES, "policyauditresults"], ["get", "list"]),)
+DASHBOARD_RULES: Final = (rule(GROUP, _POLICIES, READ), rule(GROUP, ["policyauditresults"], ["get", "list"]))

@@ -1,4 +1,4 @@
-"""`/dashboard/policies`: all policies with their scores, for administrators.
+"""`/dashboard/policies`: all policies with their scores.
 
 If the policy operator was never installed, its kinds do not exist, and the list is empty.
 """
@@ -6,29 +6,31 @@ If the policy operator was never installed, its kinds do not exist, and the list
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import NotFoundError
-from homeostat.objects.kind import Kind
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,
     ClusterPolicyStatus,
     PolicyStatus,
 )
-from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.command import nothing
+from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+from homeostat.web.kit.watched import Derived, Watched
+from homeostat.web.policy.dashboard.groups import ShownExemption
 
 HERE: Final = f"{ROOT}/policies"
 OF_CLUSTER: Final = f"{ROOT}/cluster-policies"
 LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
-MOST_SHOWN: Final = 500
+_KINDS: Final = (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY)
 MOST_IN_OVERVIEW: Final = 8
 
 
@@ -36,11 +38,13 @@ class PolicyMetadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     namespace: str = ""
     uid: str = ""
+    resource_version: str = ""
     creation_timestamp: str = ""
 
 
 class PolicySummary(msgspec.Struct, frozen=True, rename="camel"):
     enforcement_mode: str | None = None
+    exemptions: tuple[ShownExemption, ...] = ()
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -65,26 +69,38 @@ class Policy(msgspec.Struct, frozen=True):
         return f"{HERE}/{where.namespace}/{where.name}" if where.namespace else f"{OF_CLUSTER}/{where.name}"
 
 
-class _List(msgspec.Struct, frozen=True):
-    items: list[Policy]
-
-
-_list = msgspec.json.Decoder(_List)
 _status = msgspec.json.Decoder(ClusterPolicyStatus)
 
 
+class PolicyRow(NamedTuple):
+    policy: Policy
+    status: ClusterPolicyStatus
+
+
 class Policies:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._derived: dict[str, Derived[Policy, PolicyRow]] = {
+            each.kind.plural: Derived(lambda policy: PolicyRow(policy, policy.status)) for each in _KINDS
+        }
 
     async def show(self, visit: Visit) -> Page:
+        query = read_query(visit.request, ListQuery)
         found = await self.lowest()
-        summary = many(len(found), "policy", "policies")
-        if len(found) > MOST_SHOWN:
-            summary = f"{summary}, of which these {MOST_SHOWN} have the lowest scores"
-        nothing = el("div", el("p", "No policies are declared."), class_="empty")
-        body = [el("p", summary, class_="summary"), policy_table(found[:MOST_SHOWN])] if found else nothing
-        return Page("Policies", [el("h1", "Policies"), body], "Policies")
+        shown = cut([each for each in found if _matches(each, query)], query.page)
+        body: Node = nothing("No policies match.") if found else _none()
+        if shown.items:
+            body = [policy_table(shown.items), pager(HERE, query.fields, shown)]
+        namespaces = sorted({each.policy.metadata.namespace for each in found} - {""})
+        content: list[Node] = [
+            el("h1", "Policies"),
+            filter_form(HERE, query, states=("Critical", "Degraded", "Stable", "Healthy"), namespaces=namespaces)
+            if found
+            else None,
+            summary(shown, "policy", "policies") if found else None,
+            body,
+        ]
+        return Page("Policies", content, "Policies")
 
     async def summary(self, visit: Visit) -> Node:
         found = await self.lowest()
@@ -93,25 +109,39 @@ class Policies:
         more = el("a", f"All {len(found):,} policies", href=HERE) if len(found) > MOST_IN_OVERVIEW else None
         return el("section", heading("Policies", more), policy_table(found[:MOST_IN_OVERVIEW]))
 
-    async def lowest(self) -> list[Policy]:
+    async def lowest(self) -> list[PolicyRow]:
         """All policies, lowest score first; those without a score come last."""
-        found = [each for kind in (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY) for each in await self._all(kind.kind)]
+        found: list[PolicyRow] = []
+        for each in _KINDS:
+            cache = await self._watched.all(each.kind, Policy)
+            found += self._derived[each.kind.plural].of(cache) if cache is not None else []
         return sorted(found, key=_order)
 
-    async def _all(self, kind: Kind) -> list[Policy]:
-        try:
-            return _list.decode(await self._client.fetch("GET", kind.path(""))).items
-        except NotFoundError:
-            return []
+
+def _none() -> Markup:
+    return nothing(
+        "No policies are declared. See what one consists of, and how your workloads would score:",
+        "homeostat explain devopspolicy.spec",
+        "homeostat policy analyze",
+    )
 
 
-def policy_table(policies: Sequence[Policy]) -> Markup:
+def _matches(each: PolicyRow, query: ListQuery) -> bool:
+    where = each.policy.metadata
+    return (
+        query.state in ("", each.status.classification)
+        and query.namespace in ("", where.namespace)
+        and query.q.strip().lower() in where.name
+    )
+
+
+def policy_table(policies: Sequence[PolicyRow]) -> Markup:
     headings = ("Policy", "Score", "Class", "Violations", "Pods", "Mode", "Message", "Evaluated")
     return table("Policies", headings, [_row(each) for each in policies], class_="policies")
 
 
-def _row(policy: Policy) -> Markup:
-    status, where = policy.status, policy.metadata
+def _row(each: PolicyRow) -> Markup:
+    policy, status, where = each.policy, each.status, each.policy.metadata
     return row(
         f"policy-{where.uid}",
         [el("a", where.name, href=policy.path), el("span", where.namespace or "all namespaces", class_="note")],
@@ -144,6 +174,6 @@ def _number(count: int | None) -> str:
     return f"{count:,}" if count is not None else "–"
 
 
-def _order(policy: Policy) -> tuple[bool, int, str, str]:
-    score = policy.status.health_score
-    return score is None, score or 0, policy.metadata.namespace, policy.metadata.name
+def _order(each: PolicyRow) -> tuple[bool, int, str, str]:
+    score, where = each.status.health_score, each.policy.metadata
+    return score is None, score or 0, where.namespace, where.name

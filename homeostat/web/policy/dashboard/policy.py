@@ -1,14 +1,15 @@
-"""`/dashboard/policies/{namespace}/{name}`: one policy, and the violations in its newest audit result."""
+"""`/dashboard/policies/{namespace}/{name}`: one policy: its score over time, violations and exemptions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from homeostat.client.base import Client
-from homeostat.objects.declared import OwnerReference
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
@@ -17,59 +18,75 @@ from homeostat.operators.policy.api import (
     AuditSpec,
     Violation,
 )
+from homeostat.web.dashboard.html.command import nothing
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
+from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, by_rule, by_workload, exemptions_table
+from homeostat.web.policy.dashboard.history import Result, read_results, score_chart
 from homeostat.web.policy.dashboard.policies import HERE, Policy, class_chip, score_bar
 
 MOST_SHOWN: Final = 200
-_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_LOOKS: Final = {"critical": "bad", "high": "bad", "medium": "warn", "low": "plain"}
-_GRAVEST: Final = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 _policy = msgspec.json.Decoder(Policy)
-
-
-class _ResultMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
-    creation_timestamp: str = ""
-    owner_references: tuple[OwnerReference, ...] = ()
-
-
-class _Result(msgspec.Struct, frozen=True):
-    metadata: _ResultMetadata
-
-
-class _Results(msgspec.Struct, frozen=True):
-    items: list[_Result] | None
-    """null if there are none, as kube-apiserver sends it."""
 
 
 class _Audit(msgspec.Struct, frozen=True):
     spec: AuditSpec
 
 
-_results = msgspec.json.Decoder(_Results)
 _audit = msgspec.json.Decoder(_Audit)
 
 
+class ResultQuery(msgspec.Struct, frozen=True):
+    """Which audit result; the newest one by default."""
+
+    result: Annotated[str, Meta(max_length=253)] = ""
+
+
 class PolicyPage:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._client, self._now = client, now
 
     async def show(self, visit: Visit) -> Page:
         namespace, name = visit.captured["namespace"], visit.captured["name"]
+        wanted = read_query(visit.request, ResultQuery).result
         policy = await self._find(DEVOPS_POLICY.kind.path(namespace, name), f"Policy {namespace}/{name}")
-        audit = await self._newest(policy)
-        violations = sorted(audit.violations, key=lambda each: _GRAVEST[each.severity]) if audit is not None else []
-        return Page(name, [*_head(policy), _violations(violations, policy.status.violations or 0)], "Policies")
+        results = await read_results(self._client, namespace, policy.metadata.uid)
+        names = [each.name for each in results]
+        if wanted and wanted not in names:
+            raise unknown(f"Policy {namespace}/{name} has no audit result {wanted}; old ones are deleted")
+        chosen = wanted or (names[-1] if names else "")
+        audit = await self._audit(namespace, chosen) if chosen else None
+        violations = sorted(audit.violations, key=lambda each: GRAVEST[each.severity]) if audit is not None else []
+        total = audit.total_violations if audit is not None else policy.status.violations or 0
+        content: list[Node] = [
+            *_head(policy),
+            _history(results, policy.path, chosen),
+            el(
+                "p",
+                "As of ",
+                moment(audit.timestamp),
+                ". ",
+                el("a", "Show the newest", href=policy.path),
+                class_="summary",
+            )
+            if wanted and audit is not None
+            else None,
+            el("div", by_rule(violations), by_workload(violations), class_="columns") if violations else None,
+            _violations(violations, total),
+            exemptions_table(policy.spec.exemptions, self._now()),
+        ]
+        return Page(name, content, "Policies")
 
     async def show_of_cluster(self, visit: Visit) -> Page:
         name = visit.captured["name"]
         policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
-        return Page(name, [*_head(policy), _namespaces(policy)], "Policies")
+        exemptions = exemptions_table(policy.spec.exemptions, self._now())
+        return Page(name, [*_head(policy), _namespaces(policy), exemptions], "Policies")
 
     async def _find(self, path: str, title: str) -> Policy:
         try:
@@ -77,20 +94,19 @@ class PolicyPage:
         except NotFoundError as error:
             raise unknown(f"{title} not found") from error
 
-    async def _newest(self, policy: Policy) -> AuditSpec | None:
-        """Audit results can be large and many: only the newest is read."""
-        where = policy.metadata
-        path = POLICY_AUDIT_RESULT.kind.path(where.namespace)
+    async def _audit(self, namespace: str, name: str) -> AuditSpec | None:
+        """Audit results can be large and many: only one is read."""
         try:
-            listed = _results.decode(await self._client.fetch("GET", path, accept=_METADATA_ONLY)).items or []
-            ours = [each.metadata for each in listed if any(o.uid == where.uid for o in each.metadata.owner_references)]
-            if not ours:
-                return None
-            newest = max(ours, key=lambda each: (each.creation_timestamp, each.name))
-            path = POLICY_AUDIT_RESULT.kind.path(where.namespace, newest.name)
+            path = POLICY_AUDIT_RESULT.kind.path(namespace, name)
             return _audit.decode(await self._client.fetch("GET", path)).spec
         except (NotFoundError, msgspec.ValidationError):
             return None
+
+
+def _history(results: Sequence[Result], path: str, chosen: str) -> Markup:
+    chart = score_chart(results, path, chosen)
+    few = nothing("The score is drawn from the second audit result on. A result is written when something changes.")
+    return el("section", el("h2", "Score over time"), chart if chart is not None else few)
 
 
 def _head(policy: Policy) -> list[Node]:
@@ -123,7 +139,7 @@ def _violations(violations: Sequence[Violation], count: int) -> Markup:
             f"violation-{at}",
             each.pod_name,
             each.container_name,
-            chip(each.severity, _LOOKS[each.severity]),
+            chip(each.severity, LOOKS[each.severity]),
             each.violation_type,
             el("span", one_line(each.message), class_="why"),
         )

@@ -1,15 +1,19 @@
-"""The section of policies, for administrators."""
+"""The section of policies."""
 
 from __future__ import annotations
 
 from homeostat.client.base import Client
+from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, POLICY_AUDIT_RESULT
 from homeostat.web.dashboard.section import Section
+from homeostat.web.kit.gate import Question
+from homeostat.web.kit.watched import Watched
 from homeostat.web.policy.dashboard.policies import HERE, OF_CLUSTER, Policies
 from homeostat.web.policy.dashboard.policy import PolicyPage
 
 
 def open_section(client: Client) -> Section:
-    policies, policy = Policies(client), PolicyPage(client)
+    watched = Watched(client)
+    policies, policy = Policies(watched), PolicyPage(client)
     return Section(
         title="Policies",
         path=HERE,
@@ -20,4 +24,9 @@ def open_section(client: Client) -> Section:
         },
         summary=policies.summary,
         is_for_administrators=True,
+        questions=tuple(
+            Question(each.kind.group, each.kind.plural, "list")
+            for each in (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY, POLICY_AUDIT_RESULT)
+        ),
+        run=watched.run,
     )

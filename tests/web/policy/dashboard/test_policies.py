@@ -16,7 +16,8 @@ from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions.serving import serve_rest
-from homeostat.web.policy.dashboard.policies import Policy, policy_table
+from homeostat.web.policy.dashboard.groups import workload_of
+from homeostat.web.policy.dashboard.policies import Policy, PolicyRow, policy_table
 from tests.web.dashboard.site import Site
 
 POD: JsonObject = {
@@ -24,6 +25,17 @@ POD: JsonObject = {
     "kind": "Pod",
     "metadata": {"name": "web-0"},
     "spec": {"containers": [{"name": "app", "image": "nginx:latest"}]},
+}
+
+
+HOSTILE = "<script>alert(1)</script>"
+STRICT: JsonObject = {
+    "forbidLatestTag": True,
+    "requireLivenessProbe": True,
+    "exemptions": [
+        {"reason": HOSTILE, "names": ["batch-*"]},
+        {"reason": "until the move", "expires": "2020-01-01T00:00:00Z", "checks": ["latest_tag"], "names": ["old"]},
+    ],
 }
 
 
@@ -45,7 +57,7 @@ async def site(plane: Plane) -> AsyncIterator[Site]:
 async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -> None:
     await plane.client.create("/api/v1/namespaces/default/pods", POD)
     for kind, namespace, name, spec in (
-        (DEVOPS_POLICY, "default", "strict", {"forbidLatestTag": True, "requireLivenessProbe": True}),
+        (DEVOPS_POLICY, "default", "strict", STRICT),
         (DEVOPS_POLICY, "default", "lax", {}),
         (CLUSTER_DEVOPS_POLICY, "", "everywhere", {"forbidLatestTag": True}),
     ):
@@ -55,6 +67,12 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     page = await site.shows("/policies/default/strict", "latest_tag")
     assert "missing_liveness" in page.text
     assert page.document.one("tr", id="row-violation-0").text.startswith("web-0app")
+    assert "latest_tag" in page.document.one("tr", id="row-rule-latest_tag").text
+    assert page.document.one("tr", id="row-workload-web").text.startswith("web")
+    assert "ended" in page.document.one("tr", id="row-exemption-0").text
+    assert "never" in page.document.one("tr", id="row-exemption-1").text
+    assert HOSTILE not in page.source
+    assert (await site.open("/policies/default/strict?result=none")).status == 404
     await site.shows("/cluster-policies/everywhere", "Namespaces with the lowest scores")
 
     async def names() -> list[str]:
@@ -63,6 +81,13 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     expected = ["strictdefault", "everywhereall namespaces", "laxdefault"]
     await eventually(names, lambda names: names == expected)
     assert "strict" in (await site.open()).text
+    path = DEVOPS_POLICY.kind.path("default", "strict")
+    await plane.client.merge(path, {"spec": {"requireLivenessProbe": False, "intervalSeconds": 1}})
+    page = await site.shows("/policies/default/strict", "Score over 2 results")
+    links = [each.attributes["href"] for each in page.document.all("a")]
+    first = next(each for each in links if "result=" in each)
+    assert "missing_liveness" in (await site.open(first.removeprefix("/dashboard"))).text
+    assert "missing_liveness" not in page.text
 
 
 async def test_a_missing_policy_is_a_404_page(site: Site) -> None:
@@ -74,4 +99,9 @@ def test_a_status_of_somebody_elses_kind_is_no_trouble() -> None:
     said = {"metadata": {"name": "a", "namespace": "b"}, "status": {"healthScore": "good", "violations": ["x"]}}
     policy = msgspec.json.decode(encode(said), type=Policy)
     assert policy.status.health_score is None
-    assert "unreadable status" in policy_table([policy])
+    assert "unreadable status" in policy_table([PolicyRow(policy, policy.status)])
+
+
+def test_pods_of_a_workload_count_together() -> None:
+    names = ("web-7d4b9c6f5d-x2x4z", "web-5bcdf", "db-0", "plain")
+    assert [workload_of(each) for each in names] == ["web", "web", "db", "plain"]
