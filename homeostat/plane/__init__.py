@@ -9,9 +9,11 @@ async with open_plane(Settings(data=Path("data"))) as plane:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.server import serve
@@ -20,7 +22,7 @@ from homeostat.objects.json import encode
 from homeostat.plane.assembly import assemble
 from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
 from homeostat.plane.bootstrap import bootstrap
-from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
+from homeostat.plane.credentials import pki_of, prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.own_service import publish_own_service
 from homeostat.plane.plane import Plane
@@ -31,7 +33,7 @@ from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
-from homeostat.server.pki.directory import Pki, server_context
+from homeostat.server.pki.directory import PkiError, server_context
 from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
 
@@ -52,26 +54,63 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
     try:
         if settings.resumes_effects and store.is_restored:
             await store.forget_restore()
-        # Only with the store's lock: a start that is refused must not renew the certificates of the running plane.
-        pki = prepare_credentials(settings)
-        async with _running(settings, pki, store, tracer) as plane:
-            yield plane
+        # Only with the store's lock: a start that is refused must not renew the certificates of the running plane. In a
+        # thread, because a first start would spend most of this time waiting for the disk.
+        prepared = asyncio.get_running_loop().run_in_executor(None, prepare_credentials, settings)
+        try:
+            async with _running(settings, prepared, store, tracer) as plane:
+                yield plane
+        finally:
+            await asyncio.wait([prepared])
     except BaseExceptionGroup as group:
-        # Everything ends with a lost store, so its error is the one to report; likewise a face that cannot start.
-        lost = group.subgroup((StoreError, FaceError))
+        # Everything ends with a lost store, so its error is the one to report; likewise what keeps the plane, or a
+        # face, from starting.
+        lost = group.subgroup((StoreError, FaceError, PkiError, OSError))
         raise (group if lost is None else sole_error(lost)) from None
     finally:
         await store.close()
 
 
 @asynccontextmanager
-async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Tracer) -> AsyncIterator[Plane]:
-    plane = await assemble(settings, pki, store)
+async def _running(
+    settings: Settings, prepared: asyncio.Future[None], store: PlaneStore, tracer: Tracer
+) -> AsyncIterator[Plane]:
+    """`prepared` ends when the credentials are there."""
+    plane = await assemble(settings, pki_of(settings), store)
     await bootstrap(store, plane.client)
     # After bootstrap: an unreachable webhook must not keep a plane from starting.
     await plane.admission.follow(store)
     # Before the server listens: nothing that an operator guards may be written until the operator runs.
     supervisors = host_operators(plane, tracer)
+    work = [store.maintain(), run_timers(plane), *(each.run() for each in supervisors)]
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each) for each in work]
+        try:
+            await asyncio.wait([prepared])
+            prepared.result()
+            async with _serving(plane, supervisors, partial(_begin, tasks, running)):
+                yield plane
+        finally:
+            await asyncio.gather(*(each.stop() for each in supervisors))
+            for task in running:
+                task.cancel()
+            # Clients inside the process stop before their watches do, so that they do not report the end as a failure.
+            await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
+            plane.watches.close()
+            if plane.server is not None:
+                await plane.server.stop(grace_s=3.0)
+            await plane.conversions.close()
+            await plane.admission.close()
+            if plane.app.auditor is not None:
+                await asyncio.to_thread(plane.app.auditor.log.close)
+
+
+@asynccontextmanager
+async def _serving(
+    plane: Plane, supervisors: Sequence[Supervisor], begin: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+) -> AsyncIterator[None]:
+    """Listen, and begin the work that needs the address. Returns when clients find what a plane has to offer."""
+    settings, pki = plane.settings, pki_of(plane.settings)
     context = None if settings.is_open else server_context(pki)
     plane.server = await serve(
         plane.app.handle,
@@ -83,29 +122,23 @@ async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Trac
         ids=plane.app.ids,
     )
     write_kubeconfig(plane, pki)
-    work = [store.maintain(), run_timers(plane), run_housekeeping(plane, pki), *(each.run() for each in supervisors)]
+    published = begin(publish_own_service(plane))
     if context is not None:
-        work.append(renew_credentials(plane, pki, context))
-    async with asyncio.TaskGroup() as tasks:
-        published = tasks.create_task(publish_own_service(plane))
-        running = [published, *(tasks.create_task(each) for each in work)]
-        try:
-            async with faces_served(plane, supervisors, context) as plane.faces:
-                await _installed(supervisors)
-                await asyncio.wait([published], timeout=_KINDS_WITHIN_S)
-                yield plane
-        finally:
-            await asyncio.gather(*(each.stop() for each in supervisors))
-            for task in running:
-                task.cancel()
-            # Clients inside the process stop before their watches do, so that they do not report the end as a failure.
-            await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
-            plane.watches.close()
-            await plane.server.stop(grace_s=3.0)
-            await plane.conversions.close()
-            await plane.admission.close()
-            if plane.app.auditor is not None:
-                await asyncio.to_thread(plane.app.auditor.log.close)
+        begin(renew_credentials(plane, pki, context))
+    async with faces_served(plane, supervisors, context) as plane.faces:
+        await _installed(supervisors)
+        await asyncio.wait([published], timeout=_KINDS_WITHIN_S)
+        # Last, because it reads all objects, and clients do not have to wait for that.
+        begin(run_housekeeping(plane, pki))
+        yield
+
+
+def _begin(
+    tasks: asyncio.TaskGroup, running: list[asyncio.Task[None]], work: Coroutine[Any, Any, None]
+) -> asyncio.Task[None]:
+    task = tasks.create_task(work)
+    running.append(task)
+    return task
 
 
 async def _installed(supervisors: Sequence[Supervisor]) -> None:

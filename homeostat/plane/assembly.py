@@ -53,6 +53,7 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
+    """The files of `pki` are not read before the first request that needs one."""
     registry, watches, metrics = Registry(), Watches(), Metrics()
     supervisors: list[Supervisor] = []
     registry.add(builtin_kinds(builtin_behaviours(registry, shipped_definition)))
@@ -60,7 +61,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac)
-    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), read=_objects(store), new_id=new_uid)
+    accounts = AccountTokens(pki.account_key.read_bytes, uid_of=_uids(store), read=_objects(store), new_id=new_uid)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:

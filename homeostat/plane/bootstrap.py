@@ -1,6 +1,7 @@
 """Creates what every plane has, and brings the default roles and bindings up to date, at each start.
 
-Roles come after the namespaces of some of them. A role or binding that lacks nothing costs a read of the store.
+Missing objects are written to the store together, in one commit. A role or binding that lacks nothing costs a read of
+the store; one that lacks something is changed by a request.
 """
 
 from __future__ import annotations
@@ -8,33 +9,44 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.access.rbac import GROUP
 from homeostat.server.access.roles import brought_up_to_date, default_roles
-from homeostat.server.bootstrap import first_objects
-from homeostat.store.base import Key, Store
+from homeostat.server.bootstrap import first_records
+from homeostat.server.uid import new_uid
+from homeostat.store.base import Key, Put, Record, RevisionMismatchError, Store
 
 
 async def bootstrap(store: Store, client: Client) -> None:
-    await asyncio.gather(*(_create(client, path, obj) for path, obj in first_objects()))
-    written = (_write(store, client, role) for role in default_roles())
-    await asyncio.gather(*(each for each in written if each is not None))
+    # Decided before the creations: only a role that was there already may lack something.
+    updates = [each for role in default_roles() if (each := _update_of(store, client, role)) is not None]
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    missing = first_records(lambda key: store.get(key) is not None, now=now, new_uid=new_uid)
+    await asyncio.gather(*(_create_record(store, each) for each in missing))
+    await asyncio.gather(*updates)
 
 
-def _write(store: Store, client: Client, default: JsonObject) -> Coroutine[None, None, None] | None:
-    """What is to be written for a default role or binding; None if it lacks nothing."""
+async def _create_record(store: Store, put: Put) -> None:
+    # Another replica may be faster.
+    with suppress(RevisionMismatchError):
+        await store.write(put)
+
+
+def _update_of(store: Store, client: Client, default: JsonObject) -> Coroutine[None, None, None] | None:
+    """The request that changes a default role or binding; None if it does not exist or lacks nothing."""
     metadata, plural = default["metadata"], f"{default['kind'].lower()}s"
     namespace, name = metadata.get("namespace", ""), metadata["name"]
-    path = f"/apis/{GROUP}/v1/{f'namespaces/{namespace}/' if namespace else ''}{plural}"
-    record = store.get(Key(f"{plural}.{GROUP}", namespace, name))
+    record: Record | None = store.get(Key(f"{plural}.{GROUP}", namespace, name))
     if record is None:
-        return _create(client, path, default)
+        return None
     found = brought_up_to_date(decode_stored(record.value), default)
     if found is None:
         return None
+    path = f"/apis/{GROUP}/v1/{f'namespaces/{namespace}/' if namespace else ''}{plural}"
     return _replace(client, path, found) if found is default else _update(client, f"{path}/{name}", found)
 
 

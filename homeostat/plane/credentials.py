@@ -25,10 +25,16 @@ log = logging.getLogger(__name__)
 _RENEW_EVERY_S = 12 * 3600.0
 
 
-def prepare_credentials(settings: Settings) -> Pki:
-    """Create or read keys and certificates; blocks. `PkiError` for files that exist and cannot be used."""
+def pki_of(settings: Settings) -> Pki:
+    """Where the keys and certificates of a plane are."""
+    name = f"server-{socket.gethostname()}-{settings.port}" if settings.is_shared else "server"
+    return Pki(settings.data / "pki", name)
+
+
+def prepare_credentials(settings: Settings) -> None:
+    """Create or check keys and certificates; blocks. `PkiError` for files that exist and cannot be used."""
     with exclusive(settings.data / "pki.lock"):
-        return prepare_pki(_pki(settings), hosts=_hosts(settings), now=datetime.now(UTC))
+        prepare_pki(pki_of(settings), hosts=_hosts(settings), now=datetime.now(UTC))
 
 
 async def renew_credentials(plane: Plane, pki: Pki, context: ssl.SSLContext) -> None:
@@ -50,11 +56,6 @@ def write_kubeconfig(plane: Plane, pki: Pki) -> None:
         credential = ClientCertificate(pki.admin.read_bytes(), pki.admin.with_suffix(".key").read_bytes())
         config = kubeconfig(plane.url, authority=pki.authority.read_bytes(), credential=credential)
     write_private(plane.kubeconfig_path, yaml.dump(config))
-
-
-def _pki(settings: Settings) -> Pki:
-    name = f"server-{socket.gethostname()}-{settings.port}" if settings.is_shared else "server"
-    return Pki(settings.data / "pki", name)
 
 
 def _hosts(settings: Settings) -> frozenset[str]:

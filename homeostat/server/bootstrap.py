@@ -1,38 +1,49 @@
-"""The namespaces, priority classes, objects of flow control and API services that a plane creates at its first start.
+"""The objects that a plane creates at its first start, as they are stored. Pure, but for reading the package.
 
-Existing objects are not changed.
+They are namespaces, priority classes, objects of flow control, API services, and the default roles and bindings of
+Kubernetes. The table `data/first_objects.jsonl` has each as a request would have stored it, except for its uid and its
+times; `tools/derive_first_objects.py` makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pkgutil
+from collections.abc import Callable, Iterator
 
-from homeostat.objects.flow_control import mandatory_objects
-from homeostat.objects.json import JsonObject
-from homeostat.server.discovery.api_services import COLLECTION, built_in_services
-from homeostat.server.namespaces import SYSTEM_NAMESPACES
+import msgspec
 
-_PRIORITY_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+from homeostat.objects.json import encode
+from homeostat.store.base import Draft, Key, Put, Record
+
+TABLE = "data/first_objects.jsonl"
+UID = "00000000-0000-4000-8000-000000000000"
+TIME = "1970-01-01T00:00:00Z"
+"""In place of those of the first start."""
+_MARK = b'"metadata":{"resourceVersion":"'
 
 
-def first_objects() -> Iterator[tuple[str, JsonObject]]:
-    """The collection path and the object, for each object to create."""
-    for name in SYSTEM_NAMESPACES:
-        yield "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    for name, value in _PRIORITY_CLASSES.items():
-        yield (
-            "/apis/scheduling.k8s.io/v1/priorityclasses",
-            {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": name},
-                "value": value,
-                "description": "Used for system critical pods that must not be moved from their current node."
-                if name == "system-node-critical"
-                else "Used for system critical pods that must run in the cluster, but can be moved to another node "
-                "if necessary.",
-            },
-        )
-    yield from mandatory_objects()
-    for service in built_in_services():
-        yield COLLECTION, service
+class _Entry(msgspec.Struct, gc=False):
+    resource: str
+    namespace: str
+    name: str
+    value: msgspec.Raw
+
+
+def first_records(exists: Callable[[Key], bool], *, now: str, new_uid: Callable[[], str]) -> Iterator[Put]:
+    """The creations of those that do not exist, in an order in which each finds its namespace."""
+    table = pkgutil.get_data(__package__, TABLE)
+    assert table is not None
+    for entry in msgspec.json.Decoder(_Entry).decode_lines(table):
+        key = Key(entry.resource, entry.namespace, entry.name)
+        if exists(key):
+            continue
+        value = bytes(entry.value).replace(UID.encode(), new_uid().encode()).replace(TIME.encode(), now.encode())
+        start = value.index(_MARK) + len(_MARK)
+        yield Put(key, Draft(value[:start], value[value.index(b'"', start) :]), 0)
+
+
+def entry_of(record: Record) -> bytes:
+    """The line of a record in the table."""
+    start = record.value.index(_MARK) + len(_MARK)
+    value = b"%b%b" % (record.value[:start], record.value[record.value.index(b'"', start) :])
+    return encode(_Entry(*record.key, msgspec.Raw(value))) + b"\n"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from homeostat.plane import Settings, open_plane
+from tools.derive_first_objects import TARGET, derived_table
 
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _ROLES, _BINDINGS = f"{_RBAC}/clusterroles", f"{_RBAC}/clusterrolebindings"
@@ -31,3 +33,17 @@ async def test_a_start_restores_what_default_roles_and_bindings_lack_unless_they
     async with open_plane(settings) as plane:
         roles, _ = await plane.client.list(_ROLES)
         assert max(int(each["metadata"]["resourceVersion"]) for each in roles) <= before
+
+
+async def test_the_first_objects_are_stored_as_requests_would_store_them() -> None:
+    assert await derived_table() == TARGET.read_bytes(), "run: python -m tools.derive_first_objects"
+
+
+async def test_each_of_the_first_objects_has_a_uid_and_the_time_of_the_start(tmp_path: Path) -> None:
+    began = datetime.now(UTC).replace(microsecond=0)
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+        roles, _ = await plane.client.list(_ROLES)
+        services, _ = await plane.client.list("/apis/apiregistration.k8s.io/v1/apiservices")
+    metadata = [each["metadata"] for each in (*roles, *services)]
+    assert len({each["uid"] for each in metadata}) == len(metadata) > 80
+    assert all(began <= datetime.fromisoformat(each["creationTimestamp"]) <= datetime.now(UTC) for each in metadata)

@@ -84,10 +84,16 @@ class Accepted(NamedTuple):
 
 class AccountTokens:
     def __init__(
-        self, key: bytes, *, uid_of: UidOf, read: Read, new_id: Callable[[], str], issuer: str = DEFAULT_ISSUER
+        self,
+        read_key: Callable[[], bytes],
+        *,
+        uid_of: UidOf,
+        read: Read,
+        new_id: Callable[[], str],
+        issuer: str = DEFAULT_ISSUER,
     ) -> None:
-        """`key` is PEM, and loaded with the first token."""
-        self._pem = key
+        """The key is PEM, and read with the first token."""
+        self._read_key = read_key
         self.uid_of = uid_of
         self._read = read
         self._new_id = new_id
@@ -211,7 +217,7 @@ class AccountTokens:
     def _key(self) -> EllipticCurvePrivateKey:
         from homeostat.server.pki.keys import load_key
 
-        return load_key(self._pem)
+        return load_key(self._read_key())
 
     @cached_property
     def _key_id(self) -> str:

@@ -43,7 +43,9 @@ def world(token: str = TOKEN) -> World:
 
 
 def tokens(objects: World) -> AccountTokens:
-    return AccountTokens(KEY, uid_of=lambda *_: None, read=lambda *where: objects.get(where), new_id=lambda: "id")
+    return AccountTokens(
+        lambda: KEY, uid_of=lambda *_: None, read=lambda *where: objects.get(where), new_id=lambda: "id"
+    )
 
 
 def test_a_token_in_a_secret_is_its_service_account_and_never_remembered() -> None:

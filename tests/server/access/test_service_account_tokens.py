@@ -23,7 +23,9 @@ OBJECTS = {
 
 def account_tokens(objects: dict[tuple[str, str, str], str] | None = None, *, key: bytes = KEY) -> AccountTokens:
     known = OBJECTS if objects is None else objects
-    return AccountTokens(key, uid_of=lambda *where: known.get(where), read=lambda *where: None, new_id=lambda: "id-1")
+    return AccountTokens(
+        lambda: key, uid_of=lambda *where: known.get(where), read=lambda *where: None, new_id=lambda: "id-1"
+    )
 
 
 def minted(tokens: AccountTokens | None = None, **changes: Any) -> str:
