@@ -34,6 +34,10 @@ class Items:
     def __iter__(self) -> Iterator[bytes | memoryview]:
         return self.pieces()
 
+    def whole(self) -> bytes:
+        """All of it in one piece, which takes as much memory again."""
+        return b"".join((self._head, self._separator.join(self._cut_items(0, len(self._values))), self._tail))
+
     def pieces(self, size: int = PIECE) -> Iterator[bytes | memoryview]:
         """All of it in pieces of about `size` bytes: small items are joined, large ones are split without a copy."""
         values, before = self._values, self._head
@@ -72,4 +76,4 @@ def pieces_of(parts: Sequence[bytes]) -> Iterator[bytes | memoryview]:
 
 
 def whole_of(body: bytes | Items) -> bytes:
-    return body if isinstance(body, bytes) else b"".join(body)
+    return body if isinstance(body, bytes) else body.whole()

@@ -77,7 +77,7 @@ def encode(
         size = len(body)
     else:
         size = body.size
-        body = b"".join(body) if size <= JOINED else body
+        body = body.whole() if size <= JOINED else body
     if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
         return b"%b%bContent-Length: %d\r\n\r\n" % (head, more, size), body
     head += more

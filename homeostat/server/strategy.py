@@ -29,6 +29,7 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _INTEGER = re.compile(r"[0-9]{1,18}")
 _DECISIONS = ("Approved", "Denied")
 _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
+_NEITHER_SPEC_NOR_STATUS = _NOT_SPEC - {"status"}
 
 
 def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
@@ -60,6 +61,17 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
             metadata[name] = former[name]
         else:
             metadata.pop(name, None)
+    if kind.custom:
+        if kind.has_status:
+            _take(new, old, "status")
+        if "generation" in former and spec_differs(kind, new, old):
+            metadata["generation"] = former["generation"] + 1
+    else:
+        _prepare_builtin_update(kind, new, old, subresource)
+
+
+def _prepare_builtin_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: str) -> None:
+    metadata, former = new["metadata"], old["metadata"]
     if kind.has_status and subresource == APPROVAL:
         conditions = (new.get("status") or {}).get("conditions") or []
         new["status"] = {**(old.get("status") or {}), "conditions": conditions}
@@ -69,9 +81,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
         _take(new, old, "spec")
     if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
         _take(new, old, "spec")
-    is_counted = ("generation" in former or kind.kind in _COUNTED_LATE) and not (
-        kind.kind in _COUNTED_ONCE and not kind.custom
-    )
+    is_counted = ("generation" in former or kind.kind in _COUNTED_LATE) and kind.kind not in _COUNTED_ONCE
     if is_counted and subresource != "binding" and spec_differs(kind, new, old):
         metadata["generation"] = former.get("generation", 0) + 1
     if kind.group_resource == _DAEMONS:
@@ -166,13 +176,15 @@ def _take(target: JsonObject, source: JsonObject, name: str) -> None:
 
 def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
     """Whether anything but metadata changed; nor does status count, if it is a subresource or the kind is built in."""
-    ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NOT_SPEC - {"status"}
-    names = {*new, *old} - ignored
-    if (counted := _COUNTED_METADATA.get((kind.group, kind.kind))) and not kind.custom:
+    ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NEITHER_SPEC_NOR_STATUS
+    if not kind.custom and (counted := _COUNTED_METADATA.get((kind.group, kind.kind))):
         before, after = (each["metadata"].get(counted) or {} for each in (old, new))
         if before != after:
             return True
-    return any(new.get(name) != old.get(name) for name in names)
+    for name, value in new.items():
+        if name not in ignored and value != old.get(name):
+            return True
+    return any(old[name] is not None for name in old.keys() - new.keys() if name not in ignored)
 
 
 def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:

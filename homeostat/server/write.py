@@ -305,6 +305,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if call.options.dry_run:
         await _check_quotas(call, new, old)
         return await tried(call, new)
+    if new is old and _is_stored(call, record):
+        return Written(object_bytes(kind, record), new)
     is_status_only = call.subresource == STATUS and (kind.custom or not strategy.is_metadata_changed(new, old))
     tag = STATUS if is_status_only else ""
     draft = draft_of(kind, new) if kind.conversion is None else await call.backend.conversions.draft(kind, new)
@@ -313,6 +315,20 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if kind.conversion is None:
         return Written(object_bytes(kind, record), new)
     return await shown_written(call, record)
+
+
+def _is_stored(call: Call, record: Record) -> bool:
+    """Whether the object of the record is the newest, and stored as it would be stored now: a write of it needs no
+    commit. Only a commit knows what other replicas have written, and what quotas count.
+    """
+    kind, backend = call.kind, call.backend
+    return (
+        not backend.store.is_shared
+        and kind.is_verbatim
+        and record.value.startswith(kind.stored_head)
+        and not backend.admission.has_quotas(record.key.namespace)
+        and backend.store.get(record.key) is record
+    )
 
 
 async def tried(call: Call, obj: JsonObject) -> Written:
@@ -348,12 +364,18 @@ def is_finished(obj: JsonObject) -> bool:
     return obj["kind"] != "Namespace" or not (obj.get("spec") or {}).get("finalizers")
 
 
-async def remove(call: Call, record: Record, obj: JsonObject, old: JsonObject) -> Written:
-    """Delete a record from the store; `obj` is its last state, `old` the stored one, which quotas have counted."""
+async def remove(
+    call: Call, record: Record, obj: JsonObject, old: JsonObject, *, draft: Draft | None = None
+) -> Written:
+    """Delete a record from the store; `obj` is its last state, `old` the stored one, which quotas have counted.
+
+    `draft` is that of the last state, if it is known.
+    """
     if call.options.dry_run:
         return Written(encode(obj), obj, is_gone=True)
     kind = call.kind
-    draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
+    if draft is None:
+        draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
     gone = await commit(call, Delete(record.key, draft, record.revision), None, old)
     if kind.conversion is None:
         return Written(object_bytes(kind, gone), obj, is_gone=True)

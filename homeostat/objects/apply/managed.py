@@ -174,11 +174,15 @@ def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
 
     For the very end of a write, when defaults and admission may have undone what looked like a change.
     """
+    ours, theirs = old.get("metadata") or {}, new.get("metadata") or {}
+    # It counts nearly every change, so most writes need no comparison.
+    if ours.get("generation") != theirs.get("generation"):
+        return new
+    if {**ours, "managedFields": None} != {**theirs, "managedFields": None}:
+        return new
     if {**old, "metadata": None} != {**new, "metadata": None}:
         return new
-    ours, theirs = old.get("metadata") or {}, new.get("metadata") or {}
-    same = {**ours, "managedFields": None} == {**theirs, "managedFields": None}
-    return old if same and _timeless(ours) == _timeless(theirs) else new
+    return old if _timeless(ours) == _timeless(theirs) else new
 
 
 def _timeless(metadata: JsonObject) -> list[JsonObject]:

@@ -26,10 +26,11 @@ from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import one, status_success
-from homeostat.server.view.encode import draft_of, list_metadata, object_bytes, object_of
+from homeostat.server.view.encode import draft_of, list_metadata, object_bytes, object_of, stored_draft
 from homeostat.server.view.listing import list_reply
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
@@ -66,6 +67,8 @@ _RETURNED = frozenset(
 """Kinds whose deletion answers with the object as it was before, as in Kubernetes. For Pods it is their last state, for
 others a Status.
 """
+_MARKED = frozenset({"namespaces", "customresourcedefinitions.apiextensions.k8s.io"})
+"""Kinds whose last state differs from the stored one by more than metadata."""
 _JOB_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -109,9 +112,8 @@ async def delete(call: Call) -> Answer:
 
 def _as_object(call: Call) -> Call:
     """A Status has no table form, but kubectl requests one."""
-    from homeostat.server.request.negotiate import Representation
-
-    call.representation = Representation(yaml=call.representation.yaml)
+    if call.representation is not PLAIN:
+        call.representation = Representation(yaml=call.representation.yaml)
     return call
 
 
@@ -189,8 +191,11 @@ async def delete_object(
         try:
             if is_finished(obj):
                 # Pods alone have a grace period, and show it when they are deleted at once.
-                last = obj if call.kind.group_resource == PODS else {**obj, "metadata": before}
-                return await remove(call, record, last, obj)
+                if call.kind.group_resource == PODS:
+                    return await remove(call, record, obj, obj)
+                is_changed = note is not None or call.kind.group_resource in _MARKED
+                draft = None if is_changed else stored_draft(call.kind, record)
+                return await remove(call, record, {**obj, "metadata": before}, obj, draft=draft)
             return await _store(call, record, obj)
         except RevisionMismatchError:
             continue

@@ -43,6 +43,14 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
     return Draft(kind.stored_head, b'",%s,%s' % (meta[1:], encode(rest)[1:]))
 
 
+def stored_draft(kind: Kind, record: Record) -> Draft | None:
+    """The draft of an object that is not changed, without encoding it; None if it would be stored otherwise now."""
+    head, value = kind.stored_head, record.value
+    if not kind.is_verbatim or not value.startswith(head):
+        return None
+    return Draft(head, value[value.index(b'"', len(head)) :])
+
+
 def bytes_of(kind: Kind, obj: JsonObject) -> bytes:
     """An object that was converted to this kind's version, as it would be stored."""
     return Draft(kind.head, draft_of(kind, obj).tail).at(int(obj["metadata"]["resourceVersion"]))
@@ -124,6 +132,14 @@ def note_of(record: Record) -> Note:
     if note is None:
         labels = _labelled.decode(record.value).metadata.labels
         note = record.note = Note(labels or _NO_LABELS)
+    return note
+
+
+def noted(record: Record, obj: JsonObject) -> Note:
+    """The note of a record whose object is decoded already."""
+    note: Note | None = record.note
+    if note is None:
+        note = record.note = Note(obj["metadata"].get("labels") or _NO_LABELS)
     return note
 
 

@@ -63,7 +63,7 @@ async def list_reply(call: Call, view: View, records: Sequence[Record], metadata
         make = partial(list_body, view, records, metadata)
         body = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
         # In one piece if it is not the store's memory, which is how the connection knows what it keeps for a client.
-        return await many(call, body if view.is_shared else b"".join(body))
+        return await many(call, body if view.is_shared else body.whole())
     form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
     headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
     return StreamReply(

@@ -10,13 +10,15 @@ from typing import Any, cast
 from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import Note, metadata_bytes, note_of, object_bytes, object_of
+from homeostat.server.view.encode import Note, metadata_bytes, noted, object_bytes, object_of
 from homeostat.server.view.table import Columns, Row
 from homeostat.store.base import Record
 
 _MANY_ROWS = 10_000
 _MANY_BYTES = 2_000_000
 """Bytes of objects times columns, which take some tens of milliseconds."""
+_WITHOUT_METADATA = frozenset({"None", "Object"})
+"""Values of `includeObject` for which a row does not have the metadata alone."""
 
 
 class TableView:
@@ -29,6 +31,9 @@ class TableView:
         self._include = call.options.include_object
         self._backend = call.backend
         self._version = call.representation.version.encode()
+        self._partial_head = (
+            b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":' % self._version
+        )
         self._definitions = self._columns.definitions
         self.share_key = ("table", call.kind.api_version, self._include, self._version, False)
 
@@ -49,12 +54,12 @@ class TableView:
         """Judged by the size of the records without a prepared row: a column's path may read all of an object."""
         if len(records) > _MANY_ROWS:
             return True
-        unread = sum(len(record.value) for record in records if not self._is_prepared(record))
-        return unread * len(self._columns.columns) > _MANY_BYTES
-
-    def _is_prepared(self, record: Record) -> bool:
-        note: Note | None = record.note
-        return note is not None and note.row is not None and note.row[0] is self._columns
+        columns, unread = self._columns, 0
+        for record in records:
+            note: Note | None = record.note
+            if note is None or note.row is None or note.row[0] is not columns:
+                unread += len(record.value)
+        return unread * len(columns.columns) > _MANY_BYTES
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return self._document(_row(b"[]", self._partial(encode(metadata))), metadata)
@@ -68,7 +73,20 @@ class TableView:
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
         now = self._backend.now().timestamp()
-        return [self._row(record, now) for record in records]
+        if self._include in _WITHOUT_METADATA:
+            return [self._row(record, now) for record in records]
+        # As `_row` would, without its calls: a list has thousands of rows.
+        template = b'{"cells":%%b,"object":%b%%b}}' % self._partial_head
+        columns, render = self._columns, self._columns.render
+        rows: list[bytes] = []
+        for record in records:
+            note: Note | None = record.note
+            if note is None or (cached := note.row) is None or cached[0] is not columns:
+                cached = self._prepared(record)
+            row = cast(Row, cached[1])
+            cells = row.head if row.at is None else render(row, now)
+            rows.append(template % (cells, metadata_bytes(record)))
+        return rows
 
     def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
         return Items(head, self.list_items(records), tail)
@@ -77,12 +95,16 @@ class TableView:
         return b"%s%s]}" % (self.list_head(metadata), row)
 
     def _row(self, record: Record, now: float) -> bytes:
-        note = note_of(record)
-        cached = note.row
-        if cached is None or cached[0] is not self._columns:
-            cached = note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
-        row = cast(Row, cached[1])
-        return _row(self._columns.render(row, now), self._object(record))
+        note: Note | None = record.note
+        if note is None or (cached := note.row) is None or cached[0] is not self._columns:
+            cached = self._prepared(record)
+        return _row(self._columns.render(cast(Row, cached[1]), now), self._object(record))
+
+    def _prepared(self, record: Record) -> tuple[object, object]:
+        obj = object_of(self._kind, record)
+        note = noted(record, obj)
+        note.row = cached = (self._columns, self._columns.prepare(obj))
+        return cached
 
     def _object(self, record: Record) -> bytes:
         match self._include:
@@ -94,10 +116,7 @@ class TableView:
                 return self._partial(metadata_bytes(record))
 
     def _partial(self, metadata: bytes) -> bytes:
-        return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s","metadata":%s}' % (
-            self._version,
-            metadata,
-        )
+        return b"%b%b}" % (self._partial_head, metadata)
 
 
 def _row(cells: bytes, obj: bytes) -> bytes:
