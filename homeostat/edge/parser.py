@@ -117,6 +117,7 @@ class RequestParser:
     def _begin(self) -> None:
         self._target = b""
         self._headers = Headers()
+        self._repeats = 0
         self._pieces: list[bytes | bytearray] = []
         self._size = 0
         self._is_last = False
@@ -141,6 +142,10 @@ class RequestParser:
         text = value.decode("latin-1").rstrip(" \t")
         if key in headers:
             headers.add(key, text)
+            self._repeats += 1
+            if self._repeats > self._limits.headers:
+                # At once: each repeat copies all that were before it.
+                self._fail(431, f"request has more than {self._limits.headers} headers")
         else:
             headers[key] = text
 

@@ -32,6 +32,8 @@ from homeostat.server.conversion.review import ConversionError
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
+from homeostat.server.request.offload import is_heavy
+from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.services.allocator import SERVICES
 from homeostat.server.view.encode import draft_of, object_bytes, object_of
 from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
@@ -432,6 +434,9 @@ async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation
     changed = await admission.mutate(call, obj, old, operation)
     if changed is None or changed is obj:
         return obj
+    if not is_offloaded() and is_heavy(changed):
+        # Everything that follows takes long. In the thread, admission is asked again, as after a conflict.
+        raise TooLongError
     (_place if old is None else _place_in_namespace)(call, changed["metadata"])
     call.kind.behaviour.prune(changed)
     call.kind.behaviour.default(changed)

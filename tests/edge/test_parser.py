@@ -306,3 +306,12 @@ def test_a_body_in_tiny_chunks_takes_little_more_memory_than_its_size() -> None:
     request = parser.arrived.popleft()
     assert isinstance(request, Request)
     assert request.body == b"ab" * 100_000
+
+
+def test_a_header_that_is_repeated_too_often_ends_the_request_at_once() -> None:
+    limits = Limits(headers=200)
+    parser = RequestParser(limits, Peer("127.0.0.1"))
+    parser.feed(b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: " + b"y" * 20 + b"\r\n")
+    parser.feed(b"X:\r\n" * 202)
+    (refusal,) = parser.arrived
+    assert refusal == Refusal(431, "request has more than 200 headers")

@@ -27,7 +27,7 @@ from homeostat.server.admission.registry import GROUP, AdmissionRules, Intereste
 from homeostat.server.admission.webhook_client import WebhookClient
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
-from homeostat.server.request.offload import is_large
+from homeostat.server.request.offload import is_heavy, is_large
 from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Put, Store
 
@@ -108,7 +108,8 @@ class AdmissionChain:
             return obj
         wanted = _rescaled(call, obj, changed.obj) if call.subresource == "scale" else changed.obj
         settle = partial(_settled, call, wanted, obj, old)
-        return await in_thread(settle, user=call.user.name) if is_large(call) else settle()
+        is_slow = is_large(call) or is_heavy(wanted)
+        return await in_thread(settle, user=call.user.name) if is_slow else settle()
 
     async def _mutated(self, attempt: Attempt, interested: Interested) -> Attempt:
         """After policies and webhooks, each of which may be asked again if a later one changed the object."""

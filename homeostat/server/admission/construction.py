@@ -23,6 +23,11 @@ _JSON_PATCH = StructType(_OPERATION, {"op": STRING, "path": STRING, "from": STRI
 ESCAPE_KEY = function("jsonpatch.escapeKey(string) -> string", lambda key: key.replace("~", "~0").replace("/", "~1"))
 
 
+MOST_PARTS = 200_000
+"""The values of a mutation, where 16 characters of a text count as one: about as many as a request can have."""
+_CHARACTERS_OF_A_PART = 16
+
+
 class ConstructionError(Exception):
     """A mutation cannot use a constructed value."""
 
@@ -32,6 +37,24 @@ def constructed(name: str) -> StructType | None:
     if name == _ROOT or name.startswith(f"{_ROOT}."):
         return StructType(OpaqueType(name))
     return _JSON_PATCH if name == _OPERATION.name else None
+
+
+def size_of(value: Any, most: int) -> int:
+    """The number of values in a value, counted up to `most`. A value that has its parts more than once is counted as
+    JSON would have it.
+    """
+    count, waiting = 0, [value]
+    while waiting and count < most:
+        each = waiting.pop()
+        count += 1
+        if isinstance(each, dict):
+            waiting += each.values()
+            count += sum(len(key) for key in each if isinstance(key, str)) // _CHARACTERS_OF_A_PART
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, (str, bytes)):
+            count += len(each) // _CHARACTERS_OF_A_PART
+    return min(count, most)
 
 
 def patch_object(value: Any) -> JsonObject:

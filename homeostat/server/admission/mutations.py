@@ -22,10 +22,12 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.construction import (
+    MOST_PARTS,
     ConstructionError,
     atomic_paths,
     patch_object,
     patch_operations,
+    size_of,
 )
 from homeostat.server.admission.denial import DeniedError
 from homeostat.server.admission.expressions import (
@@ -36,12 +38,13 @@ from homeostat.server.admission.expressions import (
     evaluated,
 )
 from homeostat.server.admission.match import Narrowed
+from homeostat.server.admission.pace import Share
 from homeostat.server.admission.params import ParamError, Params
 from homeostat.server.admission.policies import COMPILER, BoundPolicy, Run
 from homeostat.server.admission.policy import Binding, Mutation, Policy
 from homeostat.server.admission.webhooks import conform
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.offload import is_large
+from homeostat.server.request.offload import is_heavy, is_large
 
 
 class MutationError(Exception):
@@ -67,12 +70,15 @@ class Mutations:
         if attempt.obj is None:
             return attempt, invoked  # a deletion has nothing to change
         # Merging and defaulting a large object takes long, however cheap the expressions are.
-        quick = Budget(0 if is_large(attempt.call) else QUICK_COST)
+        quick = Budget(0 if is_large(attempt.call) or is_heavy(attempt.obj) else QUICK_COST)
+        share = Share()
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
+            await share.pause()
             for binding, narrowed in bound.bindings if kind is not None else ():
                 assert kind is not None
                 changed = await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
+                await share.pause()
                 if changed is not None:
                     invoked.add(bound.policy.name)
                     attempt = changed
@@ -131,6 +137,12 @@ def _mutated(attempt: Attempt, policy: Policy, kind: Kind, bindings: Bindings, q
 
 def _changed(attempt: Attempt, kind: Kind, obj: JsonObject, mutation: Mutation, run: Run) -> JsonObject:
     value = run.value(mutation.expression)
+    if run.quick is not None:
+        run.quick.remaining -= size_of(value, run.quick.remaining)
+        if run.quick.remaining <= 0:
+            raise ExpressionError("the mutation is too large for the event loop")  # it is computed again in a thread
+    elif size_of(value, MOST_PARTS) >= MOST_PARTS:
+        raise ConstructionError(f"the mutation is too large: it has more than {MOST_PARTS} values")
     if mutation.is_json_patch:
         after = _patched(obj, patch_operations(value))
     else:

@@ -24,6 +24,7 @@ from homeostat.server.admission.expressions import (
     evaluated,
 )
 from homeostat.server.admission.match import Narrowed
+from homeostat.server.admission.pace import Share
 from homeostat.server.admission.params import ParamError, Params
 from homeostat.server.admission.policy import Binding, Expressions, Policy, Validation
 from homeostat.server.kinds.registry import Kind
@@ -137,13 +138,15 @@ class Policies:
 
     async def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
         """Raise the first denial; warnings are added to the call."""
-        quick = Budget(QUICK_COST)
+        quick, share = Budget(QUICK_COST), Share()
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
+            await share.pause()
             if kind is not None:
                 await attempt.convert(kind)
                 for binding, narrowed in bound.bindings:
                     await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
+                    await share.pause()
 
     async def _apply(
         self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed, *, quick: Budget

@@ -106,14 +106,17 @@ def _bound(
     from homeostat.server.admission.policies import BoundPolicy
 
     found = []
+    of_policy: dict[str, list[Binding]] = {}
+    for _, binding in sorted(known.items()):
+        of_policy.setdefault(binding.policy, []).append(binding)
     for _, policy in sorted(policies.items()):
-        narrowed = policy.match.narrow(occasion, others)
+        narrowed = policy.match.narrow(occasion, others) if policy.name in of_policy else None
         if narrowed is None:
             continue
         bindings = tuple(
             (binding, rest)
-            for _, binding in sorted(known.items())
-            if binding.policy == policy.name and (rest := binding.match.narrow(occasion, others)) is not None
+            for binding in of_policy[policy.name]
+            if (rest := binding.match.narrow(occasion, others)) is not None
         )
         if bindings:
             found.append(BoundPolicy(policy, narrowed, bindings))

@@ -31,10 +31,11 @@ from homeostat.server.admission.expressions import (
     webhook_environment,
 )
 from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
+from homeostat.server.admission.pace import Share
 from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
 from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.offload import LARGE_BYTES, is_large
+from homeostat.server.request.offload import LARGE_BYTES, is_heavy, is_large
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,9 @@ class Webhooks:
         """The attempt after the webhooks, the same value if none changed it; those called, and those to call again."""
         asked: list[Webhook] = []
         again: set[Webhook] = set()
+        share = Share()
         for webhook, narrowed in webhooks:
+            await share.pause()
             changed = await self._mutate_once(attempt, webhook, narrowed, asked)
             if changed is not attempt:
                 # Webhooks called before have not seen this change.
@@ -129,15 +132,27 @@ class Webhooks:
     async def validate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> None:
         """Raise the denial of the first webhook that denies the write."""
         calls: list[Callable[[], Awaitable[Verdict | None]]] = []
+        share = Share()
         for webhook, narrowed in webhooks:
             kind = await concerned_kind(attempt, webhook, narrowed)
+            await share.pause()
             if kind is not None:
                 calls.append(self._question(attempt, webhook, kind))
         if len(calls) <= 1:
             for call in calls:
                 await call()
             return
-        for outcome in await asyncio.gather(*(call() for call in calls), return_exceptions=True):
+        asking: list[asyncio.Future[Verdict | None]] = []
+        try:
+            for call in calls:
+                asking.append(asyncio.ensure_future(call()))
+                await share.pause()
+            outcomes = await asyncio.gather(*asking, return_exceptions=True)
+        except BaseException:
+            for each in asking:
+                each.cancel()
+            raise
+        for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
 
@@ -191,7 +206,7 @@ class Webhooks:
                 webhook.endpoint.authorities,
                 partial(review_of, attempt, kind, uid),
                 timeout_s=webhook.timeout_s,
-                large_for=call.user.name if is_large(call) else "",
+                large_for=call.user.name if is_large(call) or is_heavy(attempt.obj) else "",
             )
         except CallError as error:
             raise CallError(f"failed to call webhook: {error}") from error
@@ -229,7 +244,7 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
     call = attempt.call
     work = partial(_changed, before, verdict.operations, kind, call.subresource)
     try:
-        is_slow = is_large(call) or verdict.size >= LARGE_BYTES
+        is_slow = is_large(call) or verdict.size >= LARGE_BYTES or is_heavy(before)
         after = await in_thread(work, user=call.user.name) if is_slow else work()
     except ApiError as error:
         raise InternalError(

@@ -42,6 +42,10 @@ _QUICK_STEPS = 20_000
 _QUICK_COST = 100_000
 """The cost of rules that may run on the event loop: 10 to 20 ms."""
 
+_VALIDATION, _RULES = "validation", "rules"
+_imported: set[str] = set()
+"""The engines whose import has ended. `sys.modules` has a module before, and whoever imports it then waits."""
+
 Shipped = Callable[[str], JsonObject | None]
 """Returns the definition of this name that comes with the program, and is known to be valid."""
 
@@ -49,7 +53,8 @@ Shipped = Callable[[str], JsonObject | None]
 class CustomBehaviour:
     """The behaviour of one version of a custom kind; everything is compiled when first needed.
 
-    The engines of schemas and of rules are imported then, too: an idle plane has no use for them.
+    The engines of schemas and of rules are imported then, too: an idle plane has no use for them. That takes some tens
+    of milliseconds, so the first write of a custom kind is carried out in a thread.
     """
 
     claims_names = False
@@ -75,14 +80,20 @@ class CustomBehaviour:
     def _validator(self) -> Validator:
         from homeostat.objects.schema.validate import Validator
 
+        _imported.add(_VALIDATION)
         return Validator(self.schema)
 
     @cached_property
+    def _has_rules(self) -> bool:
+        return b'"x-kubernetes-validations":' in encode(self._raw)
+
+    @cached_property
     def _rules(self) -> Rules | None:
-        if b'"x-kubernetes-validations":' not in encode(self._raw):
+        if not self._has_rules:
             return None
         from homeostat.objects.schema.rules.evaluate import Rules
 
+        _imported.add(_RULES)
         return Rules(self.schema)
 
     def release(self, writer: int) -> None:
@@ -121,16 +132,18 @@ class CustomBehaviour:
         pass
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return self._validator.check(obj, is_large=self._is_offloaded(obj))
+        is_large = self._is_offloaded(obj)
+        return self._validator.check(obj, is_large=is_large)
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return self._validator.check_update(new, old, is_large=self._is_offloaded(new))
+        is_large = self._is_offloaded(new)
+        return self._validator.check_update(new, old, is_large=is_large)
 
     def _is_offloaded(self, obj: JsonObject) -> bool:
         """`TooLongError` if validating the object would block the event loop."""
         if is_offloaded():
             return True
-        if self._validator.cost_of(obj) > _QUICK_STEPS:
+        if _VALIDATION not in _imported or self._validator.cost_of(obj) > _QUICK_STEPS:
             raise TooLongError
         return False
 
@@ -139,6 +152,8 @@ class CustomBehaviour:
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` if the rules cost more than may run on the event loop."""
+        if _RULES not in _imported and self._has_rules and not is_offloaded():
+            raise TooLongError
         causes = [] if self._rules is None else self._check_rules(self._rules, new, old)
         self._is_compiled = True
         return causes

@@ -70,6 +70,30 @@ def _is_expensive(data: bytes, content_type: str = "") -> bool:
     return data.count(b"{") + data.count(b"[") + data.count(b"null") > DENSE_ITEMS
 
 
+def is_heavy(value: object) -> bool:
+    """Whether a decoded object is expensive to process, as `is_large` is of its bytes: a webhook or policy may have
+    made it so.
+    """
+    size, items, waiting = 0, 0, [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += each.values()
+            size += sum(map(len, each))
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, str):
+            size += len(each)
+            continue
+        elif each is not None:
+            size += 1
+            continue
+        items += 1
+        if items > DENSE_ITEMS or size + len(waiting) >= LARGE_BYTES:
+            return True
+    return size >= LARGE_BYTES
+
+
 async def _offload(verb: Verb, call: Call) -> Answer:
     loop = asyncio.get_running_loop()
     caller = _LoopCaller(loop)

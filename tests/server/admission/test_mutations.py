@@ -152,3 +152,28 @@ async def test_a_large_object_is_mutated_beside_the_event_loop(api: Api, plane: 
         made = await api("POST", "/api/v1/namespaces/default/podtemplates", body, dryRun="All")
     assert made.json["metadata"]["labels"] == {"a": "b"}
     assert turns.longest_s < 0.04, "on the loop it would take 0.07 s or more"
+
+
+async def test_a_mutation_cannot_construct_more_than_a_request_could_have(plane: Plane) -> None:
+    halves = "".join(f"cel.bind(v{at + 1}, [v{at}, v{at}], " for at in range(28))
+    leaves = f"cel.bind(v0, ['x'], {halves}v28{')' * 29}"
+    bomb = patched(f"[JSONPatch{{op: 'add', path: '/data/x', value: {leaves}}}]")
+    await put_in_force(plane, "bomb", bomb)
+    async with measured_turns() as turns:
+        answer = await Api(plane)("POST", CONFIGMAPS, configmap())
+    assert answer.status == 403
+    assert "too large: it has more than 200000 values" in answer.json["message"]
+    assert turns.longest_s < 0.1
+
+
+async def test_an_object_that_a_webhook_makes_large_is_handled_beside_the_event_loop(
+    plane: Plane, hooks: Hooks
+) -> None:
+    many = {f"k{at}": "x" for at in range(60_000)}
+    hook = hooks.webhook("/m", patch({"op": "add", "path": "/data", "value": many}))
+    await plane.client.create(MUTATING, configuration(hook))
+    await Api(plane)("POST", f"{CONFIGMAPS}?dryRun=All", configmap("first"))
+    async with measured_turns() as turns:
+        answer = await Api(plane)("POST", CONFIGMAPS, configmap())
+    assert answer.status == 201
+    assert turns.longest_s < 0.1

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from itertools import pairwise
 
 import pytest
 
-from homeostat.server.admission.pace import Deadlines, Pace, Room
+from homeostat.server.admission.pace import Deadlines, Pace, Room, Share
+from homeostat.server.admission.policy import binding_of, policy_of
+from homeostat.server.admission.registry import AdmissionRules
+from homeostat.server.kinds.registry import Kind, Registry
 from tests.holds import measured_turns
+from tests.server.admission.hooks import binding, policy
 
 MOST = 4
 
@@ -102,3 +107,27 @@ async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on
     await asyncio.gather(*tasks, return_exceptions=True)
     assert sorted(entered) == [0, 1, 3, 4, 5]
     assert room.total == 0
+
+
+async def test_a_write_that_thousands_of_configurations_match_shares_its_turn() -> None:
+    share = Share()
+    async with measured_turns() as turns:
+        for _ in range(100):
+            until = time.thread_time() + 0.001
+            while time.thread_time() < until:
+                pass
+            await share.pause()
+    assert turns.longest_s < 0.05
+
+
+def test_the_bindings_of_thousands_of_policies_are_found_in_little_time() -> None:
+    kinds = Registry()
+    rules = AdmissionRules(kinds)
+    kind = Kind("", "v1", "ConfigMap", "configmaps", namespaced=True)
+    for at in range(3000):
+        rules._policies[f"p{at}"] = policy_of(policy({"expression": "true"}, name=f"p{at}"))
+        rules._bindings[f"b{at}"] = binding_of(binding(f"b{at}", f"p{at}"))
+    began = time.thread_time()
+    found = rules.interested(kind, "", "CREATE")
+    assert time.thread_time() - began < 0.3, "each policy against each binding takes seconds"
+    assert len(found.policies) == 3000
