@@ -24,7 +24,7 @@ class Representation(msgspec.Struct, frozen=True, gc=False):
     form: Literal["object", "table", "partial", "aggregated"] = "object"
     yaml: bool = False
     version: str = "v1"
-    """Of the Table, in meta.k8s.io."""
+    """Of the Table or of the metadata, in meta.k8s.io."""
 
     @property
     def content_type(self) -> str:
@@ -70,8 +70,12 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
             return Representation("aggregated")
         case ("Table", "meta.k8s.io", "v1" | "v1beta1" as version) if not discovery:
             return Representation("table", is_yaml, version)
-        case ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") if not discovery:
-            return Representation("partial", is_yaml)
+        case (
+            "PartialObjectMetadata" | "PartialObjectMetadataList",
+            "meta.k8s.io",
+            "v1" | "v1beta1" as version,
+        ) if not discovery:
+            return Representation("partial", is_yaml, version)
     return None
 
 

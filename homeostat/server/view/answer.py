@@ -53,7 +53,8 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
     if representation.form == "table":
         value = _table_of_one(call, value)
     elif representation.form == "partial":
-        value = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": value["metadata"]}
+        version = f"meta.k8s.io/{representation.version}"
+        value = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": value["metadata"]}
     return Reply(status, rendered(value, representation, pretty=call.is_pretty), representation.content_type, headers)
 
 

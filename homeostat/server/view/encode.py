@@ -85,7 +85,10 @@ class _Envelope(msgspec.Struct, gc=False):
 
 
 _envelopes = msgspec.json.Decoder(_Envelope)
-_PARTIAL = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
+_PARTIAL = {
+    version: b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s","metadata":' % version.encode()
+    for version in ("v1", "v1beta1")
+}
 
 
 def metadata_bytes(record: Record) -> bytes:
@@ -99,8 +102,8 @@ def metadata_bytes(record: Record) -> bytes:
     return value[start : note.metadata_end]
 
 
-def partial_bytes(record: Record) -> bytes:
-    return b"%s%s}" % (_PARTIAL, metadata_bytes(record))
+def partial_bytes(record: Record, version: str) -> bytes:
+    return b"%s%s}" % (_PARTIAL[version], metadata_bytes(record))
 
 
 class _Labels(msgspec.Struct, gc=False):

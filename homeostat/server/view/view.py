@@ -142,28 +142,35 @@ class ObjectView:
 
 
 class PartialView:
-    share_key = "partial"
     is_shared = False
     is_null_if_empty = True
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self.share_key = ("partial", version)
+
+    @property
+    def _api_version(self) -> str:
+        return f"meta.k8s.io/{self._version}"
 
     @property
     def later(self) -> PartialView:
         return self
 
     def item(self, record: Record) -> bytes:
-        return partial_bytes(record)
+        return partial_bytes(record, self._version)
 
     def takes_long(self, records: Sequence[Record]) -> bool:
         return len(records) > _MANY_CUT
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
-        return encode({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+        return encode({"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata})
 
     def list_head(self, metadata: JsonObject) -> bytes:
-        return list_head("PartialObjectMetadataList", "meta.k8s.io/v1", metadata)
+        return list_head("PartialObjectMetadataList", self._api_version, metadata)
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
-        return [partial_bytes(record) for record in records]
+        return [partial_bytes(record, self._version) for record in records]
 
     def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
         return Items(head, self.list_items(records), tail)
@@ -172,7 +179,7 @@ class PartialView:
 def view_of(call: Call) -> View:
     match call.representation.form:
         case "partial":
-            return PartialView()
+            return PartialView(call.representation.version)
         case "table":
             from homeostat.server.view.table_view import TableView
 
