@@ -16,8 +16,10 @@ def _pod(name: str, requests: Any = None, limits: Any = None, **spec: Any) -> di
     return record(name, containers=[{"name": "main", "image": "nginx:1", "resources": resources}], **spec)
 
 
-def _claim(name: str, storage: str) -> dict[str, Any]:
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+def _claim(name: str, storage: str, attributes: str = "") -> dict[str, Any]:
+    spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+    if attributes:
+        spec["volumeAttributesClassName"] = attributes
     return api("PersistentVolumeClaim", "v1", name, spec=spec)
 
 
@@ -66,6 +68,17 @@ def _config(name: str) -> dict[str, Any]:
     return api("ConfigMap", "v1", name)
 
 
+def _selector(scope: str, operator: str, *values: str) -> dict[str, Any]:
+    return {
+        "matchExpressions": [{"scopeName": scope, "operator": operator, **({"values": [*values]} if values else {})}]
+    }
+
+
+def _scoped(hard: str, scopes: list[str], selector: dict[str, Any] | None) -> dict[str, Any]:
+    spec = {"hard": {hard: "1"}, **({"scopes": scopes} if scopes else {})}
+    return api("ResourceQuota", "v1", "scoped", spec=spec | ({"scopeSelector": selector} if selector else {}))
+
+
 _QUOTA_STEPS = [
     Step("quota space", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff-quota")),
     *_quota("compute", _COMPUTE),
@@ -102,6 +115,23 @@ _QUOTA_STEPS = [
     Step("quota claim", "POST", f"{QUOTA}/persistentvolumeclaims", _claim("c1", "2Gi")),
     Step("quota storage exceeded", "POST", f"{QUOTA}/persistentvolumeclaims", _claim("c2", "2Gi")),
     Step("quota claims charged", "GET", f"{QUOTA}/resourcequotas/claims"),
+    Step("quota claims ended", "DELETE", f"{QUOTA}/resourcequotas/claims"),
+    *_quota("gold", {"persistentvolumeclaims": "0"}, scopeSelector=_selector("VolumeAttributesClass", "In", "gold")),
+    Step("quota attributes met", "POST", f"{QUOTA}/persistentvolumeclaims", _claim("gold", "1Gi", "gold")),
+    Step("quota attributes not met", "POST", f"{QUOTA}/persistentvolumeclaims", _claim("plain", "1Gi")),
+    *(
+        Step(f"quota {name}", "POST", f"{QUOTA}/resourcequotas", _scoped(hard, scopes, selector))
+        for name, hard, scopes, selector in (
+            ("scope for secrets", "secrets", ["BestEffort"], None),
+            ("scope of another resource", "requests.cpu", ["BestEffort", "NotBestEffort"], None),
+            ("unknown scope", "pods", ["Other"], None),
+            ("scope of claims", "pods", [], _selector("VolumeAttributesClass", "Exists")),
+            ("scope that only exists", "pods", [], _selector("Terminating", "In", "a")),
+            ("scope without values", "pods", [], _selector("PriorityClass", "In")),
+            ("scope with values", "pods", [], _selector("PriorityClass", "Exists", "a")),
+            ("scope of an unknown operator", "pods", [], _selector("PriorityClass", "Is", "a")),
+        )
+    ),
 ]
 
 

@@ -87,7 +87,7 @@ STEPS: dict[str, dict[str, str]] = {
     "DeviceClass not changed": {r"\.causes": "told once"},
     **{
         f"quota {each}": {r"\.status\.(hard|used)$": "counted with the write; a controller does it there"}
-        for each in ("compute", "best-effort", "critical", "claims")
+        for each in ("compute", "best-effort", "critical", "claims", "gold")
     },
     "range of a claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     **{
@@ -103,6 +103,7 @@ STEPS: dict[str, dict[str, str]] = {
         )
     },
     "quota claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
+    "quota attributes not met": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "invalid container escalation": {
         r"\.causes": "privileged containers are off there, and a plane has no such switch"
     },

@@ -12,6 +12,7 @@ the same moment escaped does not stay wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from time import monotonic
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from homeostat.server.admission.plugins.turns import Turns
 from homeostat.server.admission.plugins.usage import (
     are_counts,
     is_in_scope,
+    is_overdue,
     is_scoped,
     limited_names,
     unspecified,
@@ -102,7 +104,7 @@ class Quotas:
         used = await _count(call, spec)
         if call.store.get(Key(RESOURCE, call.namespace, quota["metadata"]["name"])) is None:
             names = limited_names(RESOURCE, amounts_of(struct(spec, "hard")))
-            used = total([used, _usage(spec, RESOURCE, quota, names)])
+            used = total([used, _usage(spec, RESOURCE, quota, names, now=call.backend.now())])
         quota["status"] = {
             **struct(quota, "status"),
             "hard": struct(quota, "spec", "hard"),
@@ -115,7 +117,11 @@ class Quotas:
         for name in self.namespaces.get(call.namespace, ()):
             known = self._specs[Key(RESOURCE, call.namespace, name)]
             names = limited_names(resource, known.hard)
-            if names and ((old is None and resource == "pods") or _delta(known.spec, resource, new, old, names=names)):
+            if not names:
+                continue
+            if resource == "pods" and (old is None or is_overdue(old, call.backend.now())):
+                return True
+            if _delta(known.spec, resource, new, old, names=names, now=call.backend.now()):
                 return True
         return False
 
@@ -145,12 +151,15 @@ class Quotas:
         quota = decode_stored(record.value)
         spec, resource = struct(quota, "spec"), call.kind.resource
         hard = amounts_of(struct(spec, "hard"))
-        delta = _delta(spec, resource, new, old, names=limited_names(resource, hard))
+        now = call.backend.now()
+        delta = _delta(spec, resource, new, old, names=limited_names(resource, hard), now=now)
+        # It may still be part of what is used: nothing was written when it became overdue.
+        has_fallen = resource == "pods" and old is not None and is_overdue(old, now)
         if new is not None and old is None and resource == "pods" and is_in_scope(spec, resource, new):
             self._require_specified(call, record, new, hard)
-        if not delta:
+        if not delta and not has_fallen:
             return None
-        used = await self._used(call, record, quota)
+        used = await (self._counted if has_fallen else self._used)(call, record, quota)
         if over := _exceeded(used, delta, hard):
             used = await self._counted(call, record, quota)
             if over := _exceeded(used, delta, hard):
@@ -206,29 +215,29 @@ async def _count(call: Call, spec: JsonObject) -> Amounts:
             todo.append((resource, names, records))
     if not todo:
         return numbers
-    return total([numbers, await in_thread(partial(_sum, spec, todo), user=call.user.name)])
+    return total([numbers, await in_thread(partial(_sum, spec, todo, call.backend.now()), user=call.user.name)])
 
 
-def _sum(spec: JsonObject, todo: Sequence[tuple[str, set[str], Sequence[Record]]]) -> Amounts:
+def _sum(spec: JsonObject, todo: Sequence[tuple[str, set[str], Sequence[Record]]], now: datetime) -> Amounts:
     return total(
-        _usage(spec, resource, decode_stored(record.value), names)
+        _usage(spec, resource, decode_stored(record.value), names, now=now)
         for resource, names, records in todo
         for record in records
     )
 
 
-def _usage(spec: JsonObject, resource: str, obj: JsonObject | None, names: set[str]) -> Amounts:
+def _usage(spec: JsonObject, resource: str, obj: JsonObject | None, names: set[str], *, now: datetime) -> Amounts:
     """What the object uses of what the quota limits."""
     if obj is None or not names or not is_in_scope(spec, resource, obj):
         return {}
-    return {name: amount for name, amount in usage_of(resource, obj).items() if name in names}
+    return {name: amount for name, amount in usage_of(resource, obj, now).items() if name in names}
 
 
 def _delta(
-    spec: JsonObject, resource: str, new: JsonObject | None, old: JsonObject | None, *, names: set[str]
+    spec: JsonObject, resource: str, new: JsonObject | None, old: JsonObject | None, *, names: set[str], now: datetime
 ) -> Amounts:
     """How a write changes the usage, without what stays as it is."""
-    more, less = (_usage(spec, resource, each, names) for each in (new, old))
+    more, less = (_usage(spec, resource, each, names, now=now) for each in (new, old))
     changes = {name: plus(more.get(name, ZERO), less.get(name, ZERO), sign=-1) for name in {*more, *less}}
     return {name: amount for name, amount in changes.items() if amount.nanos}
 

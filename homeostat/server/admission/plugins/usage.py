@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.server.admission.plugins.amounts import Amounts, amounts_of, pod_amounts
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.members import integer, strings, struct, structs, text
@@ -28,18 +30,29 @@ _CLASS = "storageclass.storage.k8s.io"
 _STORAGE = "requests.storage"
 
 
-def usage_of(resource: str, obj: JsonObject) -> Amounts:
+def usage_of(resource: str, obj: JsonObject, now: datetime) -> Amounts:
     """By name: `pods`, `count/deployments.apps`, `requests.cpu`."""
     used = {f"count/{resource}": _ONE}
     if resource == "pods":
-        return used | _pod_usage(obj)
+        return used | _pod_usage(obj, now)
     if resource in _NAMED:
         used[resource] = _ONE
     if resource == "services":
         used |= _service_usage(struct(obj, "spec"))
     elif resource == "persistentvolumeclaims":
-        used |= _claim_usage(struct(obj, "spec"))
+        used |= _claim_usage(struct(obj, "spec"), struct(obj, "status"))
     return used
+
+
+def is_overdue(pod: JsonObject, now: datetime) -> bool:
+    """Whether a deleted Pod should be gone: its Node is lost, so it counts no more. The grace period counts twice, as
+    in Kubernetes: the time of deletion already includes it.
+    """
+    metadata = struct(pod, "metadata")
+    given, grace_s = text(metadata, "deletionTimestamp"), integer(metadata, "deletionGracePeriodSeconds", -1)
+    if not given or grace_s < 0:
+        return False
+    return now > parse_time(given) + timedelta(seconds=grace_s)
 
 
 def limited_names(resource: str, hard: Iterable[str]) -> set[str]:
@@ -69,8 +82,8 @@ def is_scoped(spec: JsonObject) -> bool:
     return bool(strings(spec, "scopes") or structs(struct(spec, "scopeSelector"), "matchExpressions"))
 
 
-def _pod_usage(pod: JsonObject) -> Amounts:
-    if text(struct(pod, "status"), "phase") in _ENDED:
+def _pod_usage(pod: JsonObject, now: datetime) -> Amounts:
+    if text(struct(pod, "status"), "phase") in _ENDED or is_overdue(pod, now):
         return {}
     used: Amounts = {"pods": _ONE}
     for kind in ("requests", "limits"):
@@ -93,8 +106,11 @@ def _service_usage(spec: JsonObject) -> Amounts:
     return {}
 
 
-def _claim_usage(spec: JsonObject) -> Amounts:
+def _claim_usage(spec: JsonObject, status: JsonObject) -> Amounts:
     storage = amounts_of(struct(spec, "resources", "requests")).get("storage")
+    allocated = amounts_of(struct(status, "allocatedResources")).get("storage")
+    if storage is not None and allocated is not None:
+        storage = max(storage, allocated)
     name = text(spec, "storageClassName")
     used: Amounts = {f"{name}.{_CLASS}/persistentvolumeclaims": _ONE} if name else {}
     if storage is not None:
@@ -105,7 +121,7 @@ def _claim_usage(spec: JsonObject) -> Amounts:
 
 
 def is_in_scope(spec: JsonObject, resource: str, obj: JsonObject) -> bool:
-    """Whether a quota with these scopes counts the object; one with scopes counts Pods alone."""
+    """Whether a quota with these scopes counts the object; one with scopes counts Pods or claims alone."""
     scopes: list[tuple[str, str, list[str]]] = [(each, "Exists", []) for each in strings(spec, "scopes")]
     scopes += [
         (text(each, "scopeName"), text(each, "operator"), strings(each, "values"))
@@ -113,7 +129,28 @@ def is_in_scope(spec: JsonObject, resource: str, obj: JsonObject) -> bool:
     ]
     if not scopes:
         return True
+    if resource == "persistentvolumeclaims":
+        return all(_has_claim_scope(obj, *scope) for scope in scopes)
     return resource == "pods" and all(_has_scope(obj, *scope) for scope in scopes)
+
+
+def _has_claim_scope(claim: JsonObject, name: str, operator: str, values: list[str]) -> bool:
+    if name != "VolumeAttributesClass":
+        return False
+    status = struct(claim, "status")
+    found = {
+        text(struct(claim, "spec"), "volumeAttributesClassName"),
+        text(status, "currentVolumeAttributesClassName"),
+        text(struct(status, "modifyVolumeStatus"), "targetVolumeAttributesClassName"),
+    } - {""}
+    match operator:
+        case "In":
+            return any(each in values for each in found)
+        case "NotIn":
+            return not found or any(each not in values for each in found)
+        case "DoesNotExist":
+            return not found
+    return bool(found)
 
 
 def _has_scope(pod: JsonObject, name: str, operator: str, values: list[str]) -> bool:

@@ -20,7 +20,22 @@ _NAMESPACE_FINALIZERS = ("kubernetes",)
 _MAX_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _OPPOSITES = (frozenset({"BestEffort", "NotBestEffort"}), frozenset({"Terminating", "NotTerminating"}))
-_SCOPES = frozenset({"PriorityClass", "CrossNamespacePodAffinity"}).union(*_OPPOSITES)
+_CLASSES = frozenset({"PriorityClass", "VolumeAttributesClass"})
+_SCOPES = _CLASSES.union({"CrossNamespacePodAffinity"}, *_OPPOSITES)
+_ONLY_EXISTS = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+_OF_PODS = frozenset({"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
+_OF_CLAIMS = frozenset({"persistentvolumeclaims", "requests.storage"})
+_STANDARD = (
+    _OF_PODS
+    | _OF_CLAIMS
+    | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "resourcequotas", "services"}
+    | {"replicationcontrollers", "secrets", "configmaps", "services.nodeports", "services.loadbalancers"}
+)
+"""The names that a scope has to suit; others, such as `count/deployments.apps`, are not checked."""
+_SUITABLE = dict.fromkeys(_SCOPES, _OF_PODS) | {"BestEffort": {"pods"}, "VolumeAttributesClass": _OF_CLAIMS}
 # Keys that a Secret of the type requires.
 _SECRET_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -95,12 +110,15 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
             causes += check_quantities(struct(obj, name, member), f"{name}.{member}")
     spec = struct(obj, "spec")
     scopes = strings(spec, "scopes")
-    causes += [invalid("spec.scopes", scopes, "unsupported scope") for each in scopes if each not in _SCOPES]
+    for each in scopes:
+        if each not in _SCOPES:
+            causes.append(invalid("spec.scopes", scopes, "unsupported scope"))
+        causes += _check_suitable(spec, each, "spec.scopes", scopes)
     causes += _check_scope_conflicts(scopes, "spec.scopes")
     selector = struct(spec, "scopeSelector")
     path = "spec.scopeSelector.matchExpressions"
     for _, each in numbered(selector, "matchExpressions", "spec.scopeSelector"):
-        causes += _check_scope_expression(each, path)
+        causes += _check_scope_expression(spec, each, path)
     names = [text(each, "scopeName") for _, each in numbered(selector, "matchExpressions", "")]
     return causes + _check_scope_conflicts(names, path)
 
@@ -109,20 +127,37 @@ def _check_scope_conflicts(scopes: list[str], path: str) -> list[Cause]:
     return [invalid(path, scopes, "conflicting scopes") for pair in _OPPOSITES if pair.issubset(scopes)]
 
 
-def _check_scope_expression(expression: JsonObject, path: str) -> list[Cause]:
+def _check_suitable(spec: JsonObject, scope: str, path: str, given: Json) -> list[Cause]:
+    suitable = _SUITABLE.get(scope, _STANDARD)
+    unsuitable = [name for name in struct(spec, "hard") if name in _STANDARD and name not in suitable]
+    return [invalid(path, given, "unsupported scope applied to resource") for _ in unsuitable]
+
+
+def _check_scope_expression(spec: JsonObject, expression: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     scope, operator, values = text(expression, "scopeName"), text(expression, "operator"), strings(expression, "values")
     if scope not in _SCOPES:
         causes.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
-    elif scope != "PriorityClass" and operator != "Exists":
-        causes.append(invalid(f"{path}.operator", operator, f"must be 'Exists' for scope {scope}"))
+    causes += _check_suitable(spec, scope, path, spec.get("scopeSelector"))
+    if scope in _SCOPES - _CLASSES and operator != "Exists":
+        causes.append(invalid(f"{path}.operator", operator, _ONLY_EXISTS))
     if operator in ("In", "NotIn"):
         if not values:
-            causes.append(required(f"{path}.values", "at least one value is required for operators 'In' and 'NotIn'"))
+            causes.append(
+                required(
+                    f"{path}.values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                )
+            )
     elif operator not in ("Exists", "DoesNotExist"):
         causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     elif values:
-        causes.append(invalid(f"{path}.values", values, "no value is allowed for 'Exists' and 'DoesNotExist'"))
+        causes.append(
+            invalid(
+                f"{path}.values",
+                values,
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+            )
+        )
     return causes
 
 
