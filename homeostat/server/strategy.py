@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from homeostat.objects.errors import Cause, ConflictError, forbidden, invalid
+from homeostat.objects.errors import BadRequestError, Cause, ConflictError, forbidden, invalid, quoted
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.signers import APPROVAL, REQUESTS
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, take_part
@@ -26,7 +26,7 @@ _SERVER_OWNED = (
 _DAEMONS = "daemonsets.apps"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """Counts the templates of a DaemonSet; controllers copy it to a label of Pods."""
-_INTEGER = re.compile(r"[0-9]{1,18}")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECISIONS = ("Approved", "Denied")
 _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
 _NEITHER_SPEC_NOR_STATUS = _NOT_SPEC - {"status"}
@@ -85,13 +85,18 @@ def _prepare_builtin_update(kind: Kind, new: JsonObject, old: JsonObject, subres
     if is_counted and subresource != "binding" and spec_differs(kind, new, old):
         metadata["generation"] = former.get("generation", 0) + 1
     if kind.group_resource == _DAEMONS:
+        _template_generation(metadata)
         is_changed = (new.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
         _set_template_generation(metadata, max(_template_generation(former) + is_changed, 1))
 
 
 def _template_generation(metadata: JsonObject) -> int:
-    given = (metadata.get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
-    return int(given) if _INTEGER.fullmatch(given) else 0
+    """`BadRequestError` if it is not a number."""
+    given = (metadata.get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+    if not _INTEGER.fullmatch(given):
+        problem = f"strconv.ParseInt: parsing {quoted(given)}: invalid syntax"
+        raise BadRequestError(f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {problem}')
+    return int(given)
 
 
 def _set_template_generation(metadata: JsonObject, number: int) -> None:

@@ -11,6 +11,8 @@ AGED = "/apis/example.com/v1/namespaces/diff/aged"
 AGED_V2 = "/apis/example.com/v2/namespaces/diff/aged"
 AGED_V3 = "/apis/example.com/v3/namespaces/diff/aged"
 OLD_TABLE = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+OLD_PARTIAL = "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
+OLD_PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
@@ -235,6 +237,11 @@ DETAILS_STEPS = [
     ),
     Step("daemon", "POST", DAEMONS, _daemon("d")),
     Step("daemon with a template generation", "POST", DAEMONS, _daemon("e", "7")),
+    Step("daemon with a signed generation", "POST", DAEMONS, _daemon("f", "-7")),
+    Step("daemon with a generation that is no number", "POST", DAEMONS, _daemon("g", "seven")),
+    Step("daemon that gets a generation that is no number", "PUT", f"{DAEMONS}/e", _daemon("e", "seven")),
+    Step("old metadata of one", "GET", f"{CM}/a", accept=OLD_PARTIAL),
+    Step("old metadata of many", "GET", CM, accept=OLD_PARTIAL_LIST),
     Step("daemon scaled nowhere", "PATCH", f"{DAEMONS}/d", {"spec": {"minReadySeconds": 1}}, MERGE),
     Step("daemon with another template", "PATCH", f"{DAEMONS}/d", _IMAGE, JSON),
     Step("daemon with another generation", "PATCH", f"{DAEMONS}/d", {"metadata": {"annotations": _OLD}}, MERGE),

@@ -28,8 +28,8 @@ _EVENTS_TO_CORE = {new: old for old, new in _CORE_TO_EVENTS.items()}
 
 
 def event_to_core(obj: JsonObject) -> JsonObject:
-    """An events.k8s.io/v1 Event as core/v1."""
-    core = {_EVENTS_TO_CORE.get(name, name): value for name, value in obj.items()}
+    """An events.k8s.io/v1 Event as core/v1. It has a source, also an empty one: clients read its members."""
+    core = {"source": {}} | {_EVENTS_TO_CORE.get(name, name): value for name, value in obj.items()}
     return {**core, "apiVersion": "v1", "kind": "Event"}
 
 

@@ -1,8 +1,8 @@
 """The default values of kube-apiserver for built-in kinds.
 
 `apply_defaults` is for every write; `apply_initial` for creation only, when name and uid are known. Both change the
-object in place, are idempotent, and skip values of the wrong type. Nothing is allocated: a Service without a
-clusterIP stays without one, since there is no cluster network here to give it an address.
+object in place, are idempotent, and skip values of the wrong type. The addresses of Services come from
+`services/allocator.py`.
 """
 
 from __future__ import annotations
