@@ -114,7 +114,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         auditor=_auditor(settings, metrics),
     )
     measure(metrics, settings, pki, store, watches)
-    return Plane(settings, store, app, watches, admission, conversions, supervisors)
+    return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors)
 
 
 def _auditor(settings: Settings, metrics: Metrics) -> Auditor | None:

@@ -44,7 +44,13 @@ async def run_housekeeping(plane: Plane, pki: Pki) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_expire(plane))
             if "housekeeping" in plane.settings.operators:
-                tasks.create_task(housekeeping.run(plane.client, authority=pki.authority.read_text()))
+                keepers = housekeeping.run(
+                    plane.client,
+                    authority=pki.authority.read_text(),
+                    sign=plane.accounts.mint_for_secret,
+                    service_cidr=plane.settings.service_cidr,
+                )
+                tasks.create_task(keepers)
 
     if plane.settings.is_shared:
         await _run_elected(plane, "homeostat-housekeeping", jobs)

@@ -15,6 +15,7 @@ from homeostat.plane.sign_in import OneTimeCode
 from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.runtime.supervisor import Supervisor
+from homeostat.server.access.service_account_tokens import AccountTokens
 from homeostat.server.access.tokens import Tokens
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
@@ -34,6 +35,7 @@ class Plane:
         watches: Watches,
         admission: AdmissionChain,
         conversions: Conversions,
+        accounts: AccountTokens,
         supervisors: list[Supervisor],
     ) -> None:
         self.settings = settings
@@ -42,6 +44,7 @@ class Plane:
         self.watches = watches
         self.admission = admission
         self.conversions = conversions
+        self.accounts = accounts
         self.supervisors = supervisors
         self.elections: dict[str, Callable[[], bool]] = {}
         """Whether this replica leads the plane's own work, by lease."""

@@ -1,11 +1,12 @@
-"""The mandatory FlowSchemas and PriorityLevelConfigurations: created again after a deletion."""
+"""The mandatory FlowSchemas and PriorityLevelConfigurations: restored after a deletion or a change."""
 
 from __future__ import annotations
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError
+from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.flow_control import MANDATORY, mandatory_objects
-from homeostat.operators.housekeeping.metadata.events import FeedEvent, Gone, Listed
+from homeostat.objects.json import JsonObject
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import kind_key
 from homeostat.runtime.control.queue import WorkQueue
@@ -27,7 +28,7 @@ class FlowControl:
 
     def _observe(self, event: FeedEvent) -> None:
         match event:
-            case Gone(_, metadata) if metadata.name in MANDATORY:
+            case Changed(_, metadata) | Gone(_, metadata) if metadata.name in MANDATORY:
                 self._queue.add(_ALL)
             case Listed():
                 # The watch does not deliver deletions that happened while it was interrupted.
@@ -38,4 +39,12 @@ class FlowControl:
             try:
                 await self._client.create(collection, wanted)
             except AlreadyExistsError:
-                continue
+                await self._restore(f"{collection}/{wanted['metadata']['name']}", wanted)
+
+    async def _restore(self, path: str, wanted: JsonObject) -> None:
+        try:
+            found = await self._client.get(path)
+            if found.get("spec") != wanted["spec"] and "deletionTimestamp" not in found["metadata"]:
+                await self._client.update(path, {**found, "spec": wanted["spec"]})
+        except NotFoundError:
+            return  # It was deleted meanwhile; the watch will say so.

@@ -1,4 +1,5 @@
-"""Tokens in Secrets of type `kubernetes.io/service-account-token`, which kube-controller-manager signs. Pure.
+"""Tokens in Secrets of type `kubernetes.io/service-account-token`, which housekeeping or kube-controller-manager
+fills in. Pure.
 
 Such a token never expires. It is valid while its Secret holds exactly this text, and while its service account exists
 with the same UID.
@@ -40,6 +41,12 @@ class SecretClaims(
     def are_complete(self) -> bool:
         is_named = bool(self.namespace and self.secret and self.account and self.account_uid)
         return is_named and self.sub == service_account_name(self.namespace, self.account)
+
+
+def secret_claims(namespace: str, secret: str, account: str, uid: str) -> JsonObject:
+    sub = service_account_name(namespace, account)
+    found: JsonObject = msgspec.to_builtins(SecretClaims(sub, namespace, secret, account, uid))
+    return found
 
 
 def secret_problem(claims: SecretClaims, text: str, secret: JsonObject | None, account: JsonObject | None) -> str:

@@ -18,7 +18,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.access import secret_tokens
-from homeostat.server.access.secret_tokens import SecretClaims, secret_problem, secret_user
+from homeostat.server.access.secret_tokens import SecretClaims, secret_claims, secret_problem, secret_user
 from homeostat.server.access.user import CREDENTIAL_ID, User, service_account_groups, service_account_name
 
 if TYPE_CHECKING:
@@ -126,6 +126,13 @@ class AccountTokens:
             "jti": self._new_id(),
             "kubernetes.io": kubernetes,
         }
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM, headers={"kid": self._key_id})
+
+    def mint_for_secret(self, namespace: str, secret: str, name: str, uid: str) -> str:
+        """A token that is valid as long as the Secret holds it."""
+        import jwt
+
+        claims = {"iss": secret_tokens.ISSUER, **secret_claims(namespace, secret, name, uid)}
         return jwt.encode(claims, self._key, algorithm=_ALGORITHM, headers={"kid": self._key_id})
 
     def verify(self, text: str, *, now: float, audiences: Sequence[str] = ()) -> Accepted:

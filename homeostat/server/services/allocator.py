@@ -3,8 +3,9 @@
 Promises, each with a test: no two Services have the same address or node port, also with several replicas on one
 database; what a Service had is free once it is deleted or its type needs it no more; a dry run takes nothing.
 
-Which values are taken follows from the stored Services. They are read at the first write that needs a new value, so
-that neither the start nor a write of another kind costs anything. A value is held for a write from its choice to its
+Which values are taken follows from the stored Services, and from the IPAddresses that others have created. They are
+read at the first write that needs a new value, so that neither the start nor a write of another kind costs anything.
+A value is held for a write from its choice to its
 commit. Other replicas see the commit alone, so `write.py` lets only one of two writes through that chose on the same
 state.
 """
@@ -37,6 +38,8 @@ from homeostat.server.services.ranges import FIRST_PORT, LAST_PORT, AddressRange
 from homeostat.store.base import Event, Key, Record, Scope, Store
 
 SERVICES: Final = "services"
+_FOLLOWED: Final = (Scope(SERVICES), Scope("ipaddresses.networking.k8s.io"))
+_MANAGED_BY, _ALLOCATOR = "ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io"
 _UNCERTAIN_S: Final = 60.0
 """How long the values of a write stay taken that ended before its commit was known."""
 
@@ -54,6 +57,14 @@ class _Spec(msgspec.Struct, rename="camel"):
 
 class _Stored(msgspec.Struct):
     spec: _Spec
+
+
+class _Metadata(msgspec.Struct):
+    labels: dict[str, str] | None = None
+
+
+class _StoredAddress(msgspec.Struct):
+    metadata: _Metadata
 
 
 class TakenError(Exception):
@@ -132,9 +143,10 @@ class Allocator:
             if self._is_following:
                 return
             revision = self._store.revision
-            for record in self._store.select(Scope(SERVICES)):
-                self._put(record)
-            await self._store.subscribe(Scope(SERVICES), since=revision, deliver=self._deliver)
+            for scope in _FOLLOWED:
+                for record in self._store.select(scope):
+                    self._put(record)
+                await self._store.subscribe(scope, since=revision, deliver=self._deliver)
             self._is_following = True
 
     def _deliver(self, event: Event) -> None:
@@ -145,7 +157,7 @@ class Allocator:
 
     def _put(self, record: Record) -> None:
         self._forget(record.key)
-        values = _values(record.value)
+        values = _values(record.value) if record.key.resource == SERVICES else _reserved(record)
         if values:
             self._held[record.key] = values
             self._used.update(values)
@@ -239,6 +251,13 @@ def _values(stored: bytes) -> tuple[Value, ...]:
     return (*(each for each in addresses if each != HEADLESS), *(each for each in ports if each))
 
 
+def _reserved(record: Record) -> tuple[Value, ...]:
+    """The address of an IPAddress. Those of Services follow the Services, and are late."""
+    labels = _ADDRESS_DECODER.decode(record.value).metadata.labels or {}
+    return () if labels.get(_MANAGED_BY) == _ALLOCATOR else (record.key.name,)
+
+
+_ADDRESS_DECODER = msgspec.json.Decoder(_StoredAddress)
 _DECODER = msgspec.json.Decoder(_Stored)
 
 

@@ -1,0 +1,104 @@
+"""Objects that follow others: tokens in Secrets, addresses of Services, the mandatory objects of flow control."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeostat.objects.errors import InvalidError
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.testing.eventually import eventually
+from tests.operators.housekeeping.world import World
+
+DEFAULT = "/api/v1/namespaces/default"
+ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
+RANGE = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
+TYPE = "kubernetes.io/service-account-token"
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset({"housekeeping"}))) as plane:
+        yield plane
+
+
+def token_secret(name: str, account: str) -> dict[str, Any]:
+    metadata = {"name": name, "annotations": {"kubernetes.io/service-account.name": account}}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}
+
+
+async def test_a_token_is_in_its_secret_as_long_as_its_service_account_exists(plane: Plane) -> None:
+    client, world = plane.client, World(plane.client)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    made = await client.create(f"{DEFAULT}/serviceaccounts", account)
+    await client.create(f"{DEFAULT}/secrets", token_secret("robot", "robot"))
+    await client.create(f"{DEFAULT}/secrets", token_secret("stray", "nobody"))
+
+    secret = await eventually(
+        lambda: client.get(f"{DEFAULT}/secrets/robot"), lambda each: "token" in (each.get("data") or {})
+    )
+    assert secret["metadata"]["annotations"]["kubernetes.io/service-account.uid"] == made["metadata"]["uid"]
+    assert b64decode(secret["data"]["namespace"]) == b"default"
+    assert b64decode(secret["data"]["ca.crt"]).startswith(b"-----BEGIN CERTIFICATE")
+    spec = {"token": b64decode(secret["data"]["token"]).decode()}
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+    found = await client.create("/apis/authentication.k8s.io/v1/tokenreviews", review)
+    assert found["status"]["user"]["username"] == "system:serviceaccount:default:robot"
+
+    await client.delete(f"{DEFAULT}/serviceaccounts/robot")
+    await eventually(lambda: world.find(f"{DEFAULT}/secrets/robot"), lambda each: each is None)
+    await eventually(lambda: world.find(f"{DEFAULT}/secrets/stray"), lambda each: each is None)
+
+
+async def test_an_address_of_a_service_is_an_object_as_long_as_the_service_has_it(plane: Plane) -> None:
+    client, world = plane.client, World(plane.client)
+    reserved = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": "10.0.9.9"},
+        "spec": {"parentRef": {"resource": "pods", "namespace": "default", "name": "own"}},
+    }
+    await client.create(ADDRESSES, reserved)
+    spec = {"ports": [{"port": 80}], "clusterIP": "10.0.7.7"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
+    await client.create(f"{DEFAULT}/services", service)
+
+    address = await eventually(lambda: world.find(f"{ADDRESSES}/10.0.7.7"), lambda each: each is not None)
+    assert address is not None
+    parent = {"group": "", "resource": "services", "namespace": "default", "name": "web"}
+    assert address["spec"]["parentRef"] in (parent, {key: value for key, value in parent.items() if value})
+    assert address["metadata"]["labels"] == {
+        "ipaddress.kubernetes.io/ip-family": "IPv4",
+        "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+    }
+    taken = {**service, "metadata": {"name": "late"}, "spec": {**spec, "clusterIP": "10.0.9.9"}}
+    with pytest.raises(InvalidError, match="already allocated"):
+        await client.create(f"{DEFAULT}/services", taken)
+
+    await client.delete(f"{DEFAULT}/services/web")
+    await eventually(lambda: world.find(f"{ADDRESSES}/10.0.7.7"), lambda each: each is None)
+    assert await world.find(f"{ADDRESSES}/10.0.9.9") is not None
+
+
+async def test_the_range_of_services_and_mandatory_objects_are_restored(plane: Plane) -> None:
+    client, world = plane.client, World(plane.client)
+
+    async def conditions() -> list[Any]:
+        return ((await world.find(RANGE) or {}).get("status") or {}).get("conditions") or []
+
+    assert [each["status"] for each in await eventually(conditions, bool)] == ["True"]
+    first = await client.get(RANGE)
+    assert first["spec"]["cidrs"] == ["10.0.0.0/16"]
+    await client.delete(RANGE)
+    await eventually(
+        lambda: world.find(RANGE), lambda each: each is not None and each["metadata"]["uid"] != first["metadata"]["uid"]
+    )
+
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/catch-all"
+    wanted = (await client.get(path))["spec"]
+    await client.merge(path, {"spec": {"limited": {"nominalConcurrencyShares": 77}}})
+    await eventually(lambda: client.get(path), lambda each: each["spec"] == wanted)
