@@ -113,7 +113,7 @@ def register(setup: Setup) -> None:
         creation=creation_of(DAEMON_SET, "daemonset-controller"),
     )
     Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
-    Budgets(setup, setup.watch(BUDGET, Workload), pods)
+    Budgets(setup, setup.watch(BUDGET, Workload), pods, events)
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
     classes = setup.watch(STORAGE_CLASS, StorageClass)

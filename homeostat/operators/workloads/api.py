@@ -49,6 +49,10 @@ class Owner(msgspec.Struct, frozen=True, rename="camel", gc=False):
     controller: bool = False
     block_owner_deletion: bool = False
 
+    def is_of(self, kind: Kind) -> bool:
+        """Whether it names an object of this kind, in any version."""
+        return self.kind == kind.kind and self.api_version.rpartition("/")[0] == kind.group
+
     @property
     def reference(self) -> JsonObject:
         """As an object has it among its owners."""
@@ -129,6 +133,8 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     resources: Resources = Resources()
     ports: tuple[Port, ...] = ()
     restart_policy: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
 
 
 class Claimed(msgspec.Struct, frozen=True, rename="camel", gc=False):

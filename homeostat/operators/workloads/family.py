@@ -54,7 +54,7 @@ def owner_router(
                 continue
             owner = pod.metadata.controller
             if owner is not None:
-                if owner.kind == kind.kind:
+                if owner.is_of(kind):
                     add((change.namespace, owner.name))
             elif pod is change.new and not pod.metadata.is_terminating:
                 for key in possible_owners(pod):

@@ -79,11 +79,6 @@ def test_an_annotation_wins_over_the_first_rule_that_selects() -> None:
     assert fate({}) == Fate()
 
 
-def test_pods_of_a_job_succeed() -> None:
-    owner = {"kind": "Job", "name": "job", "uid": "1", "controller": True}
-    assert fate({}, ownerReferences=[owner]).outcome == "succeed"
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -314,6 +314,7 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
             status: JsonObject = found["status"]
             return status
 
+        await on.until_events("web", "NoPods")
         status = await until_allowed(1)
         assert [status[each] for each in ("currentHealthy", "desiredHealthy", "observedGeneration")] == [2, 1, 1]
         assert status["conditions"][0]["reason"] == "SufficientPods"
@@ -358,6 +359,13 @@ def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None
                 metadata:
                   annotations: {{{SIMULATION}/ready-after: 1h, {SIMULATION}/back-off: 1ms}}
                 spec: {{restartPolicy: Never, containers: [{CONTAINER}]}}
+            ---
+            apiVersion: batch/v1
+            kind: Job
+            metadata: {{name: delegated}}
+            spec:
+              managedBy: example.com/queue
+              template: {{spec: {{restartPolicy: Never, containers: [{CONTAINER}]}}}}
             """
         )
         running = await on.until_all("Pod", lambda pods: len(pods) == 2 and all("podIP" in x["status"] for x in pods))
@@ -371,6 +379,7 @@ def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None
         assert job["status"]["failed"] == 2
         assert not job["status"].get("active")
         await on.until_events("work", "PodFailurePolicy")
+        assert not (await on.client.get(on.path("Job", "delegated"))).get("status")
         await on.client.delete(on.path("Job", "work"), {"propagationPolicy": "Background"})
 
     stage.play(scene)

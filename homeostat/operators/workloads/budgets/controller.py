@@ -10,18 +10,20 @@ from homeostat.objects.selectors import LabelSelector, selector_of
 from homeostat.operators.workloads.api import BUDGET, Pod, Workload
 from homeostat.operators.workloads.budgets.decide import decide
 from homeostat.operators.workloads.budgets.owners import OWNERS, wanted_sizes
+from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
+_COMPONENT = "controllermanager"
 _REQUIRED = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
 
 
 class Budgets:
-    def __init__(self, setup: Setup, budgets: Informer[Workload], pods: Informer[Pod]) -> None:
-        self._client, self._budgets, self._pods = setup.client, budgets.cache, pods.cache
+    def __init__(self, setup: Setup, budgets: Informer[Workload], pods: Informer[Pod], events: Events) -> None:
+        self._client, self._budgets, self._pods, self._events = setup.client, budgets.cache, pods.cache, events
         self._reconciler = Reconciler(setup, "budgets", self._reconcile, workers=4)
         self._selectors: dict[str, tuple[int, LabelSelector | None]] = {}
         """By the uid of the budget: the generation that it was parsed from, and the selector."""
@@ -61,6 +63,8 @@ class Budgets:
         selector = self._selector(budget)
         found = self._pods.in_namespace(key[0]) if selector is not None else ()
         pods = [each for each in found if selector is not None and selector.matches(each.metadata.labels)]
+        if not pods and self._is_news(budget):
+            self._events.record(BUDGET, budget.metadata, "NoPods", "No matching pods found", by=_COMPONENT)
         decision = decide(budget, pods, wanted_sizes(pods, self._find), datetime.now(UTC))
         if decision.again_s is not None:
             self._reconciler.add(key, after_s=decision.again_s)
@@ -71,6 +75,11 @@ class Budgets:
             if (gone := budget.status.get("disruptedPods")) and decision.status["disruptedPods"] != gone:
                 patch["status"]["disruptedPods"] = {**dict.fromkeys(gone), **decision.status["disruptedPods"]}
             await self._client.merge(BUDGET.path(*key, "status"), patch)
+
+    def _is_news(self, budget: Workload) -> bool:
+        """Whether its last status had Pods, or was for another spec: an Event is not repeated."""
+        status = budget.status
+        return status.get("observedGeneration") != budget.metadata.generation or bool(status.get("currentHealthy"))
 
     def _find(self, kind: Kind, namespace: str, name: str) -> Workload | None:
         return self._owners[kind].readable(namespace, name)

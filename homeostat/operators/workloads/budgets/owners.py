@@ -43,8 +43,7 @@ def _counted(owner: Owner, namespace: str, find: Find) -> Workload | None:
 
 
 def _kind_of(owner: Owner, kinds: Iterable[Kind]) -> Kind | None:
-    group = owner.api_version.rpartition("/")[0]
-    return next((each for each in kinds if (each.group, each.kind) == (group, owner.kind)), None)
+    return next((each for each in kinds if owner.is_of(each)), None)
 
 
 def _owner(owner: Owner, kind: Kind, namespace: str, find: Find) -> Workload | None:

@@ -33,14 +33,14 @@ class CronJobs:
     def _note_job(self, change: Change[Workload]) -> None:
         for each in (change.old, change.new):
             owner = None if each is None else each.metadata.controller
-            if owner is not None and owner.kind == "CronJob":
+            if owner is not None and owner.is_of(CRON_JOB):
                 self._reconciler.soon((change.namespace, owner.name))
         if change.new is not None and change.old is not None and not finished_condition(change.old):
             self._record_end(change.new)
 
     def _record_end(self, job: Workload) -> None:
         owner, ended = job.metadata.controller, finished_condition(job)
-        if owner is None or owner.kind != CRON_JOB.kind:
+        if owner is None or not owner.is_of(CRON_JOB):
             return
         cron = self._crons.readable(job.metadata.namespace, owner.name)
         if ended and cron is not None:

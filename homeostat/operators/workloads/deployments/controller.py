@@ -46,7 +46,7 @@ class Deployments:
     def _note_set(self, change: Change[Workload]) -> None:
         for each in (change.old, change.new):
             owner = None if each is None else each.metadata.controller
-            if owner is not None and owner.kind == "Deployment":
+            if owner is not None and owner.is_of(DEPLOYMENT):
                 self._reconciler.soon((change.namespace, owner.name))
             elif each is not None and owner is None:
                 for deployment in self._deployments.in_namespace(change.namespace):

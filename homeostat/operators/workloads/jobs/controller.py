@@ -34,6 +34,10 @@ _QUICK_INDEXES: Final = 16_384
 _NORMAL: Final = frozenset({"Completed", "Suspended", "Resumed"})
 
 
+_CONTROLLER = "kubernetes.io/job-controller"
+"""In `spec.managedBy`; a Job that names another controller is left to that."""
+
+
 class Jobs:
     def __init__(
         self, setup: Setup, jobs: Informer[Workload], pods: Informer[Pod], creation: Creation, events: Events
@@ -61,12 +65,7 @@ class Jobs:
         """Keeps a Pod that somebody deletes until it is counted: it may be gone before its Job is reconciled."""
         old, pod = change.old, change.new or change.old
         owner = None if pod is None else pod.metadata.controller
-        if (
-            old is None
-            or pod is None
-            or owner is None
-            or (owner.api_version, owner.kind) != (JOB.api_version, JOB.kind)
-        ):
+        if old is None or pod is None or owner is None or not owner.is_of(JOB):
             return
         job = self._jobs.get(change.namespace, owner.name)
         uid = pod.metadata.uid
@@ -79,7 +78,7 @@ class Jobs:
 
     async def _reconcile(self, key: Key) -> None:
         job = self._jobs.get(*key)
-        if job is None:
+        if job is None or job.spec.get("managedBy", _CONTROLLER) != _CONTROLLER:
             return
         pods = await claim_pods(self._client, JOB, job, self._pods, selector_of(job.spec.get("selector")))
         former = self._tallies.pop(job.metadata.uid, None)

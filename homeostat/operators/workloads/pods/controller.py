@@ -250,7 +250,7 @@ class Pods:
         now = self._loop.time()
         known, began = self._began.get(pod.metadata.uid, (None, now))
         if known != fate:
-            began = now - elapsed_before(pod, fate) if known is None else now
+            began = now - elapsed_before(pod, fate, _age_s(pod)) if known is None else now
             self._began[pod.metadata.uid] = fate, began
             if self._schedules and known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
                 self._record_scheduled(pod, pod.spec.node_name)

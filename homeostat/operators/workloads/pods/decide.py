@@ -41,9 +41,11 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         if fate.after_s < SHORT_S:
             return Decision(None, left_s)
         return Decision(Picture("running", restarts=pod.most_restarts), left_s)
+    if fate.outcome == "ready":
+        return Decision(Picture("ready", restarts=pod.most_restarts))
+    if -left_s < fate.run_s:
+        return Decision(Picture("ready", restarts=pod.most_restarts), fate.run_s + left_s)
     match fate.outcome:
-        case "ready":
-            return Decision(Picture("ready", restarts=pod.most_restarts))
         case "succeed" if pod.spec.restart_policy != "Always":
             return Decision(Picture("succeeded", "Completed"))
         case "succeed":
@@ -53,8 +55,8 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
     return _failing(pod, fate, -left_s, "Error", fate.exit_code)
 
 
-def elapsed_before(pod: Pod, fate: Fate) -> float:
-    """How long a Pod that is seen for the first time has had its fate already, by what it shows.
+def elapsed_before(pod: Pod, fate: Fate, age_s: float = 0.0) -> float:
+    """How long a Pod that is seen for the first time has had its fate already, by what it shows and by its age.
 
     After a restart of this process the Pods go on where they were.
     """
@@ -63,9 +65,14 @@ def elapsed_before(pod: Pod, fate: Fate) -> float:
             return fate.after_s if pod.has_ready_containers else 0.0
         case "image-pull-error":
             return _PULL_PERIOD_S if _waits(pod, "ImagePullBackOff") else 0.0
+    if fate.run_s and pod.has_ready_containers:
+        if not pod.most_restarts:
+            return fate.after_s + min(age_s, fate.run_s)
+        return fate.after_s + _back_offs(pod.most_restarts, _first_back_off(fate)) + pod.most_restarts * fate.run_s
     if not pod.most_restarts or not _waits(pod, "CrashLoopBackOff"):
         return 0.0
-    return fate.after_s + _back_offs(pod.most_restarts, _first_back_off(fate))
+    runs_s = (pod.most_restarts + 1) * fate.run_s
+    return fate.after_s + runs_s + _back_offs(pod.most_restarts, _first_back_off(fate))
 
 
 def _waits(pod: Pod, reason: str) -> bool:
@@ -80,19 +87,23 @@ def _failing(pod: Pod, fate: Fate, since_s: float, reason: str, code: int) -> De
 
 
 def _looping(pod: Pod, fate: Fate, since_s: float, reason: str, code: int) -> Decision:
-    restarts, back_off_s, rest_s = 1, _first_back_off(fate), since_s
+    """The containers run, end, wait for longer each time, and are restarted; the first time they are at once."""
+    restarts, back_off_s, rest_s = 1, _first_back_off(fate), since_s - fate.run_s
     longest_s = back_off_s * _LONGEST_BACK_OFF
-    while 0 < back_off_s < longest_s and rest_s >= back_off_s:
-        rest_s -= back_off_s
+    while 0 < back_off_s < longest_s and rest_s >= fate.run_s + back_off_s:
+        rest_s -= fate.run_s + back_off_s
         restarts += 1
         back_off_s = min(back_off_s * 2, longest_s)
-    if 0 < longest_s <= rest_s:
-        restarts += int(rest_s // longest_s)
-        rest_s %= longest_s
-    message = _back_off_message(pod, back_off_s)
+    if longest_s > 0 and rest_s >= fate.run_s + longest_s:
+        restarts += int(rest_s // (fate.run_s + longest_s))
+        rest_s %= fate.run_s + longest_s
     restarts = min(max(restarts, pod.most_restarts), _MOST_RESTARTS)
+    if rest_s < fate.run_s:
+        picture = Picture("ready", restarts=restarts, exit_code=code, ended=reason)
+        return Decision(picture, fate.run_s - rest_s)
+    message = _back_off_message(pod, back_off_s)
     picture = Picture("waiting", "CrashLoopBackOff", message, exit_code=code, restarts=restarts, ended=reason)
-    return Decision(picture, back_off_s - rest_s if back_off_s > 0 else None)
+    return Decision(picture, fate.run_s + back_off_s - rest_s if back_off_s > 0 else None)
 
 
 def _first_back_off(fate: Fate) -> float:

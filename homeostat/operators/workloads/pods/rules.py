@@ -10,7 +10,8 @@
         ready-after: 2s
 
 A Pod's own annotations win. Then the rules of its namespace count, then those of kube-system, in the order of
-the names of ConfigMaps and entries; the first that selects the Pod decides.
+the names of ConfigMaps and entries; the first that selects the Pod decides. Without either the commands of its
+containers do.
 """
 
 from __future__ import annotations
@@ -20,13 +21,25 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from homeostat.objects import yaml
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.operators.workloads.api import BACK_OFF, EXIT_CODE, OUTCOME, READY_AFTER, STOP_AFTER, USE, Pod, Rules
+from homeostat.operators.workloads.api import (
+    BACK_OFF,
+    EXIT_CODE,
+    JOB,
+    OUTCOME,
+    READY_AFTER,
+    STOP_AFTER,
+    USE,
+    Pod,
+    Rules,
+)
+from homeostat.operators.workloads.pods.commands import ending_of
 from homeostat.operators.workloads.sizes import integer_of
 
 Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
@@ -55,6 +68,8 @@ class Fate(msgspec.Struct, frozen=True):
     """What the Pod uses, for autoscalers."""
     exit_code: int = 1
     """Of containers that fail by themselves."""
+    run_s: float = 0.0
+    """How long the containers run, ready, before they end or fail."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -120,12 +135,9 @@ def _given(found: JsonObject, name: str) -> float | None:
 
 
 def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
-    """`RuleError` for invalid annotations. Pods of a Job succeed unless something else is said."""
+    """`RuleError` for invalid annotations."""
     annotations = pod.metadata.annotations
-    owner = pod.metadata.controller
-    fate = usual
-    if owner is not None and owner.kind == "Job":
-        fate = msgspec.structs.replace(usual, outcome="succeed")
+    fate = _commanded(pod, usual)
     for rule in rules:
         if rule.selects(pod):
             fate = Fate(
@@ -135,11 +147,25 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
                 fate.stop_after_s if rule.stop_after_s is None else rule.stop_after_s,
                 fate.use if rule.use is None else rule.use,
                 fate.exit_code if rule.exit_code is None else rule.exit_code,
+                0.0 if rule.outcome else fate.run_s,
             )
             break
     if annotations and not _SAID.isdisjoint(annotations):
         fate = _annotated(annotations, fate)
     return fate
+
+
+def _commanded(pod: Pod, usual: Fate) -> Fate:
+    """What its commands and images say, if nobody says something else. Pods of a Job succeed if that is unknown."""
+    ending = ending_of(pod.spec)
+    if ending is None:
+        owner = pod.metadata.controller
+        return replace(usual, outcome="succeed") if owner is not None and owner.is_of(JOB) else usual
+    if ending.is_never:
+        return usual
+    if ending.code:
+        return replace(usual, outcome="fail", exit_code=ending.code, run_s=ending.after_s)
+    return replace(usual, outcome="succeed", run_s=ending.after_s)
 
 
 class Rulebook:
@@ -181,6 +207,7 @@ def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
         _seconds(STOP_AFTER, annotations[STOP_AFTER]) if STOP_AFTER in annotations else fate.stop_after_s,
         annotations.get(USE, fate.use),
         _exit_code(annotations[EXIT_CODE]) if EXIT_CODE in annotations else fate.exit_code,
+        0.0 if OUTCOME in annotations else fate.run_s,
     )
 
 
