@@ -110,10 +110,10 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
             causes += check_quantities(struct(obj, name, member), f"{name}.{member}")
     spec = struct(obj, "spec")
     scopes = strings(spec, "scopes")
-    for each in scopes:
-        if each not in _SCOPES:
+    for scope in scopes:
+        if scope not in _SCOPES:
             causes.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        causes += _check_suitable(spec, each, "spec.scopes", scopes)
+        causes += _check_suitable(spec, scope, "spec.scopes", scopes)
     causes += _check_scope_conflicts(scopes, "spec.scopes")
     selector = struct(spec, "scopeSelector")
     path = "spec.scopeSelector.matchExpressions"
