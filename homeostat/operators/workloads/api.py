@@ -125,6 +125,8 @@ class Port(msgspec.Struct, frozen=True, rename="camel", gc=False):
     container_port: int = 0
     name: str = ""
     protocol: str = "TCP"
+    host_port: int = 0
+    host_ip: str = msgspec.field(name="hostIP", default="")
 
 
 class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -123,3 +123,21 @@ def test_a_pod_stays_as_long_as_it_tolerates_the_taints(
 ) -> None:
     found = [{"key": each, "effect": "NoExecute"} for each in taints]
     assert stays_s(spec_of(tolerations=tolerations), [*found, {"key": "c", "effect": "NoSchedule"}]) == expected
+
+
+def test_a_port_of_the_host_is_for_one_pod_on_each_node() -> None:
+    def serving(ip: str, protocol: str = "TCP") -> PodSpec:
+        port = {"containerPort": 80, "hostPort": 80, "hostIP": ip, "protocol": protocol}
+        return spec_of(nodeSelector={"zone": "a"}, containers=[{"name": "a", "ports": [port]}])
+
+    on = scheduler()
+    assert on.place(("default", "one"), serving("10.0.0.1")) == "plain"
+    assert on.place(("default", "elsewhere"), serving("10.0.0.2")) == "plain"
+    assert on.place(("default", "same"), serving("10.0.0.1")) == ""
+    assert on.place(("default", "all"), serving("")) == ""
+    assert "1 node(s) didn't have free ports for the requested pod ports" in on.explain(serving(""))
+    on.release(("default", "one"))
+    on.release(("default", "elsewhere"))
+    assert on.place(("default", "all"), serving("")) == "plain"
+    assert on.place(("default", "one"), serving("10.0.0.1")) == ""
+    assert on.place(("default", "udp"), serving("", "UDP")) == "plain"

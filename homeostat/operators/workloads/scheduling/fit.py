@@ -1,7 +1,7 @@
 """Which Nodes a Pod fits on, and the scheduler's words for why it fits on none. Pure.
 
-Considered are cordons, taints and tolerations, node selectors, required node affinity, and requests against what the
-Node has left. Preferences, spreading and affinity between Pods are not.
+Considered are cordons, taints and tolerations, node selectors, required node affinity, ports of the host, and requests
+against what the Node has left. Preferences, spreading and affinity between Pods are not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _BLOCKING: Final = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 _AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
 _CORDONED: Final = "node(s) were unschedulable"
+_NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
+_PORT: Final = "host port "
+"""Before a port of the host among the amounts: `host port TCP/80/0.0.0.0`."""
+_ANY: Final = "0.0.0.0"  # noqa: S104
 
 Amounts = dict[str, int]
 """Quantities in nano units by resource name."""
@@ -71,6 +75,10 @@ def requests_of(spec: PodSpec) -> Amounts:
         for name, value in each.resources.requests.items():
             total[name] = max(total.get(name, 0), amount_of(value))
     total[PODS] = 1_000_000_000
+    for container in spec.containers:
+        for port in container.ports:
+            if port.host_port:
+                total[f"{_PORT}{port.protocol}/{port.host_port}/{port.host_ip or _ANY}"] = 1
     return total
 
 
@@ -92,9 +100,20 @@ def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[st
     if not matches_node(spec, node.labels, node.name):
         return _AFFINITY
     for name, amount in requests.items():
-        if amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):
+        if name.startswith(_PORT):
+            if _is_taken(name, used):
+                return _NO_PORTS
+        elif amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):
             return "Too many pods" if name == PODS else f"Insufficient {name}"
     return ""
+
+
+def _is_taken(port: str, used: Mapping[str, int]) -> bool:
+    """Whether a Pod on the Node has the port, at the same address or at all addresses."""
+    prefix, _, address = port.rpartition("/")
+    if address == _ANY:
+        return any(count and name.startswith(f"{prefix}/") for name, count in used.items())
+    return bool(used.get(port) or used.get(f"{prefix}/{_ANY}"))
 
 
 def matches_node(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
@@ -158,7 +177,9 @@ def fit_error(total: int, obstacles: Counter[str]) -> str:
     if not total:
         return "no nodes available to schedule pods"
     reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in obstacles.items()))
-    full = sum(count for reason, count in obstacles.items() if reason.startswith(("Insufficient", "Too many")))
+    full = sum(
+        count for reason, count in obstacles.items() if reason.startswith(("Insufficient", "Too many", _NO_PORTS))
+    )
     helpless = total - full
     victims = [
         text

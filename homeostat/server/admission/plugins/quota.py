@@ -104,7 +104,7 @@ class Quotas:
         used = await _count(call, spec)
         if call.store.get(Key(RESOURCE, call.namespace, quota["metadata"]["name"])) is None:
             names = limited_names(RESOURCE, amounts_of(struct(spec, "hard")))
-            used = total([used, _usage(spec, RESOURCE, quota, names, now=call.backend.now())])
+            used = total([used, _usage(spec, RESOURCE, quota, names)])
         quota["status"] = {
             **struct(quota, "status"),
             "hard": struct(quota, "spec", "hard"),
@@ -117,11 +117,7 @@ class Quotas:
         for name in self.namespaces.get(call.namespace, ()):
             known = self._specs[Key(RESOURCE, call.namespace, name)]
             names = limited_names(resource, known.hard)
-            if not names:
-                continue
-            if resource == "pods" and (old is None or is_overdue(old, call.backend.now())):
-                return True
-            if _delta(known.spec, resource, new, old, names=names, now=call.backend.now()):
+            if names and ((old is None and resource == "pods") or _delta(known.spec, resource, new, old, names=names)):
                 return True
         return False
 
@@ -151,20 +147,20 @@ class Quotas:
         quota = decode_stored(record.value)
         spec, resource = struct(quota, "spec"), call.kind.resource
         hard = amounts_of(struct(spec, "hard"))
-        now = call.backend.now()
-        delta = _delta(spec, resource, new, old, names=limited_names(resource, hard), now=now)
-        # It may still be part of what is used: nothing was written when it became overdue.
-        has_fallen = resource == "pods" and old is not None and is_overdue(old, now)
+        delta = _delta(spec, resource, new, old, names=limited_names(resource, hard))
         if new is not None and old is None and resource == "pods" and is_in_scope(spec, resource, new):
             self._require_specified(call, record, new, hard)
-        if not delta and not has_fallen:
+        if not delta:
             return None
-        used = await (self._counted if has_fallen else self._used)(call, record, quota)
+        used = await self._used(call, record, quota)
         if over := _exceeded(used, delta, hard):
             used = await self._counted(call, record, quota)
             if over := _exceeded(used, delta, hard):
                 raise _denied(call, record.key.name, new or {}, over=over, used=used, delta=delta, hard=hard)
         after = total([used, delta])
+        if resource == "pods" and old is not None and is_overdue(old, call.backend.now()):
+            # A count may have left it out already, so the next write counts again.
+            self._forget(record.key)
         status = {**struct(quota, "status"), "hard": struct(spec, "hard"), "used": _printed(after, quota)}
         return {**quota, "status": status}
 
@@ -226,7 +222,9 @@ def _sum(spec: JsonObject, todo: Sequence[tuple[str, set[str], Sequence[Record]]
     )
 
 
-def _usage(spec: JsonObject, resource: str, obj: JsonObject | None, names: set[str], *, now: datetime) -> Amounts:
+def _usage(
+    spec: JsonObject, resource: str, obj: JsonObject | None, names: set[str], *, now: datetime | None = None
+) -> Amounts:
     """What the object uses of what the quota limits."""
     if obj is None or not names or not is_in_scope(spec, resource, obj):
         return {}
@@ -234,10 +232,10 @@ def _usage(spec: JsonObject, resource: str, obj: JsonObject | None, names: set[s
 
 
 def _delta(
-    spec: JsonObject, resource: str, new: JsonObject | None, old: JsonObject | None, *, names: set[str], now: datetime
+    spec: JsonObject, resource: str, new: JsonObject | None, old: JsonObject | None, *, names: set[str]
 ) -> Amounts:
     """How a write changes the usage, without what stays as it is."""
-    more, less = (_usage(spec, resource, each, names, now=now) for each in (new, old))
+    more, less = (_usage(spec, resource, each, names) for each in (new, old))
     changes = {name: plus(more.get(name, ZERO), less.get(name, ZERO), sign=-1) for name in {*more, *less}}
     return {name: amount for name, amount in changes.items() if amount.nanos}
 

@@ -30,8 +30,8 @@ _CLASS = "storageclass.storage.k8s.io"
 _STORAGE = "requests.storage"
 
 
-def usage_of(resource: str, obj: JsonObject, now: datetime) -> Amounts:
-    """By name: `pods`, `count/deployments.apps`, `requests.cpu`."""
+def usage_of(resource: str, obj: JsonObject, now: datetime | None = None) -> Amounts:
+    """By name: `pods`, `count/deployments.apps`, `requests.cpu`. With `now`, without Pods that are overdue then."""
     used = {f"count/{resource}": _ONE}
     if resource == "pods":
         return used | _pod_usage(obj, now)
@@ -82,8 +82,8 @@ def is_scoped(spec: JsonObject) -> bool:
     return bool(strings(spec, "scopes") or structs(struct(spec, "scopeSelector"), "matchExpressions"))
 
 
-def _pod_usage(pod: JsonObject, now: datetime) -> Amounts:
-    if text(struct(pod, "status"), "phase") in _ENDED or is_overdue(pod, now):
+def _pod_usage(pod: JsonObject, now: datetime | None) -> Amounts:
+    if text(struct(pod, "status"), "phase") in _ENDED or (now is not None and is_overdue(pod, now)):
         return {}
     used: Amounts = {"pods": _ONE}
     for kind in ("requests", "limits"):
