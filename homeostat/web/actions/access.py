@@ -33,6 +33,7 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["restusers/status"], ["patch"]),
     rule(GROUP, ["reconciliations"], ["get", "list"]),
     rule(GROUP, ["runoutputs"], ["get"]),
+    rule(GROUP, ["resourceinputs"], ["get", "list"]),
     # Credentials that earlier versions kept here are moved to the namespace of the process.
     rule("", ["secrets"], ["get", "delete"]),
     # The last assigned numbers.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
 from homeostat.operators.actions.runs.run import Changes
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, seconds, text_block
@@ -13,6 +15,7 @@ from homeostat.web.dashboard.html.redaction import without_credentials
 
 MOST_BARS: Final = 40
 _BAR, _GAP, _HEIGHT, _LEAST = 9, 3, 44, 3
+_LINE, _TALL, _MIDDLE, _MARK = 900, 36, 24, 8
 
 
 def history(entries: Sequence[Reconciliation]) -> Markup:
@@ -33,6 +36,45 @@ def durations(entries: Sequence[Reconciliation]) -> Node:
     chart = el("svg", bars, width=width, height=_HEIGHT, viewBox=f"0 0 {width} {_HEIGHT}", role="img", aria_label=label)
     caption = f"Durations of the last {len(shown)} runs, up to {seconds(longest)}"
     return el("figure", chart, el("figcaption", caption), class_="durations")
+
+
+def timeline(entries: Sequence[Reconciliation]) -> Node:
+    """When the runs were, on one line; a failed one is a square above it. A mark leads to its run."""
+    timed = [
+        (found, each) for each in reversed(entries[:MOST_BARS]) if (found := _time(each.spec.finished)) is not None
+    ]
+    if len(timed) < 2:
+        return None
+    start, end = timed[0][0], timed[-1][0]
+    span = max((end - start).total_seconds(), 1.0)
+    inside = _LINE - 2 * _MARK
+    marks = [_mark(_MARK + inside * (found - start).total_seconds() / span, each) for found, each in timed]
+    line = el("line", x1=0, x2=_LINE, y1=_MIDDLE, y2=_MIDDLE, class_="grid")
+    label = f"{len(timed)} runs from {timed[0][1].spec.finished} to {timed[-1][1].spec.finished}"
+    chart = el("svg", el("title", label), line, marks, viewBox=f"0 0 {_LINE} {_TALL}", role="group", aria_label=label)
+    caption = [
+        moment(timed[0][1].spec.finished),
+        el("span", "●", " success   ", "■", " failed", class_="note"),
+        moment(timed[-1][1].spec.finished),
+    ]
+    return el("figure", chart, el("figcaption", caption), class_="timeline")
+
+
+def _mark(x: float, entry: Reconciliation) -> Markup:
+    spec = entry.spec
+    words = f"{spec.finished}: {_result(spec)}, {spec.trigger.replace('_', ' ')}, {seconds(spec.duration_seconds)}"
+    if spec.is_success:
+        shape = el("circle", el("title", words), cx=f"{x:.1f}", cy=_MIDDLE, r=5, class_="bar-good")
+    else:
+        shape = el("rect", el("title", words), x=f"{x - 5:.1f}", y=_MIDDLE - 14, width=10, height=10, class_="bar-bad")
+    return el("a", shape, href=f"#run-{entry.metadata.name}", aria_label=words)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return parse_time(text)
+    except TimestampError:
+        return None
 
 
 def _bar(at: int, spec: ReconciliationSpec, longest: float) -> Markup:

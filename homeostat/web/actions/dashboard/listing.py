@@ -8,11 +8,13 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from homeostat.web.actions.dashboard.inputs import resource_tabs
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
+from homeostat.web.dashboard.html.command import nothing
 from homeostat.web.dashboard.html.components import many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -57,6 +59,7 @@ class Listing:
         shown = found[(at - 1) * PAGE : at * PAGE]
         content: list[Node] = [
             el("h1", "Resources"),
+            resource_tabs("Resources"),
             _form(wanted, types),
             el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
             self._table(shown, types) if shown else _nothing(wanted),
@@ -135,9 +138,7 @@ def _summary(count: int, at: int, pages: int) -> str:
 
 
 def _nothing(wanted: Filter) -> Markup:
-    text = (
-        "No resources match."
-        if wanted.at(1) != HERE
-        else "No resources are declared yet, or none that you are allowed to see."
-    )
-    return el("div", el("p", text), class_="empty")
+    if wanted.at(1) != HERE:
+        return nothing("No resources match.")
+    text = "No resources are declared yet, or none that you are allowed to see. To declare one:"
+    return nothing(text, "homeostat type list", "homeostat resource apply -f FILE")

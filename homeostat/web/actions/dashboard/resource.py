@@ -1,4 +1,4 @@
-"""`/dashboard/resources/{id}`: one resource with its spec, status and history, and the button `Reconcile now`.
+"""`/dashboard/resources/{id}`: one resource with its spec, status and history, and buttons to run, pause and resume it.
 
 The page of a deleted resource shows its history.
 """
@@ -12,17 +12,22 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from homeostat.objects.conditions import PAUSED, is_true
+from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
-from homeostat.objects.json import Json, decode_stored
-from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
+from homeostat.objects.json import Json, JsonObject, decode_stored
+from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, Resource, ResourceStatus
+from homeostat.operators.actions.runs.last_output import last_output
 from homeostat.operators.actions.runs.run import Run
+from homeostat.runtime.control.reconcile import PAUSE
 from homeostat.web.actions.bodies import plugin_of
-from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed
+from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed, timeline
 from homeostat.web.actions.dashboard.types import type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.actions.pages.history import History
+from homeostat.web.dashboard.html.command import Action, actions, shell
 from homeostat.web.dashboard.html.components import (
     chip,
     facts,
@@ -32,7 +37,7 @@ from homeostat.web.dashboard.html.components import (
     value_block,
 )
 from homeostat.web.dashboard.html.conditions import conditions_table
-from homeostat.web.dashboard.html.layout import Page, proof_field
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.sessions import ROOT
@@ -68,12 +73,20 @@ class ResourcePage:
 
     async def reconcile(self, visit: Visit) -> str:
         """Requests a reconciliation, and returns the page of the resource."""
+        return await self._annotate(visit, {REQUESTED: self._face.stamp()})
+
+    async def pause(self, visit: Visit) -> str:
+        """Stops further runs; one that is under way ends by itself."""
+        return await self._annotate(visit, {PAUSE: "true"})
+
+    async def resume(self, visit: Visit) -> str:
+        return await self._annotate(visit, {PAUSE: None})
+
+    async def _annotate(self, visit: Visit, annotations: JsonObject) -> str:
         number = read_number(visit.captured, "id")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
         try:
-            await self._face.client.merge(
-                found.indexed.path, {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
-            )
+            await self._face.client.merge(found.indexed.path, {"metadata": {"annotations": annotations}})
         except NotFoundError as error:
             raise no_resource() from error
         return f"{ROOT}/resources/{number}"
@@ -88,23 +101,43 @@ class ResourcePage:
         listed = await asyncio.to_thread(_history, found.entry.number, entries, depth)
         return [
             _crumbs(),
-            await self._title(visit, found, status),
-            _run(status.run) if status.run is not None else None,
+            _title(found, status),
+            await self._actions(visit, found, status),
+            await self._run(found, status),
             await self._facts(found, status),
             el("div", declared, outputs if status.outputs else None, class_="columns"),
-            conditions_table(status.conditions, (DEGRADED,)),
+            conditions_table(status.conditions, (DEGRADED, PAUSED)),
             listed,
         ]
 
-    async def _title(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
+    async def _actions(self, visit: Visit, found: Found, status: ResourceStatus) -> Node:
         entry, spec = found.entry, found.type.spec
-        may_ask = await visit.caller.may(spec.name, spec.version, "UPDATE") and not entry.metadata.deletion_timestamp
-        button = el("button", "Reconcile now", type="submit", class_="primary")
-        where = f"{ROOT}/resources/{entry.number}/reconcile"
-        form = el("form", proof_field(visit.viewer.proof), button, method="post", action=where)
-        name = el("h1", entry.metadata.name, " ", phase_chip(phase_of(entry, status)))
-        message = el("p", plain_text(status.message), class_="message") if status.message else None
-        return el("div", el("div", name, message), form if may_ask else None, class_="title")
+        if entry.metadata.deletion_timestamp or not await visit.caller.may(spec.name, spec.version, "UPDATE"):
+            return None
+        where, name = f"{ROOT}/resources/{entry.number}", entry.metadata.name
+        kind = found.indexed.kind
+        annotate = shell("kubectl", "annotate", f"{kind.plural}.{kind.group}", name, "-n", entry.metadata.namespace)
+        if is_true(status.conditions, PAUSED):
+            resume = Action("Resume", f"{where}/resume", f"{annotate} {PAUSE}-", is_primary=True)
+            return actions(visit.viewer.proof, [resume])
+        again = "Retry now" if phase_of(entry, status) == "failed" else "Reconcile now"
+        command = shell(
+            "homeostat", "resource", "reconcile", f"{kind.kind.lower()}/{name}", "-n", entry.metadata.namespace
+        )
+        offered = [
+            Action(again, f"{where}/reconcile", command, is_primary=True),
+            Action("Pause", f"{where}/pause", f"{annotate} {PAUSE}=true"),
+        ]
+        return actions(visit.viewer.proof, offered)
+
+    async def _run(self, found: Found, status: ResourceStatus) -> Node:
+        """The current run with what it has printed so far."""
+        if status.run is None:
+            return None
+        metadata = found.entry.metadata
+        resource = Resource(metadata=Metadata(metadata.name, metadata.namespace, metadata.uid))
+        printed = await last_output(self._face.client, resource, status)
+        return _run(status.run, printed.text)
 
     async def _facts(self, found: Found, status: ResourceStatus) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
@@ -124,6 +157,14 @@ class ResourcePage:
         )
 
 
+def _title(found: Found, status: ResourceStatus) -> Markup:
+    entry = found.entry
+    paused = chip("paused", "warn") if is_true(status.conditions, PAUSED) else None
+    name = el("h1", entry.metadata.name, " ", phase_chip(phase_of(entry, status)), " ", paused)
+    message = el("p", plain_text(status.message), class_="message") if status.message else None
+    return el("div", el("div", name, message), class_="title")
+
+
 def _values(title: str, value: Json, schema: Json = None) -> Markup:
     return el("section", el("h2", title), value_block(without_secrets(value, schema)))
 
@@ -132,7 +173,7 @@ def _crumbs() -> Markup:
     return el("p", el("a", "Resources", href=f"{ROOT}/resources"), class_="crumbs")
 
 
-def _run(run: Run) -> Markup:
+def _run(run: Run, output: str) -> Markup:
     url = (run.outcome.url if run.outcome is not None else "") or (run.handle or {}).get("url")
     shown = without_credentials(url) if isinstance(url, str) else ""
     shown_facts = facts(
@@ -144,7 +185,8 @@ def _run(run: Run) -> Markup:
         ("Detected", link(shown) if shown else ""),
     )
     heading = el("h2", f"Running: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
-    return el("section", heading, shown_facts, printed("Plan", run.plan), class_="run", id="run")
+    live = printed("Output so far", output) or el("p", "No output yet.", class_="note")
+    return el("section", heading, shown_facts, printed("Plan", run.plan), live, class_="run", id="run")
 
 
 def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Markup:
@@ -155,7 +197,7 @@ def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Mark
         else None
     )
     nothing = el("div", el("p", "No runs yet."), class_="empty")
-    body: Node = [durations(shown), history(shown), more] if shown else nothing
+    body: Node = [timeline(shown), durations(shown), history(shown), more] if shown else nothing
     return el("section", el("h2", "History"), body, id="history")
 
 

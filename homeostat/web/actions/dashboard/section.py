@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homeostat.operators.actions.api import GROUP, RESOURCES
+from homeostat.web.actions.dashboard.inputs import INPUTS, Inputs
 from homeostat.web.actions.dashboard.listing import HERE, Listing
 from homeostat.web.actions.dashboard.overview import ResourceOverview
 from homeostat.web.actions.dashboard.phase_counts import PhaseCounts
@@ -13,12 +14,22 @@ from homeostat.web.dashboard.section import Section
 
 
 def resource_section(face: Face) -> Section:
-    counts, resource = PhaseCounts(face.index), ResourcePage(face)
+    counts, resource, inputs = PhaseCounts(face.index), ResourcePage(face), Inputs(face)
+    one = f"{HERE}/{{id}}"
     return Section(
         title="Resources",
         path=HERE,
-        views={HERE: Listing(face, counts).show, f"{HERE}/{{id}}": resource.show},
-        forms={f"{HERE}/{{id}}/reconcile": resource.reconcile},
+        views={
+            HERE: Listing(face, counts).show,
+            one: resource.show,
+            INPUTS: inputs.show,
+            f"{INPUTS}/{{name}}": inputs.show_one,
+        },
+        forms={
+            f"{one}/reconcile": resource.reconcile,
+            f"{one}/pause": resource.pause,
+            f"{one}/resume": resource.resume,
+        },
         report=ResourceReport(face, counts).make,
         groups=(GROUP, RESOURCES),
         summary=ResourceOverview(face, counts).show,

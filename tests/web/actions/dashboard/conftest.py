@@ -1,0 +1,7 @@
+"""The fixtures of the dashboard."""
+
+from __future__ import annotations
+
+from tests.web.dashboard.conftest import guarded, plane, shelf, site
+
+__all__ = ["guarded", "plane", "shelf", "site"]

@@ -1,0 +1,46 @@
+"""Runs of resources as pages: live output, retry, pause, the timeline; and the inputs that declare resources."""
+
+from __future__ import annotations
+
+from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
+from homeostat.plane import Plane
+from tests.web.actions.shelf import World
+from tests.web.dashboard.declaring import declare, proof_of, visitor
+from tests.web.dashboard.site import Site, note
+
+
+async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) -> None:
+    shelf.takes_s = 2.6
+    await site.declare("/resources", note("a"))
+    page = await site.shows("/resources/1", "shelving a")
+    assert "Output so far" in page.text
+    shelf.takes_s, here = 0.0, "/resources/1"
+    page = await site.shows(here, "phase-ready")
+    commands = [each.text for each in page.document.all("code", class_="command")]
+    assert commands == [
+        "homeostat resource reconcile note/a -n default",
+        "kubectl annotate notes.resources.homeostat.dev a -n default homeostat.dev/paused=true",
+    ]
+    shelf.trouble, proof = "the shelf is full", await proof_of(site, here)
+    assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303
+    page = await site.shows(here, "Retry now")
+    timeline = page.document.one("figure", class_="timeline")
+    assert "failed" in timeline.text
+    for action, word in (("pause", "Resume"), ("resume", "Retry now")):
+        assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403
+        assert (await site.send(f"{here}/{action}", {"proof": proof})).status == 303
+        await site.shows(here, word)
+
+
+async def test_inputs_show_their_state_and_errors(plane: Plane, guarded: Site, site: Site) -> None:
+    assert "homeostat explain resourceinput.spec" in (await site.open("/inputs")).text
+    config = {"url": "https://u:hidden-key@example.org/x.json", "token": "hidden-key"}
+    # No plugin of this name is installed, so the operator reports that and nothing else.
+    await declare(plane.client, RESOURCE_INPUT.kind, "shelf-list", spec={"plugin": "carrier-pigeon", "config": config})
+    page = await site.shows("/inputs", "shelf-list")
+    page = await site.shows("/inputs/shelf-list", "carrier-pigeon")
+    assert "hidden-key" not in page.source
+    assert (await site.open("/inputs/none")).status == 404
+    nobody = await visitor(plane, guarded, "nobody", [])
+    for path in ("/inputs", "/inputs/shelf-list"):
+        assert (await guarded.open(path, Cookie=nobody)).status == 403
