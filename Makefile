@@ -9,13 +9,16 @@ WORKERS := $(shell expr 2 \* $(CORES))
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up setup dev check format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock clean
+.PHONY: help up demo setup dev check format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: setup ## Start the control plane (ARGS="--port 7444 --data DIR" to change its options)
 	@exec $(BIN)/homeostat up $(ARGS)
+
+demo: setup ## Start a plane with all operators, broken in five ways, to look around in: docs/demo.md
+	@exec $(BIN)/homeostat demo $(ARGS)
 
 setup: $(VENV)/.core ## Make .venv with what the plane needs
 

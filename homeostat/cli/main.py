@@ -20,6 +20,7 @@ _SECTIONS = {
         "backup": "Write all objects to a file, or check such a file.",
         "restore": "Restore a backup into an empty database.",
         "migrate-store": "Move a plane to another database.",
+        "demo": "Run a plane to look around in, broken in five ways.",
     },
     "Objects of any Kubernetes API": {
         "get": "Print objects as a table, JSON or YAML.",
@@ -74,6 +75,7 @@ _PACKAGES = {
     ),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
+    "demo": ("demo",),
 }
 # Commands of kubectl that are not here.
 _INSTEAD = {
@@ -107,3 +109,7 @@ def main() -> None:
       homeostat get namespaces
       homeostat apply -f manifests/
     """
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,11 @@ def test_faces_of_a_port_in_use_share_a_line() -> None:
     assert lines == f"  b           http://x/b\n  not served  a API, c API: {busy}\n"
 
 
+def test_of_a_port_with_many_faces_two_addresses_are_printed_and_paths_of_the_rest() -> None:
+    lines = face_lines([served(name, url="http://x") for name in "abcd"])
+    assert lines == "  a           http://x/a\n  b           http://x/b\n  same port   c /c, d /d\n"
+
+
 async def test_work_beside_faces_that_fails_unexpectedly_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def fail() -> Never:
         raise ZeroDivisionError("of the renewal")

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Never
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, Never
 
 from homeostat.cli.console.failure import Failure
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from homeostat.web.admission.tls import FileCertificate
 
 log = logging.getLogger(__name__)
+_ADDRESSES: Final = 2
+_WIDTH: Final = 96
 
 
 async def serve_beside(
@@ -84,18 +87,23 @@ async def _opened(around: Mapping[str, Surroundings], face: Face) -> AsyncIterat
 
 
 def face_lines(served: Iterable[ServedFace]) -> str:
-    """Lines of the start message: the addresses of all faces, and one line for each port that is in use."""
-    pages = list[tuple[str, str]]()
+    """Lines of the start message: of each port two addresses and the paths of the rest, and what is not served."""
+    pages = dict[str, list[tuple[str, str]]]()
     missing = dict[str, list[str]]()
     for each in served:
         if each.trouble:
             missing.setdefault(each.trouble, []).append(each.face.title)
         else:
-            pages += [(what, f"{each.url}{path}") for what, path in each.face.shown]
-    width = max([10, *(len(what) for what, _ in pages)])
-    lines = [f"  {what:<{width}}  {where}\n" for what, where in pages]
-    lines += [f"  not served  {', '.join(titles)}: {trouble}\n" for trouble, titles in missing.items()]
-    return "".join(lines)
+            pages.setdefault(each.url, []).extend(each.face.shown)
+    lines = "".join(_port_lines(url, shown) for url, shown in pages.items())
+    return lines + "".join(f"  not served  {', '.join(titles)}: {trouble}\n" for trouble, titles in missing.items())
+
+
+def _port_lines(url: str, pages: list[tuple[str, str]]) -> str:
+    lines = "".join(f"  {what:<10}  {url}{path}\n" for what, path in pages[:_ADDRESSES])
+    rest = ", ".join(f"{what} {path}" for what, path in pages[_ADDRESSES:])
+    wrapped = wrap(rest, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return lines + "".join(f"  {'' if n else 'same port':<10}  {line}\n" for n, line in enumerate(wrapped))
 
 
 def _certificate(files: tuple[Path, Path] | None) -> FileCertificate | None:

@@ -1,0 +1,86 @@
+"""The demo as a user runs it: every fault is there, and the commands of docs/demo.md mend it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import HOMEOSTAT, Cli
+from tests.docs.documents import ROOT
+
+_WITHIN_S = 60.0
+_commands = re.compile(r"^homeostat (?!demo).*$", re.MULTILINE)
+
+
+class Demo:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._cli = Cli({**os.environ, "HOMEOSTAT_DATA": str(folder / "homeostat-demo" / "plane")})
+
+    def run(self, *arguments: str) -> str:
+        done = self._cli.here(*arguments)
+        assert done.code == 0, done.err
+        return done.out
+
+    def status(self, kind: str, name: str) -> Any:
+        return json.loads(self.run("get", kind, name, "-n", "shop", "-o", "json")).get("status") or {}
+
+    def eventually(self, kind: str, name: str, holds: Callable[[Any], object]) -> None:
+        deadline = time.monotonic() + _WITHIN_S
+        while not holds(status := self.status(kind, name)):
+            assert time.monotonic() < deadline, f"{kind} {name}: {status}"
+            time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    folder = tmp_path_factory.mktemp("demo")
+    with (folder / "log").open("wb") as log:
+        command = [HOMEOSTAT, "demo", "--faces-port", "0"]
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            deadline = time.monotonic() + _WITHIN_S
+            while "five things are wrong" not in (folder / "log").read_text("utf-8"):
+                assert process.poll() is None, (folder / "log").read_text("utf-8")
+                assert time.monotonic() < deadline, (folder / "log").read_text("utf-8")
+                time.sleep(0.1)
+            yield Demo(folder)
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+    assert not (folder / "homeostat-demo").exists()
+
+
+def test_five_faults_show_and_the_commands_of_the_page_mend_them(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo.eventually("pacto", "orders", lambda status: status.get("contractStatus") == "NonCompliant")
+    demo.eventually("syncpolicy", "topics", lambda status: "/topics/payments" in str(status.get("resources")))
+    demo.eventually("imageupdate", "web", lambda status: "prices were wrong" in str(status.get("result")))
+    demo.eventually("devopspolicy", "shop", lambda status: status.get("violations") == 3)
+    demo.eventually("mailbox", "support", lambda status: "sizeMB is 5000" in str(status.get("message")))
+
+    monkeypatch.chdir(demo.folder)
+    for command in _commands.findall((ROOT / "docs" / "demo.md").read_text("utf-8")):
+        demo.run(*command.split()[1:])
+
+    demo.eventually("pacto", "orders", lambda status: status["contractStatus"] == "Compliant")
+    demo.eventually("syncpolicy", "topics", lambda status: not status.get("resources"))
+    demo.eventually("imageupdate", "web", lambda status: status.get("history"))
+    demo.eventually("devopspolicy", "shop", lambda status: status["violations"] == 0)
+    demo.eventually("mailbox", "support", lambda status: status["phase"] == "ready")
+
+
+def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("kept")
+    done = subprocess.run([HOMEOSTAT, "demo", "--directory", str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "is not empty" in done.stderr
+    assert (tmp_path / "mine").read_text() == "kept"
