@@ -52,6 +52,7 @@ _SECTIONS = {
         "webhook": "Create certificates of admission webhooks.",
     },
     "Operating": {
+        "doctor": "Check a plane, a cluster or a data directory.",
         "monitoring": "Print alerts and Grafana dashboards.",
     },
     "Other": {

@@ -68,6 +68,7 @@ from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import by_label
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
+from homeostat.runtime.checkup import Finding
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.operator import Operator
 from homeostat.runtime.control.reconcile import PAUSE, Options
@@ -128,6 +129,7 @@ __all__ = [
     "FaceAdmission",
     "FaceRules",
     "Figures",
+    "Finding",
     "ForbiddenError",
     "Informer",
     "InternalError",

@@ -116,7 +116,7 @@ class HttpTransport:
             head, answer = await self._pool.ask(request, await self._context(shown))
         except (OSError, DialError) as error:
             raise self._unreachable(error) from error
-        return self._response(head, answer)
+        return self._response(head, answer, accept)
 
     async def _open(self, target: str, shown: Shown, accept: str) -> Response | Connection:
         request = self._request("GET", target, shown, accept)
@@ -178,11 +178,12 @@ class HttpTransport:
     async def _context(self, shown: Shown) -> ssl.SSLContext | None:
         return await self._trust.context(shown.certificate, shown.key)
 
-    def _response(self, head: Head, body: bytes) -> Response:
+    def _response(self, head: Head, body: bytes, accept: str = "") -> Response:
         self._warn(head)
         if head.status < 300:
             sent = head.get(b"content-type") or ""
-            if sent != _JSON and sent.partition(";")[0].strip() != _JSON:
+            # Health and metrics are text; whoever reads them asks for it.
+            if sent != _JSON and sent.partition(";")[0].strip() not in (_JSON, accept):
                 raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {sent or 'no type'}")
         return Response(head.status, body, parse_retry_after(head.get(b"retry-after")))
 

@@ -41,9 +41,10 @@ from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.setup import Setup
 
-__all__ = ["ALERTS", "KINDS", "PANELS", "RULES", "SECTIONS", "WAKES", "WEBHOOK", "register"]
+__all__ = ["ALERTS", "CHECKS", "KINDS", "PANELS", "RULES", "SECTIONS", "WAKES", "WEBHOOK", "register"]
 
 SECTIONS = (DeclaredSection(open="homeostat.web.policy.dashboard.section:open_section", rules=DASHBOARD_RULES),)
+CHECKS = ("homeostat.web.admission.checks:check_webhooks",)
 # The health of Pods is exported as metrics also where nobody declared a policy.
 WAKES = (*KINDS, POD)
 
