@@ -28,6 +28,7 @@ PATHS = {
     "ReplicaSet": "/apis/apps/v1",
     "DaemonSet": "/apis/apps/v1",
     "Job": "/apis/batch/v1",
+    "ControllerRevision": "/apis/apps/v1",
     "CronJob": "/apis/batch/v1",
     "HorizontalPodAutoscaler": "/apis/autoscaling/v2",
     "PodDisruptionBudget": "/apis/policy/v1",

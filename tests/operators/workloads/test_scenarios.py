@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -561,6 +562,14 @@ spec:
   schedule: "@every 1s"
   concurrencyPolicy: Forbid
   jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{CONTAINER}]}}}}}}}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: endless}}
+spec:
+  schedule: "@every 1s"
+  concurrencyPolicy: Forbid
+  jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: pause}}]}}}}}}}}
 """
 
 
@@ -575,7 +584,12 @@ def test_every_other_kind_works_with_these_rules(stage: Stage) -> None:
         await on.client.merge(on.path("Deployment", "web"), image)
         await on.until_all("ReplicaSet", lambda sets: len(sets) == 1 and sets[0]["status"].get("readyReplicas"))
         await on.until("DaemonSet", "agent", lambda found: found.get("status", {}).get("numberReady", 0) >= 3)
+        (revision,) = await on.all("ControllerRevision")
+        assert json.dumps(revision["data"]) == json.dumps(revision["data"], sort_keys=True)
         await on.until("CronJob", "tick", lambda found: found.get("status", {}).get("lastSuccessfulTime"))
+        found = await on.until("CronJob", "endless", lambda found: found.get("status", {}).get("active"))
+        await on.client.delete(on.path("Job", found["status"]["active"][0]["name"]))
+        await on.until_events("endless", "MissingJob")
         await on.until("Job", "brief", lambda found: not found)
 
     stage.play(scene)

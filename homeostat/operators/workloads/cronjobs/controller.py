@@ -26,6 +26,8 @@ _LONGEST_WAIT_S: Final = 600.0
 class CronJobs:
     def __init__(self, setup: Setup, crons: Informer[Workload], jobs: Informer[Workload], events: Events) -> None:
         self._client, self._crons, self._jobs, self._events = setup.client, crons.cache, jobs.cache, events
+        self._deleted: set[str] = set()
+        """The uids of active Jobs that were deleted here."""
         self._reconciler = Reconciler(setup, "cronjobs", self._reconcile)
         crons.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
         jobs.add_handler(self._note_job)
@@ -35,8 +37,23 @@ class CronJobs:
             owner = None if each is None else each.metadata.controller
             if owner is not None and owner.is_of(CRON_JOB):
                 self._reconciler.soon((change.namespace, owner.name))
-        if change.new is not None and change.old is not None and not finished_condition(change.old):
-            self._record_end(change.new)
+        if change.old is not None and not finished_condition(change.old):
+            if change.new is not None:
+                self._record_end(change.new)
+            else:
+                self._record_missing(change.old)
+
+    def _record_missing(self, job: Workload) -> None:
+        """Of an active Job that somebody else has deleted."""
+        if job.metadata.uid in self._deleted:
+            self._deleted.discard(job.metadata.uid)
+            return
+        owner = job.metadata.controller
+        if owner is None or not owner.is_of(CRON_JOB):
+            return
+        cron = self._crons.readable(job.metadata.namespace, owner.name)
+        if cron is not None and cron.metadata.uid == owner.uid and not cron.metadata.is_terminating:
+            self._record(cron, "Normal", "MissingJob", f"Active job went missing: {job.metadata.name}")
 
     def _record_end(self, job: Workload) -> None:
         owner, ended = job.metadata.controller, finished_condition(job)
@@ -66,6 +83,8 @@ class CronJobs:
         namespace = cron.metadata.namespace
         for name in decision.delete:
             options: JsonObject = {"propagationPolicy": "Background"}
+            if (job := self._jobs.get(namespace, name)) is not None and not finished_condition(job):
+                self._deleted.add(job.metadata.uid)
             try:
                 await self._client.delete(JOB.path(namespace, name), options)
             except NotFoundError:
