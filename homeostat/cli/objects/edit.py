@@ -34,8 +34,8 @@ from homeostat.objects.errors import (
     TooLargeError,
     UnauthorizedError,
 )
-from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.patch.json import merge_patch
+from homeostat.objects.json import JsonObject
+from homeostat.objects.patch.json import merge_patch, patch_between
 
 _QUERY: Final = {"fieldManager": "homeostat-edit", "fieldValidation": "Strict"}
 _MOST_BYTES: Final = 8 << 20
@@ -156,19 +156,6 @@ class _UnsentError(Exception):
 
 class _InvalidTextError(Exception):
     """The text cannot be sent as it is."""
-
-
-def patch_between(before: JsonObject, after: JsonObject) -> JsonObject:
-    """The merge patch that makes the second object of the first; a field that is null is the same as none."""
-    patch: JsonObject = {key: None for key in before if after.get(key) is None}
-    for key, value in after.items():
-        old: Json = before.get(key)
-        if isinstance(value, dict) and isinstance(old, dict):
-            if inner := patch_between(old, value):
-                patch[key] = inner
-        elif value is not None and (value != old or type(value) is not type(old)):
-            patch[key] = value
-    return patch
 
 
 def _edited(file: Path, text: str, reason: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from homeostat.objects.errors import BadRequestError, InvalidError, TooLargeError, quoted
-from homeostat.objects.json import MAX_DEPTH, Json, encode, excess, type_name
+from homeostat.objects.json import MAX_DEPTH, Json, JsonObject, encode, excess, type_name
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -19,6 +19,19 @@ MAX_SHIFTED_ITEMS = 500_000_000
 """Items of lists behind those that a patch inserts or removes: they are moved by one place, each time."""
 
 _MISSING = object()
+
+
+def patch_between(before: JsonObject, after: JsonObject) -> JsonObject:
+    """The merge patch that makes the second object of the first; a field that is null is the same as none."""
+    patch: JsonObject = {key: None for key in before if after.get(key) is None}
+    for key, value in after.items():
+        old: Json = before.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            if inner := patch_between(old, value):
+                patch[key] = inner
+        elif value is not None and (value != old or type(value) is not type(old)):
+            patch[key] = value
+    return patch
 
 
 def merge_patch(document: Json, patch: Json) -> Json:

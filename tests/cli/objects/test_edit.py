@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.cli.objects.edit import patch_between
 from homeostat.objects.json import JsonObject
-from homeostat.objects.patch.json import merge_patch
+from homeostat.objects.patch.json import merge_patch, patch_between
 from tests.cli.running import Cli, Ended, Up
 
 MAP = '{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {mode: "1", other: a}}'

@@ -72,9 +72,12 @@ def heading(text: str, more: Node = None) -> Markup:
     return el("div", el("h2", text), more, class_="heading")
 
 
-def facts(*pairs: tuple[str, Node]) -> Markup:
-    """A description list of the pairs that have a value."""
+def facts(*pairs: tuple[str, Node], wide: Sequence[tuple[str, Node]] = ()) -> Markup:
+    """A description list of the pairs that have a value; `wide` ones take a row each."""
     rows = [el("div", el("dt", name), el("dd", value)) for name, value in pairs if value not in ("", None)]
+    rows += [
+        el("div", el("dt", name), el("dd", value), class_="wide") for name, value in wide if value not in ("", None)
+    ]
     return el("dl", rows, class_="facts")
 
 

@@ -14,7 +14,7 @@ from homeostat.objects.json import Json, JsonObject
 HIDDEN: Final = "(hidden)"
 TOO_DEEP: Final = "(not shown: too deep)"
 DEEPEST: Final = 64
-_is_secret_name = re.compile(
+is_secret_name = re.compile(
     r"pass(?:word|wd|phrase|code)|secret|token|credential|(?:private|api|access|signing|encryption)[-_ ]?key"
     r"|connection[-_ ]?string|^(?:auth|pin|dsn)$",
     re.IGNORECASE,
@@ -55,7 +55,7 @@ def _shown(name: str, value: Json, schema: Json, depth: int) -> Json:
         schema.get("format") == "password" or schema.get("writeOnly") is True
     )
     has_content = value is not None and not isinstance(value, bool) and value not in ("", [], {})
-    if has_content and (is_secret_by_schema or _is_secret_name(name)):
+    if has_content and (is_secret_by_schema or is_secret_name(name)):
         return HIDDEN
     return without_secrets(value, schema, depth=depth + 1)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-
 from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.markup import Markup, el
 
 
@@ -17,16 +16,15 @@ def on_object(verb: str, kind: Kind, namespace: str, name: str, *more: str) -> t
     """The command for one object, by kubectl and by homeostat: `kubectl delete pods web -n shop`."""
     where = ["-n", namespace] if kind.is_namespaced and namespace else []
     words = [verb, word_of(kind), name, *where, *more]
-    return shlex.join(["kubectl", *words]), shlex.join(["homeostat", *words])
+    return shell("kubectl", *words), shell("homeostat", *words)
 
 
 def on_list(kind: Kind, namespace: str, *more: str) -> tuple[str, str]:
     where = (["-n", namespace] if namespace else ["-A"]) if kind.is_namespaced else []
     words = ["get", word_of(kind), *where, *more]
-    return shlex.join(["kubectl", *words]), shlex.join(["homeostat", *words])
+    return shell("kubectl", *words), shell("homeostat", *words)
 
 
 def command_lines(*commands: str, label: str = "") -> Markup:
-    """Commands to copy. The script adds a button to each."""
-    lines = [el("code", each, class_="command") for each in commands]
-    return el("p", el("span", label, class_="note") if label else None, lines, class_="commands")
+    """Commands to copy: a click does."""
+    return el("div", el("span", label, class_="note") if label else None, map(command, commands), class_="commands")

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from homeostat.client.base import Client
+from homeostat.web.dashboard.objects.delete import DeletePage
+from homeostat.web.dashboard.objects.edit import LARGEST_FORM, EditPage
 from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
+from homeostat.web.dashboard.objects.object import ObjectPage
 from homeostat.web.dashboard.section import Section
 
 
 def objects_section(client: Client, kinds: ServedKinds) -> Section:
     of_kind = f"{HERE}/{{group}}/{{plural}}"
+    one = f"{of_kind}/{{namespace}}/{{name}}"
+    edit, delete = EditPage(client, kinds), DeletePage(client, kinds)
     return Section(
         title=TITLE,
         path=HERE,
-        views={HERE: Index(client, kinds).show, of_kind: Listing(client, kinds).show},
+        views={
+            HERE: Index(client, kinds).show,
+            of_kind: Listing(client, kinds).show,
+            one: ObjectPage(client, kinds).show,
+            f"{one}/edit": edit.show,
+            f"{one}/delete": delete.show,
+        },
+        forms={f"{one}/edit": edit.take, f"{one}/delete": delete.take},
+        largest_form=LARGEST_FORM,
         is_for_cluster_users=True,
     )

@@ -1,0 +1,174 @@
+"""`.../edit`: changes an object: its YAML in a form, then what the server would make of it, then the change.
+
+Only changed fields are sent, as a merge patch for the version that was shown, so that hidden values stay as they are
+and nobody else's change is lost. The preview is a dry run on the server: defaults, validation and admission included.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from homeostat.client.base import MERGE_PATCH, Client
+from homeostat.objects import yaml
+from homeostat.objects.errors import ApiError, ConflictError, ForbiddenError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.patch.json import patch_between
+from homeostat.web.dashboard.html.components import one_line
+from homeostat.web.dashboard.html.layout import Page, proof_field
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.login import read_form
+from homeostat.web.dashboard.objects.access import may
+from homeostat.web.dashboard.objects.commands import command_lines, on_object
+from homeostat.web.dashboard.objects.difference import difference
+from homeostat.web.dashboard.objects.index import TITLE
+from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
+from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.refusal import forbidden
+
+LARGEST_FORM: Final = 512 * 1024
+"""Of the edited text in the form, where some characters take three bytes. Larger objects are edited by a command."""
+_MANAGER: Final = "homeostat-dashboard"
+
+
+class InvalidTextError(Exception):
+    """The text cannot be sent as it is; says why, for the person who wrote it."""
+
+
+class _Sent(NamedTuple):
+    text: str
+    version: str
+    step: str
+
+
+class EditPage:
+    def __init__(self, client: Client, kinds: ServedKinds) -> None:
+        self._client, self._kinds = client, kinds
+
+    async def show(self, visit: Visit) -> Page:
+        place = await place_of(visit, self._client, self._kinds)
+        await _check(place)
+        shown = editable(place, await place.read())
+        return _form(visit, place, as_yaml(shown), str(shown["metadata"].get("resourceVersion", "")))
+
+    async def take(self, visit: Visit) -> str | Page:
+        place = await place_of(visit, self._client, self._kinds)
+        await _check(place)
+        form = read_form(visit.request, LARGEST_FORM)
+        sent = _Sent(form.get("text", "").replace("\r\n", "\n"), form.get("version", ""), form.get("step", "preview"))
+        live = await place.read()
+        if sent.step == "edit":
+            return _form(visit, place, sent.text, sent.version)
+        try:
+            patch = _patch(editable(place, live), sent)
+            result = await _send(place, patch, sent.version, is_dry=sent.step != "apply")
+        except (InvalidTextError, ConflictError) as error:
+            return _form(visit, place, sent.text, sent.version, str(error))
+        except ApiError as error:
+            if error.code not in (400, 403, 422):
+                raise
+            return _form(visit, place, sent.text, sent.version, error.message)
+        if sent.step == "apply":
+            return place.page()
+        return _preview(
+            visit, place, sent, difference(shown_object(place.kind, live), shown_object(place.kind, result))
+        )
+
+
+def editable(place: Place, obj: JsonObject) -> JsonObject:
+    """What the form shows: without the status, which is not changed here."""
+    return {name: each for name, each in shown_object(place.kind, obj).items() if name != "status"}
+
+
+async def _check(place: Place) -> None:
+    if not await may(place.client, "patch", place.kind, place.namespace, place.name):
+        raise forbidden(f"You are not allowed to change the {place.kind.kind} {place.title}.")
+
+
+def _patch(live: JsonObject, sent: _Sent) -> JsonObject:
+    try:
+        edited = yaml.load(sent.text.encode(), limit=LARGEST_FORM)
+    except ApiError as error:
+        raise InvalidTextError(error.message) from error
+    if not isinstance(edited, dict) or not isinstance(edited.get("metadata"), dict):
+        raise InvalidTextError("expected one object with metadata")
+    for each in ("apiVersion", "kind"):
+        if edited.get(each) != live[each]:
+            raise InvalidTextError(f"{each} must stay {live[each]}")
+    for each in ("name", "namespace"):
+        if edited["metadata"].get(each) != live["metadata"].get(each):
+            raise InvalidTextError(f"metadata.{each} must stay {live['metadata'].get(each)}")
+    if live["metadata"].get("resourceVersion") != sent.version:
+        raise InvalidTextError(
+            "the object was changed meanwhile; copy your changes, open the form again and repeat them there"
+        )
+    patch = patch_between(live, edited)
+    if not patch:
+        raise InvalidTextError("nothing was changed")
+    if has_hidden(patch):
+        raise InvalidTextError(
+            "the change contains a hidden value: a list is sent as a whole, with its hidden values; use the command"
+        )
+    return patch
+
+
+async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) -> JsonObject:
+    query = {"fieldManager": _MANAGER, "fieldValidation": "Strict", "dryRun": "All" if is_dry else ""}
+    body = {**patch, "metadata": {**patch.get("metadata", {}), "resourceVersion": version}}
+    try:
+        return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
+    except ForbiddenError as error:
+        raise forbidden(error.message) from error
+
+
+def _form(visit: Visit, place: Place, text: str, version: str, problem: str = "") -> Page:
+    area = el("textarea", "\n", text, id="text", name="text", spellcheck="false", autocapitalize="off", wrap="off")
+    form = el(
+        "form",
+        proof_field(visit.viewer.proof),
+        el("input", type="hidden", name="version", value=version),
+        el("label", "Manifest", for_="text", class_="unseen"),
+        area,
+        el(
+            "p",
+            el("button", "Preview", type="submit", name="step", value="preview", class_="primary"),
+            " ",
+            el("a", "Cancel", href=place.page(), class_="clear"),
+        ),
+        method="post",
+        action=place.page("edit"),
+    )
+    note = "Hidden values stay as they are unless you replace them. Nothing is changed before the next page."
+    return _page(place, [_alert(problem), el("p", note, class_="summary"), form], "Edit")
+
+
+def _preview(visit: Visit, place: Place, sent: _Sent, changes: Node) -> Page:
+    hidden = [
+        proof_field(visit.viewer.proof),
+        el("input", type="hidden", name="version", value=sent.version),
+        el("input", type="hidden", name="text", value=sent.text),
+    ]
+    buttons: list[Node] = [el("button", "Edit again", type="submit", name="step", value="edit")]
+    if changes is not None:
+        buttons.insert(0, el("button", "Apply", type="submit", name="step", value="apply", class_="primary"))
+    form = el(
+        "form",
+        hidden,
+        el("p", [[each, " "] for each in buttons], el("a", "Cancel", href=place.page(), class_="clear")),
+        method="post",
+        action=place.page("edit"),
+    )
+    nothing = el("div", el("p", "The server would change nothing."), class_="empty")
+    summary = el("p", "The server accepts this change in a dry run. It has not been made yet.", class_="summary")
+    return _page(place, [summary if changes is not None else None, changes or nothing, form], "Preview")
+
+
+def _page(place: Place, content: list[Node], word: str) -> Page:
+    commands = command_lines(*on_object("edit", place.kind, place.namespace, place.name))
+    head = el("div", el("h1", f"{word} {place.name}"), commands, class_="title")
+    return Page(f"{word} {place.name}", [crumbs(place, is_object_linked=True), head, *content], TITLE, is_live=False)
+
+
+def _alert(problem: str) -> Markup | None:
+    return el("p", one_line(problem), class_="trouble", role="alert") if problem else None

@@ -1,0 +1,200 @@
+"""`/dashboard/objects/{group}/{plural}/{namespace}/{name}`: one object: its state, Events, owners, dependents, YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.client.base import Client
+from homeostat.objects.conditions import Condition
+from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.html.command import command
+from homeostat.web.dashboard.html.components import chip, facts, moment, one_line
+from homeostat.web.dashboard.html.conditions import conditions_table, look_of
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.access import may
+from homeostat.web.dashboard.objects.commands import command_lines, on_object
+from homeostat.web.dashboard.objects.events import events_of
+from homeostat.web.dashboard.objects.index import TITLE
+from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
+from homeostat.web.dashboard.objects.tree import Family
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+from homeostat.web.kit.refusal import forbidden, unknown
+
+_MOST_PAIRS: Final = 40
+_MAIN: Final = ("Ready", "Failed", "Complete", "Available", "Established")
+"""The conditions that say most about an object, of which the first one is its state."""
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    version: Annotated[str, Meta(max_length=63)] = ""
+
+
+class Place(NamedTuple):
+    """The object that a page is about, and the client of the visitor."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    client: Client
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.namespace, self.name)
+
+    def page(self, further: str = "") -> str:
+        return object_path(self.kind, self.namespace, self.name, further)
+
+    async def read(self) -> JsonObject:
+        """`RefusalError` 404 or 403."""
+        try:
+            return await self.client.get(self.path)
+        except NotFoundError as error:
+            raise unknown(f"There is no {self.kind.kind} {self.title}. It may have been deleted.") from error
+        except ForbiddenError as error:
+            raise forbidden(error.message) from error
+
+    @property
+    def title(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+async def place_of(visit: Visit, own: Client, kinds: ServedKinds) -> Place:
+    wanted = read_query(visit.request, _Wanted)
+    captured = visit.captured
+    kind = await kinds.find(captured["group"], captured["plural"], wanted.version)
+    namespace = "" if captured["namespace"] == NO_NAMESPACE else captured["namespace"]
+    if bool(namespace) != kind.is_namespaced:
+        raise unknown(f"{kind.kind} is {'namespaced' if kind.is_namespaced else 'cluster-scoped'}.")
+    return Place(kind, namespace, captured["name"], visit.client(own))
+
+
+def crumbs(place: Place, *, is_object_linked: bool = False) -> Markup:
+    links: list[Node] = [el("a", TITLE, href=HERE), " › ", el("a", place.kind.kind, href=kind_path(place.kind))]
+    if place.namespace:
+        links += [" › ", el("a", place.namespace, href=kind_path(place.kind, namespace=place.namespace))]
+    if is_object_linked:
+        links += [" › ", el("a", place.name, href=place.page())]
+    return el("p", links, class_="crumbs")
+
+
+class ObjectPage:
+    def __init__(self, client: Client, kinds: ServedKinds) -> None:
+        self._client, self._kinds, self._family = client, kinds, Family(kinds)
+
+    async def show(self, visit: Visit) -> Page:
+        place = await place_of(visit, self._client, self._kinds)
+        obj = await place.read()
+        conditions = conditions_of(obj)
+        content: list[Node] = [
+            crumbs(place),
+            el("div", _title(place, obj, conditions), await _choices(place), class_="title"),
+            _facts(place, obj),
+            el(
+                "div",
+                el(
+                    "div",
+                    conditions_table(conditions),
+                    await self._family.show(place.client, place.kind, obj),
+                    await events_of(place.client, place.namespace, str(obj["metadata"].get("uid", ""))),
+                ),
+                el("div", _yaml(place, obj)),
+                class_="object",
+            ),
+        ]
+        return Page(f"{place.name} · {place.kind.kind}", content, TITLE)
+
+
+def conditions_of(obj: JsonObject) -> list[Condition]:
+    """Those of a status in the usual form; others are in the YAML."""
+    status = obj.get("status")
+    given = status.get("conditions") if isinstance(status, dict) else None
+    try:
+        return msgspec.convert(given or [], list[Condition])
+    except msgspec.ValidationError:
+        return []
+
+
+def _title(place: Place, obj: JsonObject, conditions: list[Condition]) -> Markup:
+    ready = next((each for type_ in _MAIN for each in conditions if each.type == type_), None)
+    state: Node = None
+    if obj["metadata"].get("deletionTimestamp"):
+        state = chip("deleting", "phase-deleting")
+    elif ready is not None:
+        word = ready.type.lower() if ready.status == "True" else ready.reason or f"not {ready.type.lower()}"
+        look = "bad" if (ready.type, ready.status) == ("Failed", "True") else look_of(ready)
+        state = chip(one_line(word), look)
+    message = el("p", one_line(ready.message), class_="message") if ready is not None and ready.message else None
+    return el("div", el("h1", place.name, " ", state), message)
+
+
+async def _choices(place: Place) -> Markup:
+    """Each with the command that does the same; who may not act sees no button."""
+    of = (place.kind, place.namespace, place.name)
+    rows: list[Markup] = []
+    if {"patch", "get"} <= place.kind.verbs and await may(place.client, "patch", *of):
+        edit = el("a", "Edit", href=place.page("edit"), class_="button")
+        rows.append(el("div", command(on_object("edit", *of)[0]), edit))
+    if "delete" in place.kind.verbs and await may(place.client, "delete", *of):
+        delete = el("a", "Delete", href=place.page("delete"), class_="button danger")
+        rows.append(el("div", command(on_object("delete", *of)[0]), delete))
+    rows.append(el("div", command(on_object("describe", *of)[1])))
+    return el("div", rows, class_="choices")
+
+
+def _facts(place: Place, obj: JsonObject) -> Markup:
+    metadata = obj["metadata"]
+    status = obj.get("status")
+    observed = status.get("observedGeneration") if isinstance(status, dict) else None
+    generation = metadata.get("generation")
+    seen = f"{generation}, observed {observed}" if observed is not None else generation
+    deleted = metadata.get("deletionTimestamp")
+    return facts(
+        ("Kind", f"{place.kind.kind} ({place.kind.api_version})"),
+        ("Namespace", place.namespace),
+        ("Created", moment(metadata.get("creationTimestamp"))),
+        ("Deleted", [moment(deleted), ", waiting for its finalizers"] if deleted else ""),
+        ("Generation", seen if generation else ""),
+        ("Finalizers", ", ".join(map(str, metadata.get("finalizers") or ()))),
+        ("UID", el("code", str(metadata.get("uid", "")))),
+        wide=(("Labels", _pairs(metadata.get("labels"))), ("Annotations", _pairs(_annotations(place, obj)))),
+    )
+
+
+def _annotations(place: Place, obj: JsonObject) -> Json:
+    found = shown_object(place.kind, obj)["metadata"].get("annotations")
+    return {name: each for name, each in found.items() if name != LAST_APPLIED} if isinstance(found, dict) else None
+
+
+def _pairs(pairs: Json) -> Node:
+    if not isinstance(pairs, Mapping) or not pairs:
+        return ""
+    shown = [el("li", one_line(f"{name}={value}")) for name, value in list(pairs.items())[:_MOST_PAIRS]]
+    return el("ul", shown, class_="pairs")
+
+
+def _yaml(place: Place, obj: JsonObject) -> Markup:
+    managed = obj["metadata"].get("managedFields")
+    folded = (
+        el(
+            "details",
+            el("summary", f"Managed fields of {len(managed)} managers"),
+            el("pre", as_yaml(managed), tabindex=0, class_="value"),
+            class_="fold",
+            id="managed",
+        )
+        if isinstance(managed, list) and managed
+        else None
+    )
+    commands = command_lines(on_object("get", place.kind, place.namespace, place.name, "-o", "yaml")[0])
+    head = el("div", el("h2", "YAML"), commands, class_="heading")
+    text = el("pre", as_yaml(shown_object(place.kind, obj)).rstrip("\n"), class_="value", tabindex=0)
+    return el("section", head, text, folded)
