@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.operators.contracts.api import PACTO
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary, tabs
@@ -25,7 +25,6 @@ HERE: Final = f"{ROOT}/contracts"
 LOOKS: Final = {"Compliant": "good", "Reference": "plain", "Warning": "warn", "NonCompliant": "bad", "Unknown": "warn"}
 _WORST: Final = ("NonCompliant", "Warning", "Unknown", "", "Compliant", "Reference")
 TITLE: Final = "Contracts"
-MOST_IN_OVERVIEW: Final = 8
 _MOST_CHECKS: Final = 3
 
 
@@ -169,13 +168,6 @@ class Contracts:
             body,
         ]
         return Page(TITLE, content, TITLE)
-
-    async def summary(self, visit: Visit) -> Node:
-        found = await self.worst()
-        if not found:
-            return None
-        more = el("a", f"All {len(found):,} contracts", href=HERE) if len(found) > MOST_IN_OVERVIEW else None
-        return el("section", heading("Contracts", more), contract_table(found[:MOST_IN_OVERVIEW]))
 
     async def worst(self) -> list[ContractRow]:
         """All Pactos, the worst status first."""

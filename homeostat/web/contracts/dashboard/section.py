@@ -10,6 +10,7 @@ from homeostat.web.contracts.dashboard.contract import ContractPage
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE, Contracts
 from homeostat.web.contracts.dashboard.graph import GRAPH, GraphPage
 from homeostat.web.contracts.dashboard.readiness import READINESS, ReadinessPage
+from homeostat.web.contracts.dashboard.report import ContractReport
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.section import Section
@@ -39,7 +40,8 @@ def open_section(client: Client) -> Section:
             f"{one}/diff": revisions.show,
         },
         forms={f"{one}/reconcile": contract.reconcile},
-        summary=contracts.summary,
+        report=ContractReport(contracts).make,
+        groups=(PACTO.kind.group,),
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),
         run=run,

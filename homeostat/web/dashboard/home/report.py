@@ -24,13 +24,16 @@ Look = Literal["good", "bad", "warn", "plain"]
 """`bad` failed, `warn` is unknown or will fail, `good` succeeded."""
 
 
+Severity = Literal["bad", "warn"]
+
+
 class Problem(msgspec.Struct, frozen=True):
     """An object that is not as declared. `severity` is `warn` where the state is unknown or another is only near."""
 
     name: str
     path: str
     text: str
-    severity: Literal["bad", "warn"] = "bad"
+    severity: Severity = "bad"
     since: str = ""
 
 

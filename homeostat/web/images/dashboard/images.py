@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.web.dashboard.html.command import command, nothing
-from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
@@ -18,7 +18,6 @@ from homeostat.web.kit.form import read_query
 
 HERE: Final = f"{ROOT}/images"
 TITLE: Final = "Images"
-MOST_IN_OVERVIEW: Final = 8
 _LOOKS: Final = {
     "failed": "bad",
     "pinned": "warn",
@@ -65,13 +64,6 @@ class Images:
             else None,
         ]
         return Page(TITLE, content, TITLE)
-
-    async def summary(self, visit: Visit) -> Node:
-        updates = await self._updates.all()
-        if not updates:
-            return None
-        more = el("a", f"All {len(updates):,} workloads", href=HERE) if len(updates) > MOST_IN_OVERVIEW else None
-        return el("section", heading(TITLE, more), image_table(updates[:MOST_IN_OVERVIEW]))
 
 
 def _none() -> Markup:

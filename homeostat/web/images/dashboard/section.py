@@ -8,6 +8,7 @@ from homeostat.operators.images.api import IMAGE_UPDATE
 from homeostat.web.dashboard.section import Section
 from homeostat.web.images.dashboard.image import ImagePage
 from homeostat.web.images.dashboard.images import HERE, TITLE, Images
+from homeostat.web.images.dashboard.report import ImageReport
 from homeostat.web.images.dashboard.tracked import TrackedUpdates
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
@@ -23,7 +24,8 @@ def open_section(client: Client) -> Section:
         path=HERE,
         views={HERE: images.show, one: image.show},
         forms={f"{one}/update": image.request, f"{one}/pin": image.pin, f"{one}/unpin": image.unpin},
-        summary=images.summary,
+        report=ImageReport(updates).make,
+        groups=(IMAGE_UPDATE.kind.group,),
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT)),
         run=watched.run,

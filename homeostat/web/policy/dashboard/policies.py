@@ -17,7 +17,7 @@ from homeostat.operators.policy.api import (
     PolicyStatus,
 )
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
@@ -31,7 +31,6 @@ HERE: Final = f"{ROOT}/policies"
 OF_CLUSTER: Final = f"{ROOT}/cluster-policies"
 LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
 _KINDS: Final = (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY)
-MOST_IN_OVERVIEW: Final = 8
 
 
 class PolicyMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -101,13 +100,6 @@ class Policies:
             body,
         ]
         return Page("Policies", content, "Policies")
-
-    async def summary(self, visit: Visit) -> Node:
-        found = await self.lowest()
-        if not found:
-            return None
-        more = el("a", f"All {len(found):,} policies", href=HERE) if len(found) > MOST_IN_OVERVIEW else None
-        return el("section", heading("Policies", more), policy_table(found[:MOST_IN_OVERVIEW]))
 
     async def lowest(self) -> list[PolicyRow]:
         """All policies, lowest score first; those without a score come last."""

@@ -9,6 +9,7 @@ from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 from homeostat.web.policy.dashboard.policies import HERE, OF_CLUSTER, Policies
 from homeostat.web.policy.dashboard.policy import PolicyPage
+from homeostat.web.policy.dashboard.report import PolicyReport
 
 
 def open_section(client: Client) -> Section:
@@ -22,7 +23,8 @@ def open_section(client: Client) -> Section:
             f"{HERE}/{{namespace}}/{{name}}": policy.show,
             f"{OF_CLUSTER}/{{name}}": policy.show_of_cluster,
         },
-        summary=policies.summary,
+        report=PolicyReport(policies).make,
+        groups=(DEVOPS_POLICY.kind.group,),
         is_for_administrators=True,
         questions=tuple(
             Question(each.kind.group, each.kind.plural, "list")

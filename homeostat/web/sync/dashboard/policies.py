@@ -9,7 +9,7 @@ from typing import Final
 
 from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary, tabs
@@ -23,7 +23,6 @@ HERE: Final = f"{ROOT}/sync"
 REPOSITORIES: Final = f"{HERE}/repositories"
 SERVERS: Final = f"{HERE}/servers"
 TITLE: Final = "Sync"
-MOST_IN_OVERVIEW: Final = 8
 Clock = Callable[[], datetime]
 
 
@@ -65,13 +64,6 @@ class Policies:
             body,
         ]
         return Page(TITLE, content, TITLE)
-
-    async def summary(self, visit: Visit) -> Node:
-        rows = await self.worst()
-        if not rows:
-            return None
-        more = el("a", f"All {len(rows):,} policies", href=HERE) if len(rows) > MOST_IN_OVERVIEW else None
-        return el("section", heading(TITLE, more), policy_table(rows[:MOST_IN_OVERVIEW], self._now()))
 
     async def worst(self) -> list[PolicyRow]:
         cache = await self._watched.all(SYNC_POLICY.kind, SyncPolicy)

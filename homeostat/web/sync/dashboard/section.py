@@ -10,6 +10,7 @@ from homeostat.web.kit.watched import Watched
 from homeostat.web.sync.dashboard.dependencies import REPOSITORY, SERVER, Dependencies
 from homeostat.web.sync.dashboard.policies import HERE, REPOSITORIES, SERVERS, TITLE, Policies
 from homeostat.web.sync.dashboard.policy import PolicyPage
+from homeostat.web.sync.dashboard.report import SyncReport
 
 
 def open_section(client: Client) -> Section:
@@ -30,7 +31,8 @@ def open_section(client: Client) -> Section:
             f"{SERVERS}/{{namespace}}/{{name}}": servers.show_one,
         },
         forms={f"{one}/sync": policy.sync, f"{one}/suspend": policy.suspend, f"{one}/resume": policy.resume},
-        summary=policies.summary,
+        report=SyncReport(policies).make,
+        groups=(kind.group,),
         is_for_administrators=True,
         questions=tuple(
             Question(kind.group, each, "list") for each in (kind.plural, "resourcerepositories", "managedservers")

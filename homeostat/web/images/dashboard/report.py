@@ -1,0 +1,51 @@
+"""What tracked workloads report to Home: how many have the tag that is due, which updates failed or are pinned."""
+
+from __future__ import annotations
+
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Change, Problem, Report, Upcoming
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.images.dashboard.images import image_path
+from homeostat.web.images.dashboard.tracked import TrackedUpdates, Update
+
+
+class ImageReport:
+    def __init__(self, updates: TrackedUpdates) -> None:
+        self._updates = updates
+
+    async def make(self, visit: Visit) -> Report | None:
+        updates = [each for each in await self._updates.all() if each.state != "disabled"]
+        if not updates:
+            return None
+        states = [each.state for each in updates]
+        pinned = [each for each in updates if each.state == "pinned"]
+        changes = [each for each in updates if each.status.history]
+        return Report(
+            noun="workload",
+            total=len(updates),
+            as_declared=states.count("up to date") + states.count("pinned"),
+            wrong=states.count("failed"),
+            problems=tuple(_problem(each) for each in updates if each.state == "failed")[:MOST_REPORTED],
+            changes=tuple(map(_change, changes[:MOST_REPORTED])),
+            upcoming=tuple(map(_frozen, pinned[:MOST_REPORTED])),
+        )
+
+
+def _problem(each: Update) -> Problem:
+    result = each.status.result
+    text, since = (result.message, result.time) if result is not None else ("", "")
+    return Problem(_name(each), image_path(each), text, since=since)
+
+
+def _frozen(each: Update) -> Upcoming:
+    pin = each.pin
+    why = f": {pin.reason}" if pin is not None and pin.reason else ""
+    return Upcoming(_name(each), image_path(each), f"updates are pinned{why}", look="warn")
+
+
+def _change(each: Update) -> Change:
+    newest = max(each.status.history, key=lambda one: one.time)
+    return Change(_name(each), image_path(each), f"wrote tag {newest.new}", newest.time, "good")
+
+
+def _name(each: Update) -> str:
+    return f"{each.tracked.namespace}/{each.tracked.record}"

@@ -1,0 +1,69 @@
+"""What policies report to Home: how many are healthy, the ones with the lowest scores, exemptions that end soon."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from homeostat.objects.conditions import READY, find
+from homeostat.objects.time.timestamp import format_time
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
+from homeostat.web.dashboard.html.components import many
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.policy.dashboard.policies import LOOKS, Policies, PolicyRow
+
+_SOON: Final = timedelta(days=30)
+
+
+class PolicyReport:
+    def __init__(self, policies: Policies) -> None:
+        self._policies = policies
+
+    async def make(self, visit: Visit) -> Report | None:
+        rows = await self._policies.lowest()
+        if not rows:
+            return None
+        looks = [_look(each) for each in rows]
+        wrong = [each for each, look in zip(rows, looks, strict=True) if look in ("bad", "warn")]
+        return Report(
+            noun="policy",
+            plural="policies",
+            total=len(rows),
+            as_declared=looks.count("good"),
+            wrong=looks.count("bad"),
+            problems=tuple(_problem(each) for each in wrong[:MOST_REPORTED]),
+            upcoming=tuple(_expiring(rows, datetime.now(UTC)))[:MOST_REPORTED],
+        )
+
+
+def _look(each: PolicyRow) -> str:
+    """`plain` for a policy that was not evaluated yet."""
+    ready = find(each.status.conditions, READY)
+    if ready is not None and ready.status == "False":
+        return "bad"
+    return LOOKS.get(each.status.classification or "", "plain")
+
+
+def _problem(each: PolicyRow) -> Problem:
+    status = each.status
+    ready = find(status.conditions, READY)
+    score = f"Score {status.health_score}, {many(status.violations or 0, 'violation')}"
+    text = ready.message if ready is not None and ready.status == "False" and ready.message else score
+    since = ready.last_transition_time if ready is not None else None
+    severity: Severity = "bad" if _look(each) == "bad" else "warn"
+    return Problem(_name(each), each.policy.path, text, severity, since or status.last_evaluated or "")
+
+
+def _expiring(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:
+    last, first = format_time(now + _SOON), format_time(now)
+    return [
+        Upcoming(_name(each), each.policy.path, f"exemption ends: {one.reason}", one.expires, "warn")
+        for each in rows
+        for one in each.policy.spec.exemptions
+        if one.expires and first <= one.expires <= last
+    ]
+
+
+def _name(each: PolicyRow) -> str:
+    where = each.policy.metadata
+    return f"{where.namespace}/{where.name}" if where.namespace else where.name

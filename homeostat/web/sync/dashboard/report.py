@@ -1,0 +1,61 @@
+"""What SyncPolicies report to Home: how many are synced, which failed or hold changes, what is due or suspended."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.objects.conditions import READY, find
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.sync.dashboard.policies import Policies, policy_path
+from homeostat.web.sync.dashboard.state import PolicyRow, next_run
+
+_WRONG: Final = ("failed", "held", "drifted")
+_MOST_DUE: Final = 5
+
+
+class SyncReport:
+    def __init__(self, policies: Policies) -> None:
+        self._policies = policies
+
+    async def make(self, visit: Visit) -> Report | None:
+        rows = await self._policies.worst()
+        if not rows:
+            return None
+        states = [each.state for each in rows]
+        suspended = [each for each in rows if each.state == "suspended"]
+        return Report(
+            noun="policy",
+            plural="policies",
+            total=len(rows),
+            as_declared=states.count("synced"),
+            wrong=sum(states.count(each) for each in _WRONG),
+            problems=tuple(_problem(each) for each in rows if each.state in _WRONG)[:MOST_REPORTED],
+            upcoming=(*map(_frozen, suspended[:MOST_REPORTED]), *_due(rows, datetime.now(UTC))),
+        )
+
+
+def _problem(each: PolicyRow) -> Problem:
+    ready = find(each.status.conditions, READY)
+    text = each.status.held_message or (ready.message if ready is not None else "") or each.state
+    since = ready.last_transition_time if ready is not None else None
+    severity: Severity = "bad" if each.state == "failed" else "warn"
+    return Problem(_name(each), _path(each), f"{each.state}: {text}", severity, since or "")
+
+
+def _frozen(each: PolicyRow) -> Upcoming:
+    return Upcoming(_name(each), _path(each), "syncs are suspended", look="warn")
+
+
+def _due(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:
+    due = sorted((each.time, _name(row), _path(row), each.why) for row in rows if (each := next_run(row, now)).time)
+    return [Upcoming(name, path, f"sync: {why}", at) for at, name, path, why in due[:_MOST_DUE]]
+
+
+def _name(each: PolicyRow) -> str:
+    return f"{each.policy.metadata.namespace}/{each.policy.metadata.name}"
+
+
+def _path(each: PolicyRow) -> str:
+    return policy_path(each.policy.metadata.namespace, each.policy.metadata.name)
