@@ -51,7 +51,7 @@ def _soonest(failures: list[Failure]) -> list[Failure]:
 
 def _retry(failure: Failure) -> Upcoming:
     entry = failure.resource.entry
-    return Upcoming(entry.metadata.name, _path(failure), "next try", entry.read_status().next_run or "")
+    return Upcoming(entry.metadata.name, _path(failure), "will be tried again", entry.read_status().next_run or "")
 
 
 def _path(failure: Failure) -> str:

@@ -121,13 +121,12 @@ def _tile(reported: Reported) -> Markup:
         return _linked(section, inside, "warn")
     counts = {"good": report.as_declared, "bad": report.failed}
     counts["warn"] = max(report.total - report.as_declared - report.failed, 0)
-    words = many(report.total, report.noun, report.plural).partition(" ")[2]
     look = "bad" if report.failed else "warn" if report.as_declared < report.total else "good"
     return _linked(
         section,
         [
             el("span", f"{report.as_declared:,}", el("small", f" of {report.total:,}"), class_="number"),
-            el("span", f"{section.title}: {words} as declared", class_="word all"),
+            el("span", f"{section.title} as declared", class_="word all"),
             shares(counts, ("bad", "warn", "good"), "look"),
         ],
         look,
@@ -161,9 +160,13 @@ def _problems(reported: Sequence[Reported]) -> Node:
             return None
         return el("section", heading("Wrong now"), el("div", el("p", "Nothing that is known."), class_="empty"))
     found.sort(key=lambda each: _how_bad(each[0]))
-    shown = found[:MOST_PROBLEMS]
-    rows = [_problem(at, *each) for at, each in enumerate(shown)]
-    rest = max(count, len(found)) - len(shown)
+    groups: dict[tuple[str, str], list[tuple[Problem, Section]]] = {}
+    for problem, section in found:
+        # Many objects often fail for one reason, which is to be read once.
+        groups.setdefault((section.title, problem.text or problem.name), []).append((problem, section))
+    shown = list(groups.values())[:MOST_PROBLEMS]
+    rows = [_problem(at, *each[0], alike=len(each) - 1) for at, each in enumerate(shown)]
+    rest = max(count, len(found)) - sum(map(len, shown))
     note = el("p", f"and {rest:,} more, on the pages of the sections", class_="summary") if rest > 0 else None
     body = table("Wrong now", ("Object", "State", "Why", "Since"), rows, class_="problems")
     return el("section", heading("Wrong now"), body, note)
@@ -174,11 +177,12 @@ def _how_bad(problem: Problem) -> tuple[int, str]:
     return _SEVERITIES.index(problem.severity), problem.since or "~"
 
 
-def _problem(at: int, problem: Problem, section: Section) -> Markup:
+def _problem(at: int, problem: Problem, section: Section, *, alike: int) -> Markup:
     word = "failed" if problem.severity == "bad" else "warning"
+    more = [el("a", f"and {alike} more for this reason", href=section.path), " · "] if alike else None
     return row(
         f"problem-{_key(section.title)}-{problem.name}-{at}",
-        [el("a", problem.name, href=problem.path), el("span", section.title, class_="note")],
+        [el("a", problem.name, href=problem.path), el("span", more, section.title, class_="note")],
         chip(word, problem.severity),
         el("span", one_line(problem.text), class_="why"),
         moment(problem.since, "unknown"),

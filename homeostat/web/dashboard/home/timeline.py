@@ -7,7 +7,7 @@ visitors who may list all Events see it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from heapq import nlargest
 from typing import Final
 
@@ -21,6 +21,7 @@ from homeostat.web.dashboard.home.report import Change
 
 EVENTS: Final = Kind("", "v1", "events", "Event", is_namespaced=True)
 MOST_SHOWN: Final = 15
+_MOST_READ: Final = 200
 _READY_WITHIN_S: Final = 0.5
 PathOf = Callable[[str, str, str, str], Awaitable[str]]
 """From apiVersion, kind, namespace and name to the page of the object; empty if there is none."""
@@ -78,9 +79,13 @@ class Timeline:
         self.run = self._informers.run
 
     async def newest(self, most: int = MOST_SHOWN) -> list[Change]:
+        """Events that say the same of several objects of a kind are one entry."""
         events = await self._events()
-        found = nlargest(most, (each for each in events if each.involved_object.group in self._groups), key=_order)
-        return [await self._change(each) for each in found]
+        ours = (each for each in events if each.involved_object.group in self._groups)
+        groups: dict[tuple[str, str, str], list[RecordedEvent]] = {}
+        for each in nlargest(_MOST_READ, ours, key=_order):
+            groups.setdefault((each.involved_object.kind, each.reason, each.message), []).append(each)
+        return [await self._change(each) for each in list(groups.values())[:most]]
 
     async def _events(self) -> list[RecordedEvent]:
         if self._informer is None:
@@ -93,12 +98,14 @@ class Timeline:
                 return []
         return list(self._informer.cache)
 
-    async def _change(self, event: RecordedEvent) -> Change:
-        about = event.involved_object
+    async def _change(self, events: Sequence[RecordedEvent]) -> Change:
+        event, about = events[0], events[0].involved_object
+        others = len({each.involved_object for each in events}) - 1
         path = await self._path_of(about.api_version, about.kind, about.namespace, about.name)
         times = f" (x{event.count})" if event.count and event.count > 1 else ""
         text = f"{event.reason}{times}: {event.message}" if event.message else f"{event.reason}{times}"
         name = f"{about.kind} {about.namespace}/{about.name}" if about.namespace else f"{about.kind} {about.name}"
+        name = f"{name} and {others} more" if others else name
         return Change(name, path, text, event.at, "bad" if event.type == "Warning" else "plain")
 
 

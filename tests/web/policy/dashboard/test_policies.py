@@ -64,7 +64,7 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
         where = kind.kind
         body = {"apiVersion": where.api_version, "kind": where.kind, "metadata": {"name": name}, "spec": spec}
         await plane.client.create(where.path(namespace), body)
-    page = await site.shows("/policies/default/strict", "latest_tag")
+    page = await site.shows("/policies/default/strict", "row-violation-0")
     assert "missing_liveness" in page.text
     assert page.document.one("tr", id="row-violation-0").text.startswith("web-0app")
     assert "latest_tag" in page.document.one("tr", id="row-rule-latest_tag").text
