@@ -1,0 +1,71 @@
+"""Permissions: a visitor sees and does what the server allows, with the visitor's own credentials."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.server.access.tokens import Tokens
+from homeostat.testing.eventually import eventually
+from tests.web.dashboard.objects.seed import DEPLOYMENTS, bind, seed
+from tests.web.dashboard.site import Page, Site
+
+WEB = "/objects/apps/deployments/shop/web"
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    """One that asks for credentials."""
+    (tmp_path / "plane").mkdir(mode=0o700)
+    operators = frozenset({"housekeeping", "actions"})
+    async with open_plane(Settings(data=tmp_path / "plane", port=0, operators=operators)) as plane:
+        yield plane
+
+
+async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, guarded: Site) -> None:
+    await seed(plane.client)
+    await bind(plane.client, "viewer", "view")
+    token = Tokens(plane.settings.data / "tokens.json").create("viewer", now=time.time(), groups=())
+    cookie = f"homeostat_dashboard={token}"
+
+    async def seen(path: str) -> Page:
+        return await guarded.open(path, Cookie=cookie)
+
+    page = await eventually(lambda: seen(WEB), lambda page: page.status == 200)
+    assert "Edit" not in [each.text for each in page.document.all("a", class_="button")]
+    assert page.document.all("a", class_="danger") == []
+    assert "kubectl delete" not in page.text
+    sent = {
+        "proof": page.document.all("input", name="proof")[0].attributes["value"],
+        "text": "x",
+        "version": "1",
+        "step": "apply",
+        "uid": "x",
+    }
+    for action in ("edit", "delete"):
+        assert (await seen(f"{WEB}/{action}")).status == 403, action
+        assert (await guarded.send(f"{WEB}/{action}", sent, Cookie=cookie)).status == 403, action
+    assert "secrets is forbidden" in (await seen("/objects/core/secrets")).text
+    assert (await seen("/objects/core/secrets/shop/db")).status == 403
+    assert "Secretnot allowed" in (await seen("/objects")).document.one("li", id="kind-secret").text
+    found = json.loads((await seen("/find?q=web")).source)["found"]
+    assert [each["path"] for each in found if each["title"] == "web"] == [f"/dashboard{WEB}"]
+    assert all("/secrets/" not in each["path"] for each in json.loads((await seen("/find?q=db")).source)["found"])
+    assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 2
+
+    admin = await guarded.send("/login", {"username": "admin", "password": "correct horse"})
+    session = admin.headers["Set-Cookie"].partition(";")[0]
+    bearer = f"Bearer {session.partition('=')[2]}"
+    await guarded.declare("/users", {"username": "clerk", "password": "a password"}, Authorization=bearer)
+    login = await guarded.send("/login", {"username": "clerk", "password": "a password"})
+    clerk = login.headers["Set-Cookie"].partition(";")[0]
+    assert (await guarded.open("/objects", Cookie=clerk)).status == 403
+    assert "Objects" not in (await guarded.open("", Cookie=clerk)).document.one("nav").text
+    assert json.loads((await guarded.open("/find?q=web", Cookie=clerk)).source) == {"found": []}
+    assert (await guarded.open("/objects", Cookie=session)).status == 200
+    assert (await guarded.open("/find?q=web")).status == 401
