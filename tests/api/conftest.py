@@ -130,8 +130,8 @@ class Api:
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         yield plane
 
 

@@ -71,6 +71,12 @@ def started_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
+@pytest.fixture
+def data(started_once: Path, tmp_path: Path) -> Path:
+    """A copy of it for one test: a plane opens it in a third of the time that it takes on an empty directory."""
+    return shutil.copytree(started_once, tmp_path / "data")
+
+
 @asynccontextmanager
 async def _real(cluster: Cluster) -> AsyncIterator[Api]:
     from homeostat.client.connect import open_client

@@ -17,8 +17,8 @@ _FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and 
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=data, port=0)) as plane:
         yield plane
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,11 +9,6 @@ import pytest
 
 from homeostat.plane import Settings, open_plane
 from tests.operators.housekeeping.world import World
-
-
-@pytest.fixture
-def data(started_once: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(started_once, tmp_path / "data")
 
 
 @pytest.fixture

@@ -45,8 +45,8 @@ from tests.served import serve_plane
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset(), is_open=True)) as plane:
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset(), is_open=True)) as plane:
         yield plane
 
 

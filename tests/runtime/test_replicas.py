@@ -113,8 +113,8 @@ class Replica:
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=data, port=0, is_open=True, operators=frozenset())) as plane:
         await install(plane.client, KINDS)
         await plane.client.create(MARKS.removesuffix("/mark"), {"metadata": {"name": "mark"}})
         yield plane.client

@@ -77,8 +77,8 @@ async def supervised(supervisor: Supervisor) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=data, port=0, is_open=True, operators=frozenset())) as plane:
         yield plane.client
 
 

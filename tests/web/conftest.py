@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from tests.web.reviewing import Webhook, open_webhook
 
 
 @pytest.fixture
-async def plane(started_once: Path, tmp_path: Path) -> AsyncIterator[Plane]:
-    data = shutil.copytree(started_once, tmp_path / "plane")
+async def plane(data: Path) -> AsyncIterator[Plane]:
     async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         yield plane
 

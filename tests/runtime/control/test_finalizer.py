@@ -64,8 +64,8 @@ def test_without_a_version_nothing_is_planned() -> None:
 
 
 @pytest.fixture
-async def objects(tmp_path: Path) -> AsyncIterator[Projection[Snapshot]]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+async def objects(data: Path) -> AsyncIterator[Projection[Snapshot]]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         yield Projection(plane.client, CONFIG_MAP, Snapshot)
 
 

@@ -60,8 +60,8 @@ class Ledger:
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=data, port=0, is_open=True, operators=frozenset())) as plane:
         yield plane.client
 
 

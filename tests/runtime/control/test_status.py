@@ -199,8 +199,8 @@ def test_a_status_reaches_what_is_wanted_and_then_time_changes_nothing(
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         await plane.client.create(DEFINITIONS, definition())
         yield plane.client
 

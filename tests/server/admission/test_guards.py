@@ -21,8 +21,8 @@ BEDS = "/apis/garden.example/v1/namespaces/default/beds"
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    settings = Settings(data=tmp_path, port=0, is_open=True, operators=frozenset({"housekeeping"}))
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    settings = Settings(data=data, port=0, is_open=True, operators=frozenset({"housekeeping"}))
     async with open_plane(settings) as plane:
         yield plane
 

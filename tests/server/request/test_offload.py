@@ -33,8 +33,8 @@ LARGE = b"x" * LARGE_BYTES
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as opened:
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as opened:
         yield opened
 
 

@@ -26,8 +26,8 @@ asked_by: ContextVar[str] = ContextVar("asked_by", default="nobody")
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as opened:
+async def plane(data: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as opened:
         yield opened
 
 

@@ -29,9 +29,9 @@ STALL_S = 0.3
 
 
 @pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+async def plane(data: Path) -> AsyncIterator[Plane]:
     limits = Limits(stall_timeout_s=STALL_S)
-    settings = Settings(data=tmp_path, port=0, is_open=True, limits=limits, operators=frozenset())
+    settings = Settings(data=data, port=0, is_open=True, limits=limits, operators=frozenset())
     async with open_plane(settings) as plane:
         yield plane
 

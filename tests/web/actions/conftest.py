@@ -42,9 +42,9 @@ def has_guards() -> bool:
 
 
 @pytest.fixture
-async def client(shelf: World, tmp_path: Path, environment: dict[str, str], has_guards: bool) -> AsyncIterator[Client]:
+async def client(shelf: World, data: Path, environment: dict[str, str], has_guards: bool) -> AsyncIterator[Client]:
     async with open_test_plane(
-        tmp_path / "plane", actions, has_housekeeping=True, has_guards=has_guards, environment=environment
+        data, actions, has_housekeeping=True, has_guards=has_guards, environment=environment
     ) as plane:
         yield plane.client
 

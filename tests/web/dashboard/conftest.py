@@ -44,8 +44,8 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.fixture
-async def plane(shelf: World, tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_test_plane(tmp_path / "plane", actions, has_housekeeping=True, environment={}) as plane:
+async def plane(shelf: World, data: Path) -> AsyncIterator[Plane]:
+    async with open_test_plane(data, actions, has_housekeeping=True, environment={}) as plane:
         yield plane
 
 

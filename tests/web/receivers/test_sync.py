@@ -64,8 +64,8 @@ class Hooks:
 
 
 @pytest.fixture
-async def hooks(tmp_path: Path) -> AsyncIterator[Hooks]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+async def hooks(data: Path) -> AsyncIterator[Hooks]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         await install(plane.client, sync.KINDS)
         kind = RESOURCE_REPOSITORY.kind
         spec: JsonObject = {"pollInterval": "1h", "type": "git", "git": {"url": "https://git.example/shop.git"}}

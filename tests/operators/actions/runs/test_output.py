@@ -72,8 +72,8 @@ def test_of_a_line_without_an_end_no_part_is_shown() -> None:
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_test_plane(tmp_path / "plane") as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_test_plane(data) as plane:
         await install(plane.client, KINDS)
         yield plane.client
 

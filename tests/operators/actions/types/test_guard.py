@@ -25,8 +25,8 @@ NARROW: JsonObject = {"type": "object", "properties": {"size": {"type": "integer
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_test_plane(tmp_path / "data", actions, has_housekeeping=True, environment={}) as plane:
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_test_plane(data, actions, has_housekeeping=True, environment={}) as plane:
         await declare(plane.client)
         yield plane.client
 
