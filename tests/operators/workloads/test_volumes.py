@@ -54,6 +54,8 @@ def storage_class(**fields: str) -> StorageClass:
         (claim(), [volume("a", claimRef={**OWN, "uid": "uid-data"})], "a"),
         (claim(), [volume("a", storageClassName="fast")], None),
         (claim(), [volume("a", volumeMode="Block")], None),
+        (claim(), [volume("a", volumeAttributesClassName="gold")], None),
+        (claim(volumeAttributesClassName="gold"), [volume("a"), volume("b", volumeAttributesClassName="gold")], "b"),
         (claim(accessModes=["ReadWriteMany"]), [volume("a")], None),
         (claim(selector={"matchLabels": {"disk": "ssd"}}), [volume("a"), volume("b", labels={"disk": "ssd"})], "b"),
         (claim(selector={"matchExpressions": [{"key": "disk", "operator": "Near"}]}), [volume("a")], None),

@@ -74,6 +74,8 @@ def fits(volume: Workload, claim: Workload) -> bool:
     have, want = volume.spec, claim.spec
     if (have.get("storageClassName") or "") != (want.get("storageClassName") or ""):
         return False
+    if (have.get("volumeAttributesClassName") or "") != (want.get("volumeAttributesClassName") or ""):
+        return False
     if (have.get("volumeMode") or "Filesystem") != (want.get("volumeMode") or "Filesystem"):
         return False
     if not set(want.get("accessModes") or ()) <= set(have.get("accessModes") or ()):

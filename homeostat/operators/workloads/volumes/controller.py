@@ -138,9 +138,12 @@ class Volumes:
             await self._client.create(VOLUME.path(""), new)
         await self._client.merge(VOLUME.path("", name, "status"), {"status": {"phase": "Bound"}})
         annotations = {BOUND: "yes", BY_CONTROLLER: "yes"}
+        # The volume itself cannot name the class, since it is not one of a CSI driver.
+        named = {"volumeAttributesClassName": claim.spec.get("volumeAttributesClassName")}
+        status = claim_status(new["spec"] | named)
         patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": name}}
         await self._client.merge(CLAIM.path(*claim.key), patch)
-        await self._client.merge(CLAIM.path(*claim.key, "status"), {"status": claim_status(new["spec"])})
+        await self._client.merge(CLAIM.path(*claim.key, "status"), {"status": status})
         message = f"Successfully provisioned volume {name}"
         self._events.record(CLAIM, claim.metadata, "ProvisioningSucceeded", message, by=_COMPONENT)
 

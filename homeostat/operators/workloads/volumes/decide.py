@@ -112,8 +112,11 @@ def volume_for(claim: Workload, reclaim_policy: str) -> JsonObject:
 
 def claim_status(volume: JsonObject) -> JsonObject:
     """Of a claim that is bound to a volume with this spec."""
-    return {
+    status: JsonObject = {
         "phase": "Bound",
         "accessModes": volume.get("accessModes") or ["ReadWriteOnce"],
         "capacity": volume.get("capacity") or {},
     }
+    if name := volume.get("volumeAttributesClassName"):
+        status["currentVolumeAttributesClassName"] = name
+    return status
