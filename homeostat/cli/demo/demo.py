@@ -44,7 +44,7 @@ _TOUR: Final = """
 Everything runs, and five things are wrong. In another terminal:
 
   export KUBECONFIG={kubeconfig}
-  homeostat get pactos,syncpolicies,imageupdates,devopspolicies,mailboxes -n shop
+  homeostat get pactos,syncpolicies,imageupdates,devopspolicies,mailboxes -A
 
   1 contracts  orders listens on another port than its contract promises
   2 sync       the topic payments was changed by hand

@@ -32,7 +32,12 @@ class Demo:
         return done.out
 
     def status(self, kind: str, name: str) -> Any:
-        return json.loads(self.run("get", kind, name, "-n", "shop", "-o", "json")).get("status") or {}
+        return (
+            json.loads(self.run("get", kind, name, "-n", "default" if kind == "mailbox" else "shop", "-o", "json")).get(
+                "status"
+            )
+            or {}
+        )
 
     def eventually(self, kind: str, name: str, holds: Callable[[Any], object]) -> None:
         deadline = time.monotonic() + _WITHIN_S
