@@ -13,10 +13,11 @@ import msgspec
 from homeostat.edge.server import Handler
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
-from homeostat.runtime.faces.face import Face, Figures, Surroundings, opener_of
+from homeostat.runtime.faces.face import Face, Figures, Surroundings, TokenFacts, opener_of
 from homeostat.runtime.faces.hosting import ServedFace, serve_faces
 from homeostat.runtime.faces.listeners import arrange
 from homeostat.runtime.supervisor import Supervisor
+from homeostat.server.access.tokens import Tokens
 
 _NAMESPACE = "default"
 
@@ -54,10 +55,19 @@ def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
         leases=LEASES if settings.is_shared else "",
         private=plane.private,
         offered=lambda face: supervisor.manager.offered(face) if supervisor.manager is not None else None,
+        operators=lambda: [state for each in plane.supervisors for state in each.states()],
+        tokens=lambda: _tokens(plane),
         redeem=plane.sign_in.redeem,
         figures=Figures(plane.app.metrics.include),
     )
     return _Hosted(supervisor, surroundings)
+
+
+def _tokens(plane: Plane) -> list[TokenFacts]:
+    return [
+        TokenFacts(id=each.id, user=each.user, groups=each.groups, created=each.created, expires=each.expires)
+        for each in Tokens(plane.settings.data / "tokens.json").list()
+    ]
 
 
 @asynccontextmanager

@@ -16,10 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.writes import RefusedWriteError, writing_in
 from homeostat.runtime.leader import Election, LeadershipLostError
 from homeostat.runtime.setup import Job, Setup
+from homeostat.runtime.telemetry.state import OperatorState, WatchState
 from homeostat.runtime.watch.phase import Waiting
 from homeostat.runtime.watch.watcher import Watcher
 
@@ -52,6 +54,19 @@ class Host:
         if self.election is not None and self.election.trouble and not self.is_leading:
             troubles.append(self.election.trouble)
         return troubles
+
+    def state(self, identity: str) -> OperatorState:
+        setup, election = self.setup, self.election
+        return OperatorState(
+            name=setup.name,
+            is_paused=self._is_paused,
+            is_leading=self.is_leading,
+            identity=identity,
+            leader=election.leader if election is not None else "",
+            troubles=tuple(self.troubles()),
+            controllers=tuple(each.state() for each in setup.controllers),
+            watches=tuple(_watch_state(each) for each in setup.informers),
+        )
 
     async def run(self) -> None:
         """Until `close`."""
@@ -153,6 +168,20 @@ class Term:
 async def _control(controller: Controller[Any, Any, Any]) -> None:
     await controller.informer.synced()
     await controller.run()
+
+
+def _watch_state(informer: Informer[Any]) -> WatchState:
+    watcher = informer.watcher
+    return WatchState(
+        path=informer.source.path,
+        state=type(watcher.state).__name__.lower(),
+        age_s=watcher.last_event_age_s,
+        objects=len(informer.cache),
+        restarts=watcher.restarts,
+        relists=informer.relists,
+        unreadable=watcher.unreadable,
+        trouble=watch_trouble(watcher),
+    )
 
 
 def watch_trouble(watcher: Watcher[Any]) -> str:

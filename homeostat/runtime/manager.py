@@ -30,6 +30,7 @@ from homeostat.runtime.host import Host, Term, watch_trouble
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
 from homeostat.runtime.setup import Job, Setup
 from homeostat.runtime.telemetry.metrics import Metrics
+from homeostat.runtime.telemetry.state import OperatorState
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.runtime.waking import first_object
 from homeostat.runtime.watch.watcher import Pace
@@ -172,6 +173,11 @@ class Manager:
     def offered(self, face: str) -> object | None:
         """What an operator of this process offers to the face of this name; None while it is not set up."""
         return next((host.setup.offers[face] for host in self._hosts if face in host.setup.offers), None)
+
+    def states(self) -> list[OperatorState]:
+        """The operators of this process, also those that sleep."""
+        asleep = [OperatorState(name=name, is_awake=False) for name in self._waking]
+        return [*(each.state(self.identity) for each in self._hosts), *asleep]
 
     def troubles(self) -> list[str]:
         """The reasons why operators do not work; empty if all do."""

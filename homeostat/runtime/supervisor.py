@@ -22,6 +22,7 @@ from homeostat.client.base import Client
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.description import Description
 from homeostat.runtime.installation import install_definitions
+from homeostat.runtime.telemetry.state import OperatorState
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.runtime.waking import first_object, has_objects
 
@@ -73,6 +74,13 @@ class Supervisor:
     @property
     def is_awake(self) -> bool:
         return self._awake.is_set()
+
+    def states(self) -> list[OperatorState]:
+        """One state, unless the operator is just being restarted."""
+        if self.manager is not None:
+            return self.manager.states()
+        troubles = (f"restarting after {self._last_reason}",) if self._last_reason and self.is_awake else ()
+        return [OperatorState(name=self.description.name, is_awake=self.is_awake, troubles=troubles)]
 
     def wake(self) -> None:
         """Sets the operator up because of a write that it checks, even if no object exists yet."""

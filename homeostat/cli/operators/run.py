@@ -242,6 +242,7 @@ async def _serve_faces(
             private=NamespaceSecrets(client, choice.leases or own_namespace or "default"),
             figures=figures,
             offered=manager.offered,
+            operators=manager.states,
         )
 
     return await serve_beside(stack, choice.faces, surroundings, manager.metrics, client)

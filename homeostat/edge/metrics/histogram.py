@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
+from math import inf
 from operator import add
 
 
@@ -29,3 +30,11 @@ class Histogram:
     def buckets(self) -> list[tuple[str, int]]:
         """Cumulative, as Prometheus expects: each bound with the count of all durations up to it."""
         return list(zip([*map(str, self._bounds), "+Inf"], accumulate(self.counts), strict=True))
+
+    def bound_of(self, share: float) -> float:
+        """The bound of the bucket up to which this share of all durations lies; 0 without any."""
+        wanted = share * sum(self.counts)
+        found = (
+            bound for bound, count in zip((*self._bounds, inf), accumulate(self.counts), strict=True) if count >= wanted
+        )
+        return next(found, 0.0) if wanted else 0.0

@@ -28,6 +28,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from homeostat.client.base import UnreachableError
@@ -49,6 +50,7 @@ from homeostat.runtime.control.reconcile import Options, Reconciler, Reconciliat
 from homeostat.runtime.control.status_fields import StatusFields
 from homeostat.runtime.control.workers import Workers
 from homeostat.runtime.control.writes import RefusedWriteError, Scope, Scopes, writing_in
+from homeostat.runtime.telemetry.state import ControllerState, Failing
 from homeostat.runtime.telemetry.tracing import SILENT, Span
 from homeostat.runtime.watch.predicates import Predicate, any_of
 from homeostat.runtime.watch.routes import Route, to_itself
@@ -60,6 +62,7 @@ World = TypeVar("World")
 Action = TypeVar("Action")
 V = TypeVar("V", bound=Projected)
 _CATCH_UP_S = 30.0
+_MOST_FAILURES = 20
 _WRITE_S = 60.0
 _LONGEST_RETRY_AFTER_S = 300.0
 _UNWRITTEN = (ApiError, UnreachableError, ProjectionError, RefusedWriteError, TimeoutError)
@@ -127,6 +130,26 @@ class Controller(Generic[Obj, World, Action]):
         self._routes.append((informer, observe))
         if self.queue is not None:
             self._add_handler(informer, observe)
+
+    def state(self) -> ControllerState:
+        """What the queue holds, how reconciles went, and which objects fail."""
+        outcomes, times = self._tools.metrics.counted((self.name,))
+        count, queue, reasons = sum(times.counts), self.queue, self._failures.reasons
+        first = [Failing(str(request), reason) for request, reason in islice(reasons.items(), _MOST_FAILURES)]
+        return ControllerState(
+            name=self.name,
+            depth=queue.depth if queue is not None else 0,
+            delayed=queue.delayed if queue is not None else 0,
+            working=queue.working if queue is not None else 0,
+            oldest_wait_s=queue.oldest_wait_s if queue is not None else 0.0,
+            retries=queue.retries if queue is not None else 0,
+            trips=self.breaker.trips,
+            outcomes=outcomes,
+            mean_s=times.seconds / count if count else 0.0,
+            slowest_s=times.bound_of(0.99),
+            failing=len(reasons),
+            failures=tuple(first),
+        )
 
     def enqueue(self, namespace: str, name: str, *, after_s: float = 0.0) -> None:
         """Requests a reconciliation for a reason that no cache shows, such as a webhook."""

@@ -60,6 +60,11 @@ class Failures:
         self._failing.clear()
         self._repeating.clear()
 
+    @property
+    def reasons(self) -> dict[Request, str]:
+        """Why objects fail now."""
+        return self._failing
+
     def _is_new(self, request: Request, error: Exception) -> bool:
         known, summary = self._failing.get(request), summary_of(error)
         self._failing[request] = summary

@@ -30,6 +30,7 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.faces.private import PrivateSecrets
+from homeostat.runtime.telemetry.state import ReadStates
 
 PORT: Final = 8000
 """The port that the faces of a process share by default."""
@@ -53,6 +54,16 @@ class Figures:
         return found
 
 
+class TokenFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a bearer token, without the token. Times are seconds since 1970; `expires` 0 means never."""
+
+    id: str
+    user: str
+    groups: tuple[str, ...] = ()
+    created: int = 0
+    expires: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """The arguments of an app's `open`."""
@@ -72,6 +83,10 @@ class Surroundings:
     figures: Figures
     offered: Callable[[str], object | None] = lambda _: None
     """What the operator of this process offers to the face of this name; None while it sleeps."""
+    operators: ReadStates = list
+    """The operators of this process, as they are now."""
+    tokens: Callable[[], list[TokenFacts]] | None = None
+    """The bearer tokens that the control plane of this process has issued; None beside a cluster."""
     redeem: Redeem | None = None
     """Exchanges a one-time code for a bearer token of an administrator; empty for an invalid code."""
 

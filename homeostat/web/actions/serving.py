@@ -13,9 +13,11 @@ from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
 from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.control.failure_conditions import sole_error
-from homeostat.runtime.faces.face import Redeem, Surroundings
+from homeostat.runtime.faces.face import Redeem, Surroundings, TokenFacts
 from homeostat.runtime.faces.private import PrivateSecrets
+from homeostat.runtime.telemetry.state import ReadStates
 from homeostat.web.actions.app import refuse, rest_app
+from homeostat.web.actions.dashboard.people import People
 from homeostat.web.actions.dashboard.section import resource_section
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
@@ -25,7 +27,9 @@ from homeostat.web.actions.index.numbering import number_objects
 from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.actions.webhooks.admission import open_hooks
+from homeostat.web.dashboard.access.section import access_section
 from homeostat.web.dashboard.dashboard import Dashboard
+from homeostat.web.dashboard.operators import operators_section
 from homeostat.web.dashboard.section import open_sections
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
@@ -80,6 +84,8 @@ async def open_rest(
     leases: str = "",
     figures: RestFigures | None = None,
     redeem: Redeem | None = None,
+    operators: ReadStates = list,
+    tokens: Callable[[], list[TokenFacts]] | None = None,
 ) -> AsyncIterator[Handler]:
     """Opens the whole API inside the block. Raises `SettingError` for an invalid environment variable."""
     figures = figures or RestFigures()
@@ -107,7 +113,12 @@ async def open_rest(
             if leases:
                 await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
-            sections = [resource_section(face), *await open_sections(declared_sections(), client)]
+            sections = [
+                resource_section(face),
+                *await open_sections(declared_sections(), client),
+                operators_section(client, operators, leases=leases),
+                access_section(client, People(people.registers, tokens)),
+            ]
             dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=people.log_in, redeem=redeem)
             await stack.enter_async_context(dashboard.running())
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
@@ -136,6 +147,8 @@ async def serve_rest(
     leases: str = "",
     figures: RestFigures | None = None,
     redeem: Redeem | None = None,
+    operators: ReadStates = list,
+    tokens: Callable[[], list[TokenFacts]] | None = None,
 ) -> AsyncIterator[Server]:
     """Serves inside the block, and finishes current requests at its end. Raises `OSError` if it cannot listen, and the
     errors of `open_rest`.
@@ -150,6 +163,8 @@ async def serve_rest(
         leases=leases,
         figures=figures,
         redeem=redeem,
+        operators=operators,
+        tokens=tokens,
     ) as app:
         server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
         try:
@@ -171,6 +186,8 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
         leases=surroundings.leases,
         figures=surroundings.figures.once(RestFigures),
         redeem=surroundings.redeem,
+        operators=surroundings.operators,
+        tokens=surroundings.tokens,
     ) as app:
         yield app
 

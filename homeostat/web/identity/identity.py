@@ -59,7 +59,7 @@ class Identity:
         is_open: bool,
     ) -> None:
         self.gate: Gate = gate if is_open else JwtGate(registers, tokens, gate)
-        self._registers = registers
+        self.registers = registers
         self._is_settled = asyncio.Event()
         self.users = Users(registers, self.gate, hashes=hashes, passwords=passwords)
         self._roles = Roles(registers, self.gate)
@@ -97,7 +97,7 @@ class Identity:
 
     async def ready(self) -> None:
         """Waits for the users and the first administrator; `RefusalError` 503 if that takes too long."""
-        await self._registers.ready()
+        await self.registers.ready()
         if not self._is_settled.is_set():
             try:
                 async with asyncio.timeout(_READY_WITHIN_S):
@@ -110,7 +110,7 @@ class Identity:
         for step in steps:
             while True:
                 try:
-                    await self._registers.ready()
+                    await self.registers.ready()
                     await step()
                     break
                 except (ApiError, UnreachableError, RefusalError) as error:

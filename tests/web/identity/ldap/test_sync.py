@@ -25,7 +25,7 @@ async def test_an_entry_that_cannot_be_stored_is_skipped(plane: Plane) -> None:
     directory = People(Person(long_name, "long"), Person("uid=dora", "dora"), Person("uid=../x", "../x"))
     async with open_face(plane.client, ADMIN) as face:
         admin = await face.nobody.login("admin", "correct horse")
-        sync = Sync(face.identity._registers, face.identity.gate, directory)
+        sync = Sync(face.identity.registers, face.identity.gate, directory)
         assert await sync._synchronize(directory) == (1, 0)
         assert [each["username"] for each in (await admin.get("/users")).body] == ["admin", "dora"]
         moved = People(Person(long_name, "dora"), Person("uid=emil", "emil"))

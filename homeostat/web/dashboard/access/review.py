@@ -1,0 +1,164 @@
+"""`/dashboard/access`: whether a user may do something, by which binding, or what would allow it.
+
+The API server decides, by SubjectAccessReview. It says why it allows; what is missing is a role and a binding of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
+from homeostat.web.dashboard.access.people import HERE, TITLE, access_tabs
+from homeostat.web.dashboard.html.command import command, shell
+from homeostat.web.dashboard.html.components import chip
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import field
+from homeostat.web.dashboard.html.redaction import plain_text
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.form import read_query
+
+_PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*")
+_name_of = re.compile(r"[^a-z0-9]+").sub
+_LONGEST_NAME: Final = 60
+
+
+class ReviewQuery(msgspec.Struct, frozen=True):
+    """`resource` is `pods`, `deployments.apps` or `pods/log`."""
+
+    user: Annotated[str, Meta(max_length=253)] = ""
+    groups: Annotated[str, Meta(max_length=1000)] = ""
+    verb: Annotated[str, Meta(max_length=63)] = "get"
+    resource: Annotated[str, Meta(max_length=300)] = ""
+    namespace: Annotated[str, Meta(max_length=253)] = ""
+    name: Annotated[str, Meta(max_length=253)] = ""
+
+    @property
+    def is_complete(self) -> bool:
+        return bool((self.user or self.groups) and self.verb and self.resource)
+
+    @property
+    def attributes(self) -> JsonObject:
+        first, _, subresource = self.resource.strip().partition("/")
+        resource, _, group = first.partition(".")
+        found = {"group": group, "resource": resource, "subresource": subresource, "verb": self.verb}
+        return found | {"namespace": self.namespace.strip(), "name": self.name.strip()}
+
+    @property
+    def all_groups(self) -> list[str]:
+        given = [each.strip() for each in self.groups.split(",") if each.strip()]
+        return list(dict.fromkeys([*given, "system:authenticated"]))
+
+
+class Answer(NamedTuple):
+    is_allowed: bool
+    reason: str
+    error: str
+
+
+class ReviewPage:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def show(self, visit: Visit) -> Page:
+        query = read_query(visit.request, ReviewQuery)
+        answer = await self._ask(query) if query.is_complete else None
+        content: list[Node] = [
+            el("h1", TITLE),
+            access_tabs("Who may what"),
+            _form(query),
+            _answer(query, answer) if answer is not None else _hint(),
+        ]
+        return Page(TITLE, content, TITLE)
+
+    async def _ask(self, query: ReviewQuery) -> Answer:
+        spec: JsonObject = {
+            "user": query.user.strip(),
+            "groups": query.all_groups,
+            "resourceAttributes": query.attributes,
+        }
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        status = (await self._client.create(_PATH, review))["status"]
+        return Answer(bool(status.get("allowed")), status.get("reason") or "", status.get("evaluationError") or "")
+
+
+def _form(query: ReviewQuery) -> Markup:
+    def entry(name: str, value: str, placeholder: str) -> Markup:
+        return el("input", type="text", id=name, name=name, value=value, placeholder=placeholder, autocomplete="off")
+
+    verbs = [
+        el("option", each, value=each, selected=each == query.verb) for each in dict.fromkeys((*_VERBS, query.verb))
+    ]
+    return el(
+        "form",
+        field("User", "user", entry("user", query.user, "anna or system:serviceaccount:NS:NAME")),
+        field("Groups", "groups", entry("groups", query.groups, "dev, ops (optional)")),
+        field("Verb", "verb", el("select", verbs, name="verb", id="verb")),
+        field("Resource", "resource", entry("resource", query.resource, "pods, deployments.apps, pods/log")),
+        field("Namespace", "namespace", entry("namespace", query.namespace, "all namespaces")),
+        field("Name", "name", entry("name", query.name, "any (optional)")),
+        el("button", "Check", type="submit", class_="primary"),
+        method="get",
+        action=HERE,
+        class_="filter review",
+    )
+
+
+def _hint() -> Markup:
+    return el(
+        "div",
+        el("p", "Ask whether a user may do something. The same on the command line:"),
+        el("p", command("kubectl auth can-i list pods -n default --as anna")),
+        class_="empty",
+    )
+
+
+def _answer(query: ReviewQuery, answer: Answer) -> Markup:
+    who = query.user.strip() or f"a member of {query.groups}"
+    where = f"in the namespace {query.namespace}" if query.namespace else "in all namespaces"
+    what = f"{query.verb} {query.resource} {query.name}".strip()
+    words = f"{who} {'may' if answer.is_allowed else 'may not'} {what} {where}"
+    look = ("allowed", "good") if answer.is_allowed else ("denied", "bad")
+    groups = [word for each in query.all_groups[:-1] for word in ("--as-group", each)]
+    place = ["-n", query.namespace] if query.namespace else ["-A"]
+    same = shell(
+        "kubectl", "auth", "can-i", query.verb, query.resource, *place, "--as", query.user or "nobody", *groups
+    )
+    parts: list[Node] = [
+        el("h2", chip(*look), " ", words),
+        el(
+            "p",
+            plain_text(answer.reason or ("" if answer.is_allowed else "No role that is bound to the user allows it.")),
+            class_="why",
+        ),
+        el("p", plain_text(answer.error), class_="trouble") if answer.error else None,
+    ]
+    if not answer.is_allowed:
+        parts += [
+            el("p", "To allow exactly this, create a role and bind it:"),
+            [el("p", command(each)) for each in grants(query)],
+        ]
+    parts.append(el("p", "The same question on the command line: ", command(same), class_="note"))
+    return el("section", parts, class_="answer", id="answer")
+
+
+def grants(query: ReviewQuery) -> list[str]:
+    """The commands that would allow what was denied, and nothing else."""
+    subject = query.user.strip() or query.all_groups[0]
+    name = (
+        _name_of("-", f"{subject}-{query.verb}-{query.resource}".lower()).strip("-")[:_LONGEST_NAME].strip("-")
+        or "grant"
+    )
+    kind, place = ("role", ["-n", query.namespace]) if query.namespace else ("clusterrole", [])
+    one = [f"--resource-name={query.name}"] if query.name else []
+    to = f"--user={subject}" if query.user.strip() else f"--group={subject}"
+    return [
+        shell("kubectl", "create", kind, name, f"--verb={query.verb}", f"--resource={query.resource}", *one, *place),
+        shell("kubectl", "create", f"{kind}binding", name, f"--{kind}={name}", to, *place),
+    ]

@@ -1,0 +1,300 @@
+"""`/dashboard/operators`: how the operators of this process work: leader, queues, watches, slow and failed reconciles.
+
+The numbers are those of `/metrics`, as they are now. Other replicas show their own; the Leases say who leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import LEASE
+from homeostat.runtime.telemetry.state import ControllerState, OperatorState, ReadStates, WatchState
+from homeostat.web.dashboard.html.command import command, nothing
+from homeostat.web.dashboard.html.components import chip, facts, heading, many, moment, one_line, row, seconds, table
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.refusal import unknown
+
+TITLE: Final = "Operators"
+HERE: Final = f"{ROOT}/operators"
+_PREFIX: Final = "homeostat-"
+_NODES: Final = "homeostat-node-"
+_SLOW_S: Final = 5.0
+_MOST: Final = 200
+
+
+class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
+    holder_identity: str = ""
+    renew_time: str = ""
+    acquire_time: str = ""
+    lease_transitions: int = 0
+
+
+class _LeaseMetadata(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _Lease(msgspec.Struct, frozen=True):
+    metadata: _LeaseMetadata
+    spec: _LeaseSpec = _LeaseSpec()
+
+
+class _Leases(msgspec.Struct, frozen=True):
+    items: list[_Lease]
+
+
+_leases = msgspec.json.Decoder(_Leases)
+
+
+class Operators:
+    def __init__(self, client: Client, states: ReadStates, leases: str) -> None:
+        self._client, self._states, self._leases = client, states, leases
+
+    async def show(self, visit: Visit) -> Page:
+        states = sorted(self._states(), key=_order)
+        body: Node = nothing("This process runs no operators. To run some:", "homeostat run --operators sync,policy")
+        if states:
+            headings = (
+                "Operator",
+                "State",
+                "Leader",
+                "Queue",
+                "Retries",
+                "Reconciles",
+                "Slowest",
+                "Watches",
+                "Trouble",
+            )
+            body = table("Operators", headings, [_row(each) for each in states], class_="operators")
+        how = el(
+            "p",
+            "The same numbers for Prometheus, from this plane: ",
+            command("kubectl get --raw /metrics"),
+            class_="note",
+        )
+        return Page(TITLE, [el("h1", TITLE), body, await self._elections(), how], TITLE)
+
+    async def show_one(self, visit: Visit) -> Page:
+        name = visit.captured["name"]
+        found = next((each for each in self._states() if each.name == name), None)
+        if found is None:
+            raise unknown(f"this process runs no operator {name}")
+        title = el("h1", found.name, " ", _state_chip(found))
+        troubles = [el("p", one_line(each), class_="trouble", role="alert") for each in found.troubles]
+        content: list[Node] = [
+            el("p", el("a", TITLE, href=HERE), class_="crumbs"),
+            el("div", title, class_="title"),
+            troubles,
+            _facts(found),
+            _controllers(found.controllers) if found.is_awake else _asleep(found),
+            _failures(found.controllers),
+            _watches(found.watches),
+        ]
+        return Page(name, content, TITLE)
+
+    async def summary(self, visit: Visit) -> Node:
+        """Only if something is wrong."""
+        troubled = [each for each in self._states() if each.troubles or any(one.failing for one in each.controllers)]
+        if not troubled:
+            return None
+        rows = [
+            row(
+                f"operator-{each.name}",
+                el("a", each.name, href=f"{HERE}/{each.name}"),
+                _state_chip(each),
+                many(sum(one.failing for one in each.controllers), "failing object"),
+                el("span", one_line("; ".join(each.troubles)), class_="why"),
+            )
+            for each in troubled
+        ]
+        return el(
+            "section", heading(TITLE), table("Operators in trouble", ("Operator", "State", "Failing", "Trouble"), rows)
+        )
+
+    async def _elections(self) -> Node:
+        if not self._leases:
+            return None
+        try:
+            found = _leases.decode(await self._client.fetch("GET", LEASE.path(self._leases), {"limit": 500})).items
+        except (ApiError, msgspec.ValidationError):
+            return None
+        ours = [
+            each
+            for each in found
+            if each.metadata.name.startswith(_PREFIX) and not each.metadata.name.startswith(_NODES)
+        ]
+        rows = [
+            row(
+                f"lease-{each.metadata.name}",
+                each.metadata.name.removeprefix(_PREFIX),
+                el("code", each.spec.holder_identity or "nobody"),
+                moment(each.spec.acquire_time),
+                moment(each.spec.renew_time),
+                each.spec.lease_transitions,
+            )
+            for each in ours[:_MOST]
+        ]
+        headings = ("Operator", "Leader", "Since", "Renewed", "Changes of leader")
+        return el("section", heading("Leaders"), table("Leaders", headings, rows)) if rows else None
+
+
+def operators_section(client: Client, states: ReadStates, *, leases: str) -> Section:
+    pages = Operators(client, states, leases)
+    return Section(
+        title=TITLE,
+        path=HERE,
+        views={HERE: pages.show, f"{HERE}/{{name}}": pages.show_one},
+        summary=pages.summary,
+        is_for_administrators=True,
+    )
+
+
+def _order(state: OperatorState) -> tuple[bool, bool, str]:
+    return not state.troubles, not state.is_awake, state.name
+
+
+def _state_chip(state: OperatorState) -> Markup:
+    if state.troubles:
+        return chip("in trouble", "bad")
+    if not state.is_awake:
+        return chip("asleep", "phase-pending")
+    if state.is_paused:
+        return chip("paused", "warn")
+    return chip("working", "good") if state.is_leading else chip("standby", "phase-reconciling")
+
+
+def _leader(state: OperatorState) -> Node:
+    if not state.is_awake:
+        return "–"
+    if not state.leader:
+        return "this process, alone"
+    return "this process" if state.is_leading else el("code", state.leader)
+
+
+def _row(state: OperatorState) -> Markup:
+    controllers = state.controllers
+    waiting, working = sum(each.depth for each in controllers), sum(each.working for each in controllers)
+    oldest = max((each.age_s for each in state.watches), default=0.0)
+    failing = sum(each.failing for each in controllers)
+    return row(
+        f"operator-{state.name}",
+        el("a", state.name, href=f"{HERE}/{state.name}"),
+        _state_chip(state),
+        _leader(state),
+        [f"{waiting:,} waiting", el("span", f"{working:,} in work", class_="note")] if state.is_awake else "–",
+        [
+            f"{sum(each.retries for each in controllers):,}",
+            el("span", f"{failing:,} failing", class_="note") if failing else None,
+        ],
+        f"{sum(sum(each.outcomes.values()) for each in controllers):,}",
+        _slowest(max((each.slowest_s for each in controllers), default=0.0)),
+        [f"{len(state.watches):,}", el("span", f"last event {seconds(oldest)} ago at most", class_="note")]
+        if state.watches
+        else "–",
+        el("span", one_line("; ".join(state.troubles)) or "none", class_="why"),
+    )
+
+
+def _slowest(bound: float) -> Node:
+    if not bound:
+        return "–"
+    text = "over 5 min" if isinf(bound) else f"up to {seconds(bound)}"
+    return chip(text, "warn") if bound > _SLOW_S else text
+
+
+def _facts(state: OperatorState) -> Markup:
+    return facts(
+        ("Leader", _leader(state)),
+        ("This process", el("code", state.identity) if state.identity else ""),
+        ("Controllers", len(state.controllers) or ""),
+        ("Watches", len(state.watches) or ""),
+        ("Objects in memory", f"{sum(each.objects for each in state.watches):,}" if state.watches else ""),
+    )
+
+
+def _asleep(state: OperatorState) -> Markup:
+    return nothing(
+        "The operator sleeps: no object that it works on exists yet. It wakes by itself. To see the kinds it knows:",
+        f"homeostat crds {state.name}",
+    )
+
+
+def _controllers(controllers: Sequence[ControllerState]) -> Node:
+    if not controllers:
+        return None
+    rows = [
+        row(
+            f"controller-{each.name}",
+            each.name,
+            f"{each.depth:,}",
+            f"{each.delayed:,}",
+            f"{each.working:,}",
+            seconds(each.oldest_wait_s) if each.oldest_wait_s else "–",
+            f"{each.retries:,}",
+            chip(f"{each.trips:,}", "warn") if each.trips else "0",
+            ", ".join(f"{count:,} {word}" for word, count in sorted(each.outcomes.items())) or "none yet",
+            seconds(each.mean_s) if each.mean_s else "–",
+            _slowest(each.slowest_s),
+        )
+        for each in controllers
+    ]
+    headings = (
+        "Controller",
+        "Waiting",
+        "Later",
+        "In work",
+        "Longest wait",
+        "Retries",
+        "Put off",
+        "Reconciles",
+        "Mean",
+        "99 of 100",
+    )
+    return el("section", heading("Queues and reconciles"), table("Queues and reconciles", headings, rows))
+
+
+def _failures(controllers: Sequence[ControllerState]) -> Node:
+    total = sum(each.failing for each in controllers)
+    if not total:
+        return None
+    rows = [
+        row(f"failure-{each.name}-{at}", one.object, each.name, el("span", one_line(one.reason), class_="why"))
+        for each in controllers
+        for at, one in enumerate(each.failures)
+    ]
+    note = el("p", f"{many(total, 'failing object')}; the first ones are listed.", class_="summary")
+    return el("section", heading("Last errors"), note, table("Last errors", ("Object", "Controller", "Error"), rows))
+
+
+def _watches(watches: Sequence[WatchState]) -> Node:
+    if not watches:
+        return None
+    ordered = sorted(watches, key=lambda each: (not each.trouble, -each.age_s))
+    rows = [
+        row(
+            f"watch-{at}",
+            el("code", each.path),
+            chip(
+                each.state,
+                "bad" if each.trouble else "good" if each.state in ("streaming", "watching") else "phase-pending",
+            ),
+            seconds(each.age_s),
+            f"{each.objects:,}",
+            f"{each.restarts:,}",
+            f"{each.relists:,}",
+            chip(f"{each.unreadable:,}", "warn") if each.unreadable else "0",
+            el("span", one_line(each.trouble), class_="why"),
+        )
+        for at, each in enumerate(ordered[:_MOST])
+    ]
+    headings = ("Watch", "State", "Last event", "Objects", "Reopened", "Lists again", "Unreadable", "Trouble")
+    return el("section", heading("Watches"), table("Watches", headings, rows))

@@ -1,0 +1,133 @@
+"""Operators and access as pages: what works and what does not, and who may do what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.operators import actions, policy
+from homeostat.operators.catalog import find_operator
+from homeostat.plane import Plane
+from homeostat.runtime.faces.face import TokenFacts
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.telemetry.state import ControllerState, Failing, OperatorState, WatchState
+from homeostat.testing.eventually import eventually
+from homeostat.testing.plane import open_test_plane
+from homeostat.web.actions import serving
+from homeostat.web.actions.serving import serve_rest
+from homeostat.web.identity.identity import open_identity
+from tests.web.dashboard.declaring import HOSTILE, reading, visitor
+from tests.web.dashboard.site import Site
+from tests.web.faces import ADMIN, CHEAP
+
+TROUBLED = OperatorState(
+    name="trade",
+    troubles=(HOSTILE,),
+    is_leading=True,
+    leader="host-1",
+    controllers=(
+        ControllerState(
+            name="orders",
+            depth=3,
+            retries=7,
+            trips=1,
+            outcomes={"failed": 2},
+            mean_s=6.0,
+            slowest_s=float("inf"),
+            failing=1,
+            failures=(Failing("Order default/a", HOSTILE),),
+        ),
+    ),
+    watches=(
+        WatchState(path="/a", state="waiting", age_s=90, objects=1, restarts=2, relists=0, unreadable=1, trouble="x"),
+    ),
+)
+TOKENS = [
+    TokenFacts(id="t1", user="anna", groups=("dev",), created=1, expires=int(time.time()) + 60),
+    TokenFacts(id="t2", user=HOSTILE),
+]
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_test_plane(tmp_path / "plane", actions, environment={}) as plane:
+        yield plane
+
+
+async def states_of(client: Client) -> list[OperatorState]:
+    """Of a process with an operator that works."""
+    await install(client, policy.KINDS)
+    manager = Manager(client, environment={})
+    manager.add("policy", policy.register, policy.KINDS)
+    async with manager.running():
+        await manager.informers.synced()
+        return await eventually(manager.states, lambda found: all(each.is_leading for each in found))
+
+
+async def test_operators_and_access_are_shown_to_administrators(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+    asleep = Supervisor(plane.client, find_operator("images"), grace_s=0.1).states()
+    states = [*await states_of(plane.client), *asleep, TROUBLED]
+    async with (
+        serve_rest(
+            plane.client,
+            plane.private,
+            namespace="default",
+            environment=ADMIN,
+            is_open=False,
+            operators=lambda: states,
+            tokens=lambda: TOKENS,
+        ) as server,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+    ):
+        site = Site(session, f"http://127.0.0.1:{server.port}")
+        page = await site.send("/login", {"username": "admin", "password": "correct horse"})
+        admin = page.headers["Set-Cookie"].partition(";")[0]
+        await check_operators(site, admin)
+        await check_access(plane, site, admin)
+
+
+async def check_operators(site: Site, admin: str) -> None:
+    page = await site.open("/operators", Cookie=admin)
+    assert [each.text for each in page.document.all("th", scope="row")] == ["trade", "policy", "images"]
+    assert [each.text for each in page.document.all("span", class_="chip")][:1] == ["in trouble"]
+    assert "asleep" in page.document.one("tr", id="row-operator-images").text
+    assert "in trouble" in (await site.open("", Cookie=admin)).text
+    page = await site.open("/operators/policy", Cookie=admin)
+    assert "/apis/devops.stochastic.io/v1/devopspolicies" in page.text
+    page = await site.open("/operators/trade", Cookie=admin)
+    assert "over 5 min" in page.text
+    assert "1 failing object" in page.text
+    assert "<script>" not in page.source
+    assert "homeostat crds images" in (await site.open("/operators/images", Cookie=admin)).text
+    assert (await site.open("/operators/none", Cookie=admin)).status == 404
+
+
+async def check_access(plane: Plane, site: Site, admin: str) -> None:
+    assert "kubectl auth can-i" in (await site.open("/access", Cookie=admin)).text
+    reader = await visitor(plane, site, "reader", [reading("apps", "deployments")])
+    page = await site.open("/access?user=reader&verb=list&resource=deployments.apps", Cookie=admin)
+    answer = page.document.one("section", id="answer").text
+    assert answer.startswith("allowed reader may list deployments.apps in all namespaces")
+    assert 'ClusterRoleBinding "reader"' in answer
+    page = await site.open("/access?user=reader&verb=delete&resource=pods&namespace=shop", Cookie=admin)
+    answer = page.document.one("section", id="answer").text
+    assert "denied reader may not delete pods in the namespace shop" in answer
+    assert "kubectl create role reader-delete-pods --verb=delete --resource=pods -n shop" in answer
+    assert "kubectl create rolebinding reader-delete-pods --role=reader-delete-pods --user=reader -n shop" in answer
+    page = await site.open("/access?user=%3Cscript%3E&resource=pods", Cookie=admin)
+    assert (page.status, "<script>" in page.source) == (200, False)
+    assert "admin" in (await site.open("/access/users", Cookie=admin)).text
+    page = await site.open("/access/tokens", Cookie=admin)
+    assert "homeostat token revoke t1" in page.text
+    assert "<script>" not in page.source
+    for path in ("/operators", "/operators/trade", "/access", "/access/users", "/access/tokens"):
+        assert (await site.open(path, Cookie=reader)).status == 403
