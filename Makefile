@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 \* $(CORES))
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up demo setup dev check format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock clean
+.PHONY: help up demo setup dev check format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock dist sbom clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,15 @@ lock: $(VENV)/.uv ## Resolve the dependencies anew into requirements/
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/core.txt
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group docs --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/docs.txt
+	$(BIN)/uv pip compile -q --upgrade pyproject.toml --extra all -c requirements/dev.txt --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/all.txt
+	echo 'hatchling>=1.27' | $(BIN)/uv pip compile -q --upgrade - -c requirements/dev.txt --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/build.txt
+
+dist: dev ## Build a wheel and a source distribution into dist
+	$(BIN)/hatchling build
+
+sbom: dev ## Write the bill of materials of the locked dependencies to dist/sbom.json (CycloneDX)
+	@mkdir -p dist
+	$(BIN)/python -m tools.write_sbom > dist/sbom.json
 
 clean: ## Remove .venv, caches and builds
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from homeostat import __version__
+
 _FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -11,3 +13,11 @@ def migrations(database: str) -> list[tuple[int, str]]:
     """The number and the SQL text of each migration of a database (a folder of `migrations`), in order."""
     files = (_FOLDER / database).glob("*.sql")
     return sorted((int(each.name.partition("_")[0]), each.read_text("utf-8")) for each in files)
+
+
+def refusal_of_newer(database: str, version: int, newest: int) -> str:
+    """What is said of a database that a newer version of the program has migrated."""
+    return (
+        f"{database} has schema {version}, and this is homeostat {__version__}, which supports up to {newest}; "
+        "use the version that migrated it, or restore a backup that was made before"
+    )

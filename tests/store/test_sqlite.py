@@ -190,7 +190,9 @@ async def test_a_database_of_a_newer_program_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
-    with pytest.raises(StoreError, match="schema 99, this version of homeostat supports up to 1; use a newer one"):
+    with pytest.raises(
+        StoreError, match=r"schema 99, and this is homeostat \S+, which supports up to 1; use the version"
+    ):
         await SqliteStore.open(path)
 
 

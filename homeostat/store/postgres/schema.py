@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from homeostat.store.base import StoreError
-from homeostat.store.migration import migrations
+from homeostat.store.migration import migrations, refusal_of_newer
 from homeostat.store.postgres.database import Connection
 from homeostat.store.seal import Seal
 
@@ -61,10 +61,7 @@ async def _migrate(connection: Connection, schema: str) -> None:
     version = await connection.fetchval("SELECT coalesce(max(number), 0) FROM migration")
     known = migrations("postgres")
     if version > known[-1][0]:
-        raise StoreError(
-            f'the schema "{schema}" has version {version}, this version of homeostat supports up to '
-            f"{known[-1][0]}; use a newer one"
-        )
+        raise StoreError(refusal_of_newer(f'"{schema}" of the database', version, known[-1][0]))
     for number, text in known:
         if number > version:
             await connection.execute(text)

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from homeostat.store.base import StoreError
-from homeostat.store.migration import migrations
+from homeostat.store.migration import migrations, refusal_of_newer
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.journal import JOURNAL_BYTES
 
@@ -34,7 +34,9 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
     try:
+        # Before the settings, of which some write to the file.
         _refuse_foreign(connection, path)
+        _refuse_newer(connection, path)
         for setting in (
             "auto_vacuum = INCREMENTAL",  # has an effect only before the first table exists
             "journal_mode = WAL",
@@ -45,7 +47,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
             "temp_store = MEMORY",
         ):
             connection.execute(f"PRAGMA {setting}")
-        _migrate(connection, path)
+        _migrate(connection)
     except BaseException:
         connection.close()
         raise
@@ -91,14 +93,16 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f'"{path}" is a database of another program')
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    known = migrations("sqlite")
-    if version > known[-1][0]:
-        raise StoreError(
-            f'"{path}" has schema {version}, this version of homeostat supports up to {known[-1][0]}; use a newer one'
-        )
-    for number, text in known:
+    newest = migrations("sqlite")[-1][0]
+    if version > newest:
+        raise StoreError(refusal_of_newer(f'"{path}"', version, newest))
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, text in migrations("sqlite"):
         if number > version:
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{text}\n"
