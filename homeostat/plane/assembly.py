@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 from homeostat import __version__
@@ -68,15 +68,6 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         obj = parse_body(call)
         return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
 
-    async def certify(call: Call, obj: JsonObject) -> JsonObject:
-        def sign(request: bytes, usages: Sequence[str], seconds: int | None) -> bytes:
-            return sign_certificate(pki, request, usages, seconds=seconds, now=datetime.now(UTC))
-
-        try:
-            return await in_thread(lambda: certified(obj, sign, call.timestamp()), user=call.user.name)
-        except PkiError as error:
-            raise UnavailableError(f"the request was not approved: {error}") from error
-
     webhooks = WebhookClient()
     admission, conversions = AdmissionChain(authorizer, registry, webhooks), Conversions(webhooks, store, new_uid)
     backend = Backend(
@@ -91,7 +82,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         require=authorizer.require,
         authorize=authorizer.authorize,
         issue_token=issue_token,
-        certify=certify,
+        certify=_certifying(pki),
         allocator=Allocator(store, AddressRange(settings.service_cidr)),
     )
     pages = Pages(
@@ -115,6 +106,19 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     )
     measure(metrics, settings, pki, store, watches)
     return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors)
+
+
+def _certifying(pki: Pki) -> Callable[[Call, JsonObject], Awaitable[JsonObject]]:
+    def sign(request: bytes, usages: Sequence[str], seconds: int | None) -> bytes:
+        return sign_certificate(pki, request, usages, seconds=seconds, now=datetime.now(UTC))
+
+    async def certify(call: Call, obj: JsonObject) -> JsonObject:
+        try:
+            return await in_thread(lambda: certified(obj, sign, call.timestamp()), user=call.user.name)
+        except PkiError as error:
+            raise UnavailableError(f"the request was not approved: {error}") from error
+
+    return certify
 
 
 def _auditor(settings: Settings, metrics: Metrics) -> Auditor | None:

@@ -118,8 +118,6 @@ def command(
         data, port = _ephemeral(ctx, port)
     if is_open:
         _check_open(database, allows_programs=allows_programs)
-    # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
-    gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
 
     named = _operators(operators, OPERATORS) | simulation.operators
@@ -236,6 +234,8 @@ def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.store.base import StoreError
 
     raise_file_limit()
+    # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
+    gc.set_threshold(50_000, 20, 100)
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
