@@ -1,4 +1,4 @@
-"""Fetches the servers that tests use from Debian's archive: RabbitMQ, OpenSSH, OpenLDAP, docker-registry, promtool.
+"""Fetches the servers that tests use from Debian's archive: RabbitMQ, OpenSSH, OpenLDAP, docker-registry, Prometheus.
 
     python -m tools.fetch_servers
 
@@ -18,7 +18,7 @@ from tools.provision import MissingProgramError, provide
 
 CACHE = ALL / "servers"
 PACKAGES = ("rabbitmq-server", "openssh-server", "slapd", "prometheus", "docker-registry")
-PROGRAMS = ("rabbitmq-server", "epmd", "sshd", "slapd", "promtool", "docker-registry")
+PROGRAMS = ("rabbitmq-server", "epmd", "sshd", "slapd", "promtool", "prometheus", "docker-registry")
 _PLACES = ("usr/sbin", "usr/bin", "usr/lib/rabbitmq/bin", "usr/lib/erlang/erts-*/bin")
 
 

@@ -26,7 +26,7 @@ class Need:
     bring: Callable[[], Path]
 
 
-SERVERS = Need("RabbitMQ, sshd, slapd, docker-registry, promtool", fetch_servers.is_here, fetch_servers.bring)
+SERVERS = Need("RabbitMQ, sshd, slapd, docker-registry, Prometheus", fetch_servers.is_here, fetch_servers.bring)
 BROWSER = Need("Chromium", fetch_browser.is_here, fetch_browser.bring)
 CLUSTER = Need("kube-apiserver and etcd", build_cluster.is_built, build_cluster.bring)
 KUBECTL = Need("kubectl", build_kubectl.is_here, build_kubectl.bring)
