@@ -54,6 +54,7 @@ _SECTIONS = {
     "Operating": {
         "doctor": "Check a plane, a cluster or a data directory.",
         "monitoring": "Print alerts and Grafana dashboards.",
+        "support-bundle": "Write an archive for whoever helps with a problem.",
     },
     "Other": {
         "completion": "Print the completion script of a shell.",
@@ -76,6 +77,7 @@ _PACKAGES = {
     ),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
+    "support": ("support-bundle",),
     "demo": ("demo",),
 }
 # Commands of kubectl that are not here.

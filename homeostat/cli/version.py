@@ -32,10 +32,10 @@ def command(output: str) -> None:
     if output == "text":
         click.echo(f"homeostat {__version__} (Python {platform.python_version()}, SQLite {sqlite3.sqlite_version})")
     else:
-        print_object(_versions(), output)
+        print_object(versions(), output)
 
 
-def _versions() -> JsonObject:
+def versions() -> JsonObject:
     """`schemas` are the newest schemas of databases that this version migrates to and opens."""
     from homeostat.store.migration import migrations
 

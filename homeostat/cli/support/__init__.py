@@ -1,0 +1,1 @@
+"""Collects what somebody needs to help with a problem, without secrets."""

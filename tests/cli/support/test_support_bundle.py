@@ -1,0 +1,193 @@
+"""`homeostat support-bundle`: it has what is needed to help, and no secret, wherever secrets are."""
+
+from __future__ import annotations
+
+import base64
+import tarfile
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from homeostat.cli.support.redaction import Redactor
+from homeostat.objects.json import JsonObject
+from tests.cli.policy_files import write
+from tests.cli.running import Cli, Up, https, make_cli, running
+
+JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLW9mLWFkYQ"
+KEY = "MHcCAQEEIBx3kq9r0VtZ4m8pQeXo1uS7dLwYfC2hJ6aNbT5gKzRq"
+SEEDS = {
+    "secret": "Seeded-Secret/Value+1=",
+    "annotation": "seeded-annotation-value-2",
+    "config": "seeded-config-map-value-3",
+    "spec": "seeded-spec-value-4",
+    "environment": "seeded-environment-value-5",
+    "log": "seeded-log-password-6",
+    "url": "seeded-url-password-7",
+    "bearer": "seeded.bearer.token-8",
+    "jwt": JWT,
+    "key": KEY,
+    "forge": "ghp_" + "s33ded" * 6,
+}
+
+
+def forms(value: str) -> set[str]:
+    return {value, quote(value, safe=""), base64.b64encode(value.encode()).decode(), value.upper()}
+
+
+def read_archive(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as archive:
+        opened = {each.name.partition("/")[2]: archive.extractfile(each) for each in archive}
+        return {name: file.read().decode() for name, file in opened.items() if file is not None}
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of a plane that has a secret in every place where there may be one."""
+    folder = tmp_path_factory.mktemp("support")
+    cli = make_cli(folder / "data")
+    environment = {**cli.environment, "JWT_SECRET_KEY": SEEDS["environment"] * 2, "GITHUB_TOKEN": SEEDS["forge"]}
+    cli = Cli(environment)
+    # Without operators nothing replaces the status.
+    with running(cli, "--operators", "none") as up:
+        (folder / "crds.yaml").write_text(up.cli.here("crds", "--operators", "sync").out)
+        assert up.cli.here("apply", "-f", folder / "crds.yaml").code == 0
+        seed(up, folder)
+        token = up.cli.here("token", "create", "ada").out.strip()
+        log = folder / "plane.log"
+        log.write_text(log_lines(token))
+        done = up.cli.here("support-bundle", folder / "bundle.tar.gz", "--data", up.data, "--log", log)
+        assert done.code == 0, done.err
+    (folder / "token").write_text(token)
+    return folder
+
+
+def seed(up: Up, folder: Path) -> None:
+    metadata = {"namespace": "default", "annotations": {"note": SEEDS["annotation"]}}
+    # Somebody's controller printed the value of a Secret into a condition and an Event.
+    message = f"login failed: HTTP 401 for {SEEDS['secret']} ({base64.b64encode(SEEDS['secret'].encode()).decode()})"
+    condition = {
+        "type": "Ready",
+        "status": "False",
+        "reason": "LoginFailed",
+        "message": f"{message}, https://ada:{SEEDS['url']}@git.example.com/a.git",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    objects: list[JsonObject] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {**metadata, "name": "login"},
+            "stringData": {"password": SEEDS["secret"]},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {**metadata, "name": "settings"},
+            "data": {"password": SEEDS["config"]},
+        },
+        {
+            "apiVersion": "declarest.io/v1alpha1",
+            "kind": "ResourceRepository",
+            "metadata": {**metadata, "name": "site"},
+            "spec": {
+                "type": "git",
+                "pollInterval": "1h",
+                "git": {"url": "https://git.invalid/a.git", "branch": SEEDS["spec"]},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"namespace": "default", "name": "login.1"},
+            "involvedObject": {"kind": "ResourceRepository", "namespace": "default", "name": "site"},
+            "type": "Warning",
+            "reason": "LoginFailed",
+            "message": message,
+        },
+    ]
+    for number, each in enumerate(objects):
+        done = up.cli.here("apply", "-f", write(folder / f"{number}.yaml", each))
+        assert done.code == 0, done.err
+    connection = https(up)
+    path = "/apis/declarest.io/v1alpha1/namespaces/default/resourcerepositories/site/status"
+    body = msgspec.json.encode({"status": {"conditions": [condition]}})
+    connection.request("PATCH", path, body, {"Content-Type": "application/merge-patch+json"})
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    connection.close()
+
+
+def log_lines(token: str) -> str:
+    lines = (
+        "2026-01-01 INFO started operator",
+        f'ERROR request failed password="{SEEDS["log"]}" code=401',
+        f"ERROR Authorization: Bearer {SEEDS['bearer']}",
+        f"WARN cannot clone https://ada:{SEEDS['url']}@git.example.com/a.git",
+        f"DEBUG {JWT} and {token} and {SEEDS['forge']}",
+        f"DEBUG {SEEDS['secret']} {quote(SEEDS['secret'], safe='')}",
+        f"-----BEGIN EC PRIVATE KEY-----\n{KEY}\n-----END EC PRIVATE KEY-----",
+        "2026-01-01 INFO the last line",
+    )
+    return "\n".join(lines)
+
+
+def test_no_seeded_secret_and_no_key_of_the_plane_is_in_the_bundle(seeded: Path) -> None:
+    files = read_archive(seeded / "bundle.tar.gz")
+    text = "\n".join(files.values())
+    for name, value in SEEDS.items():
+        for form in forms(value):
+            assert form not in text, name
+    data = seeded / "data"
+    secrets = [(seeded / "token").read_text(), base64.b64encode((data / "seal.key").read_bytes()).decode()]
+    secrets += [line for file in (data / "pki").glob("*.key") for line in file.read_text().splitlines()[1:-1]]
+    secrets += [(data / "seal.key").read_bytes().hex()]
+    assert not [each for each in secrets if each in text]
+    assert "PRIVATE KEY" not in text
+    assert (seeded / "bundle.tar.gz").stat().st_mode & 0o077 == 0
+
+
+def test_it_has_what_somebody_needs_to_help(seeded: Path) -> None:
+    files = read_archive(seeded / "bundle.tar.gz")
+    read = {name: msgspec.json.decode(text) for name, text in files.items() if name.endswith(".json")}
+    assert set(files) >= {"metrics.txt", "readyz.txt", "logs/plane.log"}
+    assert read["versions.json"]["homeostat"]
+    assert {each["check"] for each in read["doctor.json"]["findings"]} >= {"disk", "database", "readiness", "queues"}
+    assert read["object-counts.json"]["secrets"] >= 1
+    assert read["settings.json"]["environment"] == ["HOMEOSTAT_DATA", "JWT_SECRET_KEY"]
+    assert {each["name"] for each in read["settings.json"]["dataDirectory"]} >= {"seal.key", "homeostat.db"}
+    (repository,) = read["conditions.json"]["resourcerepositories.declarest.io"]
+    (condition,) = repository["conditions"]
+    assert (repository["name"], condition["reason"]) == ("site", "LoginFailed")
+    assert condition["message"].startswith("login failed: HTTP 401 for *** (***), https://***@git.example.com")
+    assert any(each["reason"] == "LoginFailed" for each in read["warnings.json"])
+    assert "homeostat_store_bytes" in files["metrics.txt"]
+    log = files["logs/plane.log"]
+    assert log.startswith("2026-01-01 INFO started operator")
+    assert log.endswith("the last line")
+    assert read["summary.json"]["notes"] == ["the values of 1 Secrets are removed wherever they appear"]
+
+
+def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_path: Path, cli: Cli) -> None:
+    path = tmp_path / "bundle.tar.gz"
+    assert cli.here("support-bundle", path).code == 0
+    (note,) = msgspec.json.decode(read_archive(path)["summary.json"])["notes"]
+    assert "there is no kubeconfig" in note
+    again = cli.here("support-bundle", path)
+    assert (again.code, "File exists" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password=hunter22 user=ada", "password=*** user=ada"),
+        ('{"apiKey": "k-123456", "name": "ada"}', '{"apiKey": ***, "name": "ada"}'),
+        ("Authorization: Basic YWRhOnBhc3M=", "Authorization: ***"),
+        ("the Secret login is missing", "the Secret login is missing"),
+        ('apiserver_request_total{resource="secrets"} 3', 'apiserver_request_total{resource="secrets"} 3'),
+        ("glpat-abcdefghij0123456789 was refused", "*** was refused"),
+    ],
+)
+def test_what_looks_like_a_credential_is_removed_and_other_text_stays(text: str, kept: str) -> None:
+    assert Redactor().text(text) == kept
