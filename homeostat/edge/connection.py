@@ -305,7 +305,11 @@ class Connection(asyncio.Protocol):
             self._outgoing = split(body)
         else:
             self._outgoing = body.pieces()
-        self._push()
+        if self._service.turns.is_over():
+            self._is_pushing = True
+            self._service.turns.add(self)
+        else:
+            self._push()
 
     def _push(self) -> None:
         """Write a large body until the transport is full, and `resume_writing` continues, or for one turn.

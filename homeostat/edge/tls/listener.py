@@ -5,6 +5,10 @@ thousand clients that begin at the same moment would hold up everybody for half 
 bare socket, until the first message of the client is complete; then it queues for its handshake. A client that sends
 its message slowly waits for itself alone, until the handshake's timeout: the kernel reports its socket when enough of
 the message is there (`SO_RCVLOWAT`), so that thousands of such clients take no time of the loop.
+
+Clients may also begin at different times and all finish at the same moment, which takes a third of a millisecond each.
+So only some handshakes are in progress; beyond that the oldest gives way. An honest client finishes within a round
+trip, in which a server cannot start as many.
 """
 
 from __future__ import annotations
@@ -16,8 +20,10 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-MOST_HANDSHAKES = 16
+MOST_HANDSHAKES = 8
 """Started in one turn of the loop."""
+MOST_UNFINISHED = 128
+"""Handshakes in progress."""
 _MOST_ACCEPTED = 64
 _ACCEPT_AGAIN_S = 0.1
 _PEEK_AGAIN_S = 1.0
@@ -50,7 +56,8 @@ class TlsListener:
         self._needed: dict[socket.socket, int] = {}
         """How many bytes of it the kernel waits for, if more than one."""
         self._ready: deque[socket.socket] = deque()
-        self._handshakes: set[asyncio.Task[None]] = set()
+        self._handshakes: dict[asyncio.Task[None], None] = {}
+        """In progress, oldest first."""
         self._is_scheduled = False
         self._is_closed = False
         listening.setblocking(False)
@@ -149,9 +156,16 @@ class TlsListener:
         self._is_scheduled = False
         for _ in range(min(MOST_HANDSHAKES, len(self._ready))):
             task = self._loop.create_task(self._shake_hands(self._ready.popleft()))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
+            self._handshakes[task] = None
+            task.add_done_callback(self._finished)
+            if len(self._handshakes) > MOST_UNFINISHED:
+                oldest = next(iter(self._handshakes))
+                del self._handshakes[oldest]
+                oldest.cancel()
         self._schedule()
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._handshakes.pop(task, None)
 
     async def _shake_hands(self, connection: socket.socket) -> None:
         # A client that is refused, or leaves, is no error of the server.

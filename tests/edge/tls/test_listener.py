@@ -11,6 +11,7 @@ from contextlib import suppress
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits, Server
+from homeostat.edge.tls.listener import MOST_UNFINISHED
 from tests.edge.tls.authority import Authority
 from tests.edge.wire import connected, eventually, running
 from tests.holds import measured_turns
@@ -126,3 +127,39 @@ async def test_a_client_that_keeps_an_idle_connection_does_not_hold_up_the_end(a
         async with asyncio.timeout(30):
             await server.stop(grace_s=60)
         kept.close()
+
+
+async def half_shaken(server: Server, trust: ssl.SSLContext) -> tuple[socket.socket, bytes]:
+    """A connection whose client has yet to send its last message of the handshake, and that message."""
+    loop, opened = asyncio.get_running_loop(), socket.socket()
+    opened.setblocking(False)
+    await loop.sock_connect(opened, ("127.0.0.1", server.port))
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trust.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    await loop.sock_sendall(opened, outgoing.read())
+    while not outgoing.pending:
+        incoming.write(await loop.sock_recv(opened, 1 << 16))
+        with suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+    return opened, outgoing.read()
+
+
+async def test_clients_that_finish_their_handshakes_at_the_same_moment_hold_up_nobody(authority: Authority) -> None:
+    trust = authority.client()
+    trust.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with running(ok, tls=authority.server) as server:
+        opened = [await half_shaken(server, trust) for _ in range(300)]
+        try:
+            async with measured_turns() as turns:
+                for each, last in opened:
+                    with suppress(OSError):
+                        each.send(last)
+                async with connected(server, tls=authority.client()) as client:
+                    assert (await client.get()).status == 200
+            assert server.connections <= MOST_UNFINISHED + 2
+        finally:
+            for each, _ in opened:
+                each.close()
+    assert turns.longest_s < 0.08, "300 at once would take 0.1 s or more"
