@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from playwright.async_api import Browser, Page, async_playwright
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
@@ -20,6 +21,17 @@ from homeostat.web.identity.identity import open_identity
 from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.dashboard.site import Site
 from tests.web.faces import ADMIN, CHEAP
+from tools.fetch_browser import browser_environment, find_browser
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 NOTE_TYPE: JsonObject = {
     "name": "Note",
@@ -77,3 +89,28 @@ async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    found = find_browser()
+    async with async_playwright() as program:
+        browser = await program.chromium.launch(executable_path=found, args=FLAGS, env={**browser_environment()})
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def troubles() -> list[str]:
+    """What the browser complains of."""
+    return []
+
+
+@pytest.fixture
+async def tab(browser: Browser, troubles: list[str]) -> AsyncIterator[Page]:
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
+    tab = await context.new_page()
+    tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    yield tab
+    await context.close()

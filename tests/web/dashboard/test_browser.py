@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 
-import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.api import KINDS, PACTO
@@ -14,18 +12,9 @@ from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
+from tests.web.dashboard.inspection import FAINT
 from tests.web.dashboard.site import Site, note
-from tools.fetch_browser import browser_environment, find_browser
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 SINCE = "2026-11-17T10:00:00Z"
 HOSTILE = "</pre><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
 WITHIN_MS = 20_000
@@ -51,31 +40,6 @@ FAILING: JsonObject = {
     ],
 }
 expect.set_options(timeout=WITHIN_MS)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    found = find_browser()
-    async with async_playwright() as program:
-        browser = await program.chromium.launch(executable_path=found, args=FLAGS, env={**browser_environment()})
-        yield browser
-        await browser.close()
-
-
-@pytest.fixture
-async def troubles() -> list[str]:
-    """What the browser complains of."""
-    return []
-
-
-@pytest.fixture
-async def tab(browser: Browser, troubles: list[str]) -> AsyncIterator[Page]:
-    context = await browser.new_context(viewport={"width": 1280, "height": 900})
-    tab = await context.new_page()
-    tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-    tab.on("pageerror", lambda error: troubles.append(str(error)))
-    yield tab
-    await context.close()
 
 
 async def test_from_the_overview_to_a_run_that_comes_in_live(
@@ -189,7 +153,7 @@ async def test_from_a_contract_in_the_worst_state_to_the_check_that_fails(
     await expect(tab.locator("#row-finding-0")).to_contain_text("TAG_NOT_DIGEST")
     await expect(tab.locator("#row-readiness-0")).to_contain_text("runbook")
     assert await tab.title() != "taken"
-    assert await tab.evaluate(_FAINT) == []
+    assert await tab.evaluate(FAINT) == []
     assert troubles == []
     assert (await site.open("/contracts/default/none")).status == 404
 
@@ -210,27 +174,5 @@ async def test_text_stands_out_from_what_is_behind_it(site: Site, browser: Brows
         tab = await context.new_page()
         for path in ("", "/resources", "/resources/1", "/login"):
             await tab.goto(f"{site.url}/dashboard{path}")
-            assert await tab.evaluate(_FAINT) == [], (scheme, path)
+            assert await tab.evaluate(FAINT) == [], (scheme, path)
         await context.close()
-
-
-_FAINT = """() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
-  const behind = (node) => {
-    for (let at = node; at; at = at.parentElement) {
-      const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
-      if (a > 0.5) return [r, g, b];
-    }
-    return [255, 255, 255];
-  };
-  const shown = [...document.querySelectorAll("body *")].filter((each) =>
-    [...each.childNodes].some((node) => node.nodeType === 3 && node.nodeValue.trim()) && each.offsetParent
-    && !each.closest(".unseen, .skip"));
-  return shown.filter((each) => {
-    const [a, b] = [light(parse(getComputedStyle(each).color)), light(behind(each))];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
-  }).map((each) => each.outerHTML.slice(0, 120));
-}"""

@@ -18,7 +18,7 @@ from homeostat.operators.contracts.engine.validate import load
 from homeostat.web.documentation.diagram import MAX_NODES, draw
 from homeostat.web.documentation.operations import example, sample, shape
 from homeostat.web.documentation.site import api_names, render_interface, render_site
-from tests.web.dashboard.test_browser import FLAGS
+from tests.web.dashboard.conftest import FLAGS
 from tools.fetch_browser import browser_environment, find_browser
 
 TODAY = date(2026, 11, 17)

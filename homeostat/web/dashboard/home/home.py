@@ -225,9 +225,8 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
             el(
                 "div",
                 el("a", each.name, href=each.path),
-                " ",
-                moment(each.at, "until it is resumed"),
-                el("span", one_line(each.text), class_="why"),
+                f" {one_line(each.text)} ",
+                moment(each.at, "until somebody resumes it"),
             ),
         )
         for each in found[:MOST_UPCOMING]

@@ -37,9 +37,11 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
 LIMITS: Final = (50, 100, 200)
-MOST_SORTED: Final = 1000
-MOST_SEARCHED: Final = 2000
-_SEARCHED_AT_ONCE: Final = 250
+MOST_SORTED: Final = 2000
+MOST_SEARCHED: Final = 5000
+_SEARCHED_AT_ONCE: Final = 500
+_MOST_LIVE: Final = 1000
+"""Objects that a page may read if it reloads itself."""
 _MOST_NAMESPACES: Final = 500
 Text = Annotated[str, Meta(max_length=1000)]
 
@@ -82,6 +84,8 @@ class Found(NamedTuple):
     total: int | None = None
     next: str = ""
     note: str = ""
+    read: int = 0
+    """How many objects were read for it."""
 
 
 class Listing:
@@ -112,7 +116,7 @@ class Listing:
             _pager(kind, wanted, found),
         ]
         # A later page is one of the list as it was when its first page was read.
-        return Page(kind.kind, content, TITLE, is_live=not wanted.after)
+        return Page(kind.kind, content, TITLE, is_live=not wanted.after and found.read <= _MOST_LIVE)
 
 
 async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
@@ -130,13 +134,13 @@ async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
         ordered = sorted_rows(rows, columns, column, is_reversed=is_reversed)
         end = wanted.start + wanted.limit
         following = wanted.at(kind, start=end) if end < len(ordered) else ""
-        return Found(columns, ordered[wanted.start : end], len(ordered), following)
+        return Found(columns, ordered[wanted.start : end], len(ordered), following, read=len(ordered))
     if not wanted.after:
         table = await _read(client, kind, wanted, wanted.limit, "")
     rows = sorted_rows(table.rows or [], columns, column, is_reversed=is_reversed)
     following = wanted.at(kind, after=table.metadata.token) if table.metadata.token else ""
     note = f"Only this page is sorted: the list has more than {MOST_SORTED:,} objects."
-    return Found(columns, rows, total, following, note)
+    return Found(columns, rows, total, following, note, read=limit)
 
 
 async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
@@ -160,7 +164,8 @@ async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
     if column:
         rows = sorted_rows(rows, columns, column, is_reversed=is_reversed)
     note = f"Searched {many(seen, 'object')} so far; there are more." if token else ""
-    return Found(columns, rows, None if token else len(rows), wanted.at(kind, after=token) if token else "", note)
+    following = wanted.at(kind, after=token) if token else ""
+    return Found(columns, rows, None if token else len(rows), following, note, seen)
 
 
 async def _read(client: Client, kind: Kind, wanted: Filter, limit: int, token: str) -> Table:

@@ -84,6 +84,7 @@
       become(document.getElementById("main"), page.getElementById("main"));
       document.title = page.title;
       tag = page.body.dataset.tag;
+      document.body.toggleAttribute("data-live", page.body.hasAttribute("data-live"));
     }
     relate(document);
     return undefined;
@@ -95,14 +96,14 @@
       try {
         await look();
         delay = EVERY_MS;
-        say("Live", false);
+        say(document.body.hasAttribute("data-live") ? "Live" : "", false);
       } catch {
         delay = Math.min(delay * 2, SLOWEST_MS);
         say("No connection; this page may be out of date. Retrying ...", true);
       }
     }
     clearTimeout(timer);
-    timer = setTimeout(lookAgain, delay);
+    if (document.body.hasAttribute("data-live") || delay > EVERY_MS) timer = setTimeout(lookAgain, delay);
   }
 
   // A changed filter is applied at once, in the same page.

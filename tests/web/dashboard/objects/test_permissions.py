@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from homeostat.client.connect import open_client
+from homeostat.client.endpoint.kubeconfig import load_endpoint
+from homeostat.objects.errors import UnauthorizedError
+from homeostat.objects.kind import POD
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.tokens import Tokens
 from homeostat.testing.eventually import eventually
+from homeostat.web.dashboard.objects.access import may
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, bind, seed
 from tests.web.dashboard.site import Page, Site
 
+_WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 WEB = "/objects/apps/deployments/shop/web"
 
 
@@ -69,3 +75,18 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     assert json.loads((await guarded.open("/find?q=web", Cookie=clerk)).source) == {"found": []}
     assert (await guarded.open("/objects", Cookie=session)).status == 200
     assert (await guarded.open("/find?q=web")).status == 401
+
+
+async def test_beside_a_cluster_too_the_visitors_token_replaces_the_servers_certificate(plane: Plane) -> None:
+    await bind(plane.client, "viewer", "view")
+    token = Tokens(plane.settings.data / "tokens.json").create("viewer", now=time.time(), groups=())
+    async with open_client(load_endpoint([plane.settings.data / "kubeconfig"])) as own:
+        for _ in range(2):
+            assert await may(own, "delete", POD, "default")
+            visitor = own.bearing(token)
+            answer = await visitor.create(_WHO, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+            assert answer["status"]["userInfo"]["username"] == "viewer"
+            assert await may(visitor, "list", POD, "default")
+            assert not await may(visitor, "delete", POD, "default")
+        with pytest.raises(UnauthorizedError):
+            await own.bearing("nobody's").get("/api/v1/namespaces")

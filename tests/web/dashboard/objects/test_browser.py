@@ -1,0 +1,66 @@
+"""Home, the objects of every kind and the palette in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Browser, Page, expect
+
+from homeostat.plane import Plane
+from tests.web.actions.shelf import World
+from tests.web.dashboard.inspection import faults_of
+from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_lamps
+from tests.web.dashboard.site import Site, note
+
+WEB = "/objects/apps/deployments/shop/web"
+
+
+async def test_from_the_palette_to_a_change_that_others_see_live(
+    plane: Plane, site: Site, tab: Page, browser: Browser, troubles: list[str]
+) -> None:
+    await seed(plane.client)
+    await tab.goto(f"{site.url}/dashboard")
+    await expect(tab.get_by_role("button", name="Go to")).to_be_visible()
+    await tab.keyboard.press("Control+k")
+    await tab.keyboard.type("deploy web")
+    await expect(tab.get_by_role("option").first).to_contain_text("Deployment in shop")
+    await tab.keyboard.press("Enter")
+    await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}")
+    await expect(tab).to_have_title("web · Deployment · Homeostat")
+    watcher = await browser.new_page()
+    await watcher.goto(f"{site.url}/dashboard{WEB}")
+    await watcher.get_by_text("Managed fields").click()
+
+    await tab.get_by_role("link", name="Edit").click()
+    area = tab.get_by_label("Manifest")
+    await area.fill((await area.input_value()).replace("replicas: 2", "replicas: 4"))
+    await tab.get_by_role("button", name="Preview").click()
+    await expect(tab.locator("ins")).to_have_text("+  replicas: 4")
+    await tab.get_by_role("button", name="Edit again").click()
+    await tab.get_by_role("button", name="Preview").click()
+    await tab.get_by_role("button", name="Apply").click()
+    await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}")
+    await expect(watcher.locator("pre.value").first).to_contain_text("replicas: 4")
+    await expect(watcher.locator("#managed pre")).to_be_visible()
+    assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 4
+
+    await tab.get_by_role("link", name="Delete").click()
+    await tab.get_by_role("button", name="Delete web").click()
+    await expect(tab).to_have_url(re.compile(r"/objects/apps/deployments\?namespace=shop$"))
+    await expect(watcher.get_by_role("heading", name="Not found")).to_be_visible()
+    assert troubles == []
+
+
+async def test_every_page_fits_and_is_clear(plane: Plane, site: Site, shelf: World, browser: Browser) -> None:
+    await seed(plane.client)
+    await seed_lamps(plane.client)
+    await site.declare("/resources", note("good"))
+    await site.shows("", "1 ready")
+    shelf.trouble = "the shelf is full " * 9
+    await site.declare("/resources", note("a-resource-with-quite-a-long-name-that-does-not-end"))
+    await site.shows("", "the shelf is full")
+    await site.shows("/objects/light.example/lamps", "porch")
+    lamp = "/objects/light.example/lamps/shop/hall"
+    pages = ["", "/objects", "/objects/core/configmaps", "/objects/light.example/lamps", "/objects/batch/jobs", WEB]
+    pages += [lamp, f"{lamp}/edit", f"{lamp}/delete", "/nothing"]
+    assert await faults_of(browser, site.url, pages) == []
