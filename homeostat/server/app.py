@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -47,7 +48,7 @@ from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight
 from homeostat.server.request.negotiate import JSON, negotiate
-from homeostat.server.request.options import parse_options
+from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
@@ -208,6 +209,8 @@ class App(msgspec.Struct):
         return OPEN
 
     async def _page(self, request: Request, user: User) -> Reply:
+        if "timeout=" in request.query:
+            check_timeout(parse_qs(request.query).get("timeout", [""])[0])
         if request.path not in self.public_paths:
             verb = request.method.lower()
             self.authorizer.require(Attributes(user=user, verb=verb, path=request.path))

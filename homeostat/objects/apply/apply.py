@@ -11,7 +11,17 @@ from collections.abc import Container, Iterable
 from itertools import islice
 
 from homeostat.objects.apply.field_diff import compare, created_fields, fields_of
-from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, intersection, path_text, paths, union, without
+from homeostat.objects.apply.field_set import (
+    LEAF,
+    FieldSet,
+    difference,
+    intersection,
+    ordered,
+    path_text,
+    paths,
+    union,
+    without,
+)
 from homeostat.objects.apply.last_applied import MANAGER as KUBECTL
 from homeostat.objects.apply.last_applied import client_side_fields, remember
 from homeostat.objects.apply.managed import UNTRACKED, Changes, entry_of, identity_of, in_order, lose, stored_entries
@@ -217,7 +227,7 @@ def _claim(
 ) -> list[JsonObject]:
     if not fields:
         return []
-    entry = entry_of(identity, fields, time)
+    entry = entry_of(identity, ordered(fields), time)
     return [own if own == entry else entry]
 
 

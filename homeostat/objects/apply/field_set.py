@@ -54,6 +54,13 @@ def _joined(ours: FieldSet, theirs: FieldSet) -> FieldSet:
     return union(ours, theirs)
 
 
+def ordered(fields: FieldSet) -> FieldSet:
+    """The same set with its keys in order, as Kubernetes writes it."""
+    if not fields:
+        return LEAF
+    return {key: ordered(fields[key]) for key in sorted(fields)}
+
+
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
     """The members of `left` that are not in `right`; a member of `right` does not remove the members below it."""
     return _subtract(left, right, _reduced)

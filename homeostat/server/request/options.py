@@ -47,6 +47,14 @@ NO_OPTIONS = Options()
 
 
 @lru_cache(maxsize=512)
+def check_timeout(given: str) -> None:
+    """`BadRequestError` unless it is a duration, or empty."""
+    if given and not _DURATION.fullmatch(given):
+        raise BadRequestError(
+            f'invalid timeout specified in the request URL - expected a duration such as "30s", got {given[:40]!r}'
+        )
+
+
 def parse_options(query: str) -> Options:
     if not query:
         return NO_OPTIONS
@@ -57,11 +65,7 @@ def parse_options(query: str) -> Options:
     if "\0" in query or "%00" in query:
         raise BadRequestError("the query contains a NUL character")
     values = dict(reversed(pairs))
-    timeout = values.get("timeout", "")
-    if timeout and not _DURATION.fullmatch(timeout):
-        raise BadRequestError(
-            f'invalid timeout specified in the request URL - expected a duration such as "30s", got {timeout[:40]!r}'
-        )
+    check_timeout(values.get("timeout", ""))
     return Options(
         watch=_boolean(values, "watch") or False,
         limit=_integer(values, "limit") or 0,

@@ -12,6 +12,7 @@ from homeostat.objects.apply.field_set import (
     contains,
     difference,
     intersection,
+    ordered,
     path_text,
     paths,
     union,
@@ -124,3 +125,11 @@ def test_a_path_reads_as_in_kubernetes(path: Path, text: str) -> None:
 def test_what_is_no_fields_v1_is_refused(fields: Json) -> None:
     with pytest.raises(BadRequestError):
         check(fields)
+
+
+def test_an_ordered_set_is_the_same_in_the_order_of_its_keys() -> None:
+    given = {"f:spec": {"f:b": {}, ".": {}, "f:a": {'k:{"name":"z"}': {"f:name": {}, ".": {}, "f:image": {}}}}}
+    found = ordered(given)
+    assert found == given
+    assert list(found["f:spec"]) == [".", "f:a", "f:b"]
+    assert list(found["f:spec"]["f:a"]['k:{"name":"z"}']) == [".", "f:image", "f:name"]

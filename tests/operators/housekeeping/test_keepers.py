@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from homeostat.objects.errors import InvalidError
+from homeostat.objects.errors import BadRequestError, InvalidError
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.testing.eventually import eventually
 from tests.operators.housekeeping.world import World
@@ -82,6 +82,8 @@ async def test_an_address_of_a_service_is_an_object_as_long_as_the_service_has_i
     await client.delete(f"{DEFAULT}/services/web")
     await eventually(lambda: world.find(f"{ADDRESSES}/10.0.7.7"), lambda each: each is None)
     assert await world.find(f"{ADDRESSES}/10.0.9.9") is not None
+    with pytest.raises(BadRequestError, match="invalid timeout"):
+        await client.fetch("GET", "/version", {"timeout": "soon"})
 
 
 async def test_the_range_of_services_and_mandatory_objects_are_restored(plane: Plane) -> None:

@@ -54,3 +54,26 @@ async def test_a_new_claim_without_a_class_gets_the_newest_default_class(api: Ap
     assert await class_of() == "b"
     await api("DELETE", f"{classes}/b")
     assert await class_of() is None
+
+
+async def test_a_new_ingress_without_a_class_gets_the_newest_default_class(api: Api) -> None:
+    group = "/apis/networking.k8s.io/v1"
+    default = {"ingressclass.kubernetes.io/is-default-class": "true"}
+
+    async def create(path: str, kind: str, name: str, marks: dict[str, str], spec: dict[str, object]) -> object:
+        metadata = {"name": name, "annotations": marks}
+        body = {"apiVersion": "networking.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+        created = await api("POST", f"{group}/{path}", body)
+        assert created.status == 201, created.json
+        return created.json["spec"].get("ingressClassName")
+
+    for name, marks in (("a", {}), ("b", default)):
+        await create("ingressclasses", "IngressClass", name, marks, {"controller": "example.com/ingress"})
+    backend: dict[str, object] = {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}
+    cases: tuple[tuple[str, dict[str, str], dict[str, object], str | None], ...] = (
+        ("plain", {}, {}, "b"),
+        ("named", {}, {"ingressClassName": "a"}, "a"),
+        ("old", {"kubernetes.io/ingress.class": "nginx"}, {}, None),
+    )
+    for name, marks, spec, expected in cases:
+        assert await create("namespaces/default/ingresses", "Ingress", name, marks, backend | spec) == expected

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.admission.plugins.default_class import INGRESS_CLASSES, STORAGE_CLASSES, DefaultClass
 from homeostat.server.admission.plugins.limit_range import broken_limits, set_default_resources
 from homeostat.server.admission.plugins.priority import RESOURCE as PRIORITY_CLASSES
 from homeostat.server.admission.plugins.priority import Priorities, keep_priority
 from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
 from homeostat.server.admission.plugins.quota import Quotas
 from homeostat.server.admission.plugins.runtime_class import add_overhead
-from homeostat.server.admission.plugins.storage_class import DefaultClass
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.store.base import Event, Record, Scope, Store
 
-COMPLETED = frozenset({"pods", "persistentvolumeclaims", PRIORITY_CLASSES, QUOTAS})
+_INGRESSES = "ingresses.networking.k8s.io"
+COMPLETED = frozenset({"pods", "persistentvolumeclaims", _INGRESSES, PRIORITY_CLASSES, QUOTAS})
 """Resources whose writes the plugins complete or refuse, whatever is configured."""
 _LIMITED = frozenset({"pods", "persistentvolumeclaims"})
 _RANGES = "limitranges"
@@ -27,11 +28,13 @@ class Plugins:
         self.quotas = Quotas(registry)
         self.limits: dict[str, dict[str, list[JsonObject]]] = {}
         """The limits of the LimitRanges, by namespace and name."""
-        self._priorities, self._default_class = Priorities(), DefaultClass()
+        self._priorities = Priorities()
+        self._storage_class, self._ingress_class = DefaultClass(STORAGE_CLASSES), DefaultClass(INGRESS_CLASSES)
 
     async def follow(self, store: Store) -> None:
         await self._priorities.follow(store)
-        await self._default_class.follow(store)
+        await self._storage_class.follow(store)
+        await self._ingress_class.follow(store)
         await self.quotas.follow(store)
         for record in store.select(Scope(_RANGES)):
             self._put_range(record)
@@ -77,7 +80,10 @@ class Plugins:
                 self._complete_pod(call, obj, old)
             case "persistentvolumeclaims":
                 if old is None:
-                    self._default_class.complete(obj)
+                    self._storage_class.complete_claim(obj)
+            case "ingresses.networking.k8s.io":
+                if old is None:
+                    self._ingress_class.complete_ingress(obj)
             case "resourcequotas":
                 if old is None or struct(obj, "spec") != struct(old, "spec"):
                     await self.quotas.complete(call, obj)
