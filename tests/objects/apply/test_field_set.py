@@ -128,7 +128,8 @@ def test_what_is_no_fields_v1_is_refused(fields: Json) -> None:
 
 
 def test_an_ordered_set_is_the_same_in_the_order_of_its_keys() -> None:
-    given = {"f:spec": {"f:b": {}, ".": {}, "f:a": {'k:{"name":"z"}': {"f:name": {}, ".": {}, "f:image": {}}}}}
+    item: FieldSet = {"f:name": {}, ".": {}, "f:image": {}}
+    given: FieldSet = {"f:spec": {"f:b": {}, ".": {}, "f:a": {'k:{"name":"z"}': item}}}
     found = ordered(given)
     assert found == given
     assert list(found["f:spec"]) == [".", "f:a", "f:b"]
