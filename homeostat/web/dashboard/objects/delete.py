@@ -74,7 +74,7 @@ class DeletePage:
         form = read_form(visit.request)
         policy = form.get("policy", "Background")
         if policy not in _POLICIES:
-            raise RefusalError(422, f"{policy} is no propagation policy; expected one of {', '.join(_POLICIES)}")
+            raise RefusalError(422, f"{policy} is not a propagation policy; expected one of {', '.join(_POLICIES)}")
         options = {"propagationPolicy": policy, "preconditions": {"uid": form.get("uid", "")}}
         try:
             await place.client.delete(place.path, options)

@@ -1,0 +1,97 @@
+"""Home: one answer from the reports of all sections; what is unknown is not called healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from homeostat.client.base import Client
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.objects.errors import UnavailableError
+from homeostat.web.dashboard.dashboard import Dashboard
+from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
+from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.gate import Administrator
+from homeostat.web.kit.routing import Page as Handle
+from tests.web.dashboard.site import Document
+from tests.web.dashboard.test_section import Closed
+
+GOOD = Report(noun="shelf", plural="shelves", total=3, as_declared=3)
+FULL = tuple(Problem(f"s-{each}", f"/dashboard/s/{each}", "is full", since="2026-11-02T00:00:00Z") for each in range(4))
+BAD = Report(
+    noun="vault",
+    total=9,
+    as_declared=2,
+    wrong=5,
+    problems=(
+        Problem("near", "/dashboard/v/near", "will expire", "warn", "2026-01-01T00:00:00Z"),
+        Problem("young", "/dashboard/v/young", "is open", since="2026-11-03T00:00:00Z"),
+        *FULL,
+        Problem("old", "/dashboard/v/old", "<script>", since="2026-11-01T00:00:00Z"),
+    ),
+    changes=(Change("old", "/dashboard/v/old", "opened", "2026-11-01T00:00:00Z", "bad"),),
+    upcoming=(
+        Upcoming("late", "/dashboard/v/late", "expires", "2027-01-01T00:00:00Z", "warn"),
+        Upcoming("soon", "/dashboard/v/soon", "is due", "2026-12-01T00:00:00Z"),
+        Upcoming("frozen", "/dashboard/v/frozen", "is suspended"),
+    ),
+)
+
+
+async def home(**reports: Report | Exception | None) -> Document:
+    def reporting(report: Report | Exception | None) -> Callable[[Visit], Awaitable[Report | None]]:
+        async def report_it(visit: Visit) -> Report | None:
+            if isinstance(report, Exception):
+                raise report
+            return report
+
+        return report_it
+
+    async def identify(request: Request) -> Administrator:
+        return Administrator("admin")
+
+    async def log_in(request: Request, captured: Mapping[str, str]) -> Reply:
+        return Reply(200)
+
+    sections = [
+        Section(title=title, path=f"/dashboard/{title}", views={}, report=reporting(report))
+        for title, report in reports.items()
+    ]
+    routes: dict[tuple[str, str], Handle] = {}
+    dashboard = Dashboard(sections, client=Client(Closed()), identify=identify, log_in=log_in)
+    dashboard.add_routes(lambda method, pattern, page: routes.update({(method, pattern): page}))
+    reply = await routes["GET", "/dashboard"](Request("GET", "/dashboard", "", Headers(), b"", Peer("::1"), {}), {})
+    assert isinstance(reply, Reply)
+    assert isinstance(reply.body, bytes)
+    return Document(reply.body.decode())
+
+
+async def test_the_answer_is_the_worst_that_is_known() -> None:
+    unread = UnavailableError("no answer")
+    busy = Report(noun="shelf", total=2, as_declared=1)
+    for reports, answer in (
+        ({}, "Nothing is declared yet"),
+        ({"a": None}, "Nothing is declared yet"),
+        ({"a": GOOD}, "Everything is as declared: 3 objects"),
+        ({"a": GOOD, "b": busy}, "1 object of 5 is unknown or in progress"),
+        ({"a": GOOD, "b": unread}, "Unknown: cannot read b"),
+        ({"a": GOOD, "b": unread, "c": BAD}, "5 objects of 12 are not as declared"),
+    ):
+        page = await home(**reports)
+        assert page.one("h1").text == answer
+    assert page.one("li", id="home-a").text.startswith("3 of 3")
+    assert page.one("li", id="home-b").text.startswith("?")
+
+
+async def test_problems_are_ordered_by_how_bad_and_how_old_and_told_once() -> None:
+    page = await home(Vaults=BAD)
+    rows = [each.text for each in page.all("th", scope="row")]
+    assert [each.partition("Vaults")[0].partition("and")[0] for each in rows] == ["old", "s-0", "young", "near"]
+    assert "and 3 more for this reason" in rows[1]
+    first, second = (each.text for each in page.all("ol", class_="timeline"))
+    assert [first.index(each) for each in ("frozen", "soon", "late")] == sorted(
+        first.index(each) for each in ("frozen", "soon", "late")
+    )
+    assert "opened" in second
+    assert [each for each in page.all("script") if "src" not in each.attributes] == []
