@@ -17,6 +17,7 @@ from homeostat.objects import yaml
 from homeostat.store.postgres.schema import _OLDEST_SERVER
 from homeostat.store.sqlite.schema import _OLDEST_SQLITE
 from tests.cli.running import HOMEOSTAT
+from tests.packaging.charting import one, open_helm
 from tests.ports import free_port
 from tools.build_cluster import KUBERNETES
 from tools.build_kubectl import MINORS
@@ -134,6 +135,19 @@ def test_the_command_of_the_unit_starts_a_plane(unit: dict[str, str], tmp_path: 
     (tmp_path / "lib").mkdir()
     command = shlex.split(unit["ExecStart"].replace("/opt/homeostat/bin/homeostat", HOMEOSTAT))
     assert serves([*command, "--port", str(port), "--faces-port", "0"], {**here, "PATH": "/usr/bin:/bin"}, port)
+
+
+def test_the_command_of_the_charts_plane_starts_a_plane(tmp_path: Path) -> None:
+    values = {"operators": [], "plane": {"enabled": True, "address": "https://plane.example:7443"}}
+    found = one(open_helm(tmp_path).template(values), "StatefulSet")
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    port = free_port()
+    here = {"0.0.0.0": "127.0.0.1", "7443": str(port), "8000": "0"}
+    command = [HOMEOSTAT, *(here.get(each, each) for each in container["args"])]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    assert environment["HOMEOSTAT_DATA"] == "/data/plane"
+    assert serves(command, {**environment, "PATH": "/usr/bin:/bin", "HOMEOSTAT_DATA": str(tmp_path / "plane")}, port)
+    assert "https://plane.example:7443" in (tmp_path / "plane" / "kubeconfig").read_text()
 
 
 def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
