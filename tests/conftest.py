@@ -21,7 +21,7 @@ from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
-from tests.order import longest_first
+from tests.order import GroupedFiles, longest_first
 from tests.processes import fork_commands
 from tests.unopened import (
     UnopenedFile,
@@ -70,6 +70,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         show_progress_by_file(session.config)
     with collector_paused():
         return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupedFiles | None:
+    """Groups in a run of everything; where somebody names files, all workers take them."""
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return GroupedFiles(config, log) if is_whole and is_by_file(config) else None
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,17 +1,64 @@
-"""The order of test files in a run on several workers: those that take longest first.
+"""The order of test files in a run on several workers: those that take longest first, some of them on one worker.
 
 A worker runs whole files (`--dist loadfile`). A long file that comes last would keep one worker busy while the others
 have nothing left. Files that are not listed here come by their size.
+
+Files that share what is expensive to start run one after the other on one worker, so that it is started once in a run:
+those that use a real cluster, and folders with fixtures of the scope `package`.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 _TESTS = Path(__file__).parent
 
+# A file that uses the cluster and is missing here starts another one: 3 s of CPU, and 1 s for each minute after.
+TOGETHER = {
+    "cluster": (
+        "cluster",
+        "differential",
+        "cli/operators/test_deploy.py",
+        "cli/operators/test_rbac.py",
+        "cli/operators/test_rbac_rest.py",
+        "cli/policy/test_deploy.py",
+        "cli/policy/test_roles.py",
+        "client/test_burst.py",
+        "client/test_discovery.py",
+        "client/test_projection.py",
+        "operators/actions/test_postgres_cluster.py",
+        "operators/actions/types/test_versions.py",
+        "operators/contracts/test_extras.py",
+        "operators/contracts/test_live.py",
+        "operators/contracts/test_scenarios.py",
+        "operators/images/test_scenarios.py",
+        "operators/images/test_workloads.py",
+        "operators/policy/test_live.py",
+        "operators/policy/test_live_changes.py",
+        "operators/policy/test_live_cluster.py",
+        "operators/policy/test_live_enforcement.py",
+        "operators/policy/test_live_leadership.py",
+        "operators/policy/test_live_metrics.py",
+        "operators/policy/test_live_records.py",
+        "operators/sync/operator/test_admission.py",
+        "operators/sync/operator/test_dependencies.py",
+        "operators/sync/operator/test_plane.py",
+        "operators/sync/operator/test_records.py",
+        "operators/sync/operator/test_scenarios.py",
+        "operators/sync/operator/test_vault.py",
+        "runtime/cache/test_unreadable.py",
+        "runtime/control/test_controller.py",
+        "web/admission/test_api.py",
+        "web/identity/test_beside.py",
+    ),
+    "replicas": ("replicas",),
+    "resource": ("cli/resource",),
+    "fuzz": ("fuzz",),
+}
 LONG = (
     "operators/actions/test_kill.py",
     "operators/images/test_crashes.py",
@@ -135,9 +182,32 @@ LONG = (
     "operators/policy/test_live_records.py",
 )
 _RANK = {_TESTS / name: rank for rank, name in enumerate(LONG)}
+_GROUPS = {_TESTS / name: group for group, names in TOGETHER.items() for name in names}
+
+
+@cache
+def group_of(path: Path) -> str | None:
+    """Of a file that is listed, or whose folder is."""
+    return next((_GROUPS[each] for each in (path, *path.parents) if each in _GROUPS), None)
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Sorts by file; the tests of a file keep their order."""
+    """Sorts by group and file; the tests of a file keep their order."""
     sizes = {path: path.stat().st_size for path in {item.path for item in items}}
-    items.sort(key=lambda item: (_RANK.get(item.path, len(LONG)), -sizes[item.path], str(item.path)))
+    groups = [*TOGETHER, None]
+    items.sort(
+        key=lambda item: (
+            groups.index(group_of(item.path)),
+            _RANK.get(item.path, len(LONG)),
+            -sizes[item.path],
+            str(item.path),
+        )
+    )
+
+
+class GroupedFiles(LoadFileScheduling):  # type: ignore[misc]
+    """Gives a file to one worker, and the files of a group to the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return group_of(self.config.rootpath / file) or file
