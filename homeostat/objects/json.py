@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from math import isinf
 from typing import Any
 
 import msgspec
@@ -24,19 +25,39 @@ MAX_DEPTH = 200
 MAX_CONTAINERS = 100_000
 """How many objects and arrays a document may have: small ones take a hundred times their bytes in memory."""
 
+_INT64 = 1 << 63
+
+
+def whole(number: float) -> int | float:
+    """The integer that a float stands for; the float itself if there is none, or beyond 64 bits."""
+    return int(number) if number.is_integer() and -_INT64 <= number < _INT64 else number
+
+
+def _read_number(text: str) -> int | float:
+    number = float(text)
+    if isinf(number):
+        raise msgspec.ValidationError("Number out of range")
+    return whole(number)
+
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
+_whole_decoder = msgspec.json.Decoder(float_hook=_read_number)
 
 encode = _encoder.encode
 
 
-def decode(data: bytes, *, in_pieces: bool = False) -> Json:
+def decode(data: bytes, *, in_pieces: bool = False, makes_whole: bool = False) -> Json:
     """The value of a JSON document from outside; `BadRequestError` for anything that is not one.
 
     In pieces a large document takes longer, and lets other threads run meanwhile: for callers beside the event loop.
+    With `makes_whole`, which is not for pieces, whole numbers are integers however they are written.
     """
     try:
-        value = decode_pieces(data) if in_pieces and is_dense(data) else _decoder.decode(data)
+        if makes_whole:
+            value = _whole_decoder.decode(data)
+        else:
+            value = decode_pieces(data) if in_pieces and is_dense(data) else _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
     except RecursionError as error:

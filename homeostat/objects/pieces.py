@@ -18,7 +18,8 @@ DENSE_COLONS: Final = 50_000
 _PIECE_COLONS: Final = 16_000
 MAX_LEVELS: Final = 16
 """How deep large objects and arrays are cut: each level reads its text again."""
-_PIECE_BYTES: Final = 128 * 1024
+PIECE_BYTES: Final = 128 * 1024
+"""A document that is not larger is decoded at once."""
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _FLAT = rb'[^"{}\[\]]*+(?:%b[^"{}\[\]]*+){0,64}+' % _STRING
@@ -37,7 +38,7 @@ _KEY = msgspec.json.Decoder(str).decode
 
 def is_dense(data: bytes) -> bool:
     """Whether a document has so many keys that it should be decoded in pieces."""
-    return len(data) > _PIECE_BYTES and data.count(b":") > DENSE_COLONS
+    return len(data) > PIECE_BYTES and data.count(b":") > DENSE_COLONS
 
 
 def decode_pieces(data: bytes, *, is_trusted: bool = False) -> Any:
@@ -74,7 +75,7 @@ class _Cut:
         while True:
             if (simple := _members(self._data, at)) is not None:
                 at = simple.end()
-                if at - piece >= _PIECE_BYTES:
+                if at - piece >= PIECE_BYTES:
                     self._add(found, piece, at - 1)
                     piece = at
                 continue
@@ -86,7 +87,7 @@ class _Cut:
             nested_end = self._end_of(mark.start(1))
             behind = _mark(self._data, nested_end)  # A comma, or the closing bracket.
             assert behind is not None
-            if nested_end - mark.start(1) >= _PIECE_BYTES:
+            if nested_end - mark.start(1) >= PIECE_BYTES:
                 self._add(found, piece, at - 1)
                 self._add_nested(found, at, mark.start(1), nested_end, levels)
                 piece = behind.end()
@@ -94,7 +95,7 @@ class _Cut:
                 self._add(found, piece, behind.start(1))
                 return
             at = behind.end()
-            if at - piece >= _PIECE_BYTES:
+            if at - piece >= PIECE_BYTES:
                 self._add(found, piece, at - 1)
                 piece = at
 

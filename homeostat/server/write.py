@@ -52,6 +52,8 @@ _CLAIMS = "private:claims"
 
 STATUS = "status"
 """The subresource, and the tag of a change that touched nothing else."""
+_SPEC_ONLY: JsonObject = {"f:spec": {}}
+_STATUS_ONLY: JsonObject = {"f:status": {}}
 BINDING = "binding"
 """The subresource. Admission control sees the creation of the Binding, and not the change of the Pod."""
 
@@ -484,25 +486,27 @@ def untracked_fields(call: Call) -> JsonObject | None:
     """Fields that a write of this subresource cannot own."""
     if not call.kind.has_status:
         return None
-    return {"f:spec": {}} if call.subresource in (STATUS, APPROVAL) else {"f:status": {}}
+    return _SPEC_ONLY if call.subresource in (STATUS, APPROVAL) else _STATUS_ONLY
 
 
 def _place(call: Call, metadata: JsonObject) -> None:
     """Namespace and name of the object must be those of the URL."""
     _place_in_namespace(call, metadata)
-    if call.name and metadata.setdefault("name", call.name) != call.name:
+    name = call.path.name
+    if name and metadata.setdefault("name", name) != name:
         raise BadRequestError(
-            f"the name of the object ({metadata['name']}) does not match the name on the URL ({call.name})"
+            f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})"
         )
 
 
 def _place_in_namespace(call: Call, metadata: JsonObject) -> None:
     if call.kind.namespaced:
-        if (metadata.get("namespace") or call.namespace) != call.namespace:
+        namespace = call.path.namespace
+        if (metadata.get("namespace") or namespace) != namespace:
             raise BadRequestError(
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
-        metadata["namespace"] = call.namespace
+        metadata["namespace"] = namespace
     else:
         metadata.pop("namespace", None)
 

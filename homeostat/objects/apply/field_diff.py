@@ -14,6 +14,8 @@ from homeostat.objects.apply.shape import Shape
 from homeostat.objects.errors import InvalidError
 from homeostat.objects.json import Json, JsonObject
 
+_ABSENT = object()
+
 
 def fields_of(value: JsonObject, shape: Shape) -> FieldSet:
     """The fields that applying `value` claims; `InvalidError` for list items without a distinct key."""
@@ -123,15 +125,16 @@ def compare(old: JsonObject, new: JsonObject, shape: Shape) -> tuple[FieldSet, F
     removed: FieldSet = {}
     known = shape.fields
     for name, item in new.items():
-        if name in old:
-            previous = old[name]
-            if previous is item or previous == item:
-                continue
-            key, child, _, _ = known.get(name) or shape.member(name)
-            _note(key, _differ(previous, item, child), changed, removed)
-        else:
-            key, child, _, _ = known.get(name) or shape.member(name)
+        previous = old.get(name, _ABSENT)
+        if previous is item or previous == item:
+            continue
+        key, child, _, _ = known.get(name) or shape.member(name)
+        if previous is _ABSENT:
             changed[key] = LEAF if child is None else _added(item, child)
+        elif child is None:
+            changed[key] = LEAF
+        else:
+            _note(key, _differ(previous, item, child), changed, removed)
     if len(old) + len(changed) > len(new):
         for name in old.keys() - new.keys():
             key, child, _, _ = known.get(name) or shape.member(name)

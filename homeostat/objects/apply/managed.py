@@ -72,8 +72,9 @@ def update_managed(
     shape = shape_of(schema)
     changed, removed = (created_fields(new, shape), LEAF) if old is None else compare(old, new, shape)
     if ignore:
-        changed, removed = without(changed, ignore), without(removed, ignore)
-    gained = difference(changed, UNTRACKED)
+        changed = without(changed, ignore)
+        removed = without(removed, ignore) if removed else removed
+    gained = difference(changed, UNTRACKED) if changed else changed
     kept = _current(entries, known_versions if versions is None else versions)
     if not gained and not removed:
         return kept
@@ -139,14 +140,16 @@ def identity_of(entry: JsonObject) -> Identity:
 def lose(entry: JsonObject, changed: FieldSet, removed: FieldSet) -> JsonObject | None:
     """The entry without what another manager changed or removed; None if nothing is left."""
     fields = entry["fieldsV1"]
-    rest = difference(difference(fields, changed), removed)
+    rest = difference(fields, changed)
+    if removed:
+        rest = difference(rest, removed)
     if rest is fields:
         return entry
     return {**entry, "fieldsV1": rest} if rest else None
 
 
 def in_order(entries: list[JsonObject]) -> list[JsonObject]:
-    return sorted(entries, key=_sort_key)
+    return sorted(entries, key=_sort_key) if len(entries) > 1 else entries
 
 
 def stored_entries(metadata: JsonObject) -> list[JsonObject]:
@@ -209,9 +212,9 @@ def _current(entries: list[JsonObject], known_versions: Container[str] | None) -
 
 
 def _gain(entries: list[JsonObject], identity: Identity, gained: FieldSet, now: str) -> list[JsonObject]:
-    others = []
+    others, manager = [], identity[0]
     for entry in entries:
-        if identity_of(entry) == identity:
+        if entry.get("manager", "") == manager and identity_of(entry) == identity:
             gained = union(gained, entry["fieldsV1"])
         else:
             others.append(entry)
@@ -221,8 +224,10 @@ def _gain(entries: list[JsonObject], identity: Identity, gained: FieldSet, now: 
 
 def _capped(entries: list[JsonObject]) -> list[JsonObject]:
     """At most ten updaters: the oldest of the same version become one."""
-    surplus = sum(1 for entry in entries if entry["operation"] == "Update") - MAX_UPDATE_MANAGERS
     entries = in_order(entries)
+    if len(entries) <= MAX_UPDATE_MANAGERS:
+        return entries
+    surplus = sum(1 for entry in entries if entry["operation"] == "Update") - MAX_UPDATE_MANAGERS
     if surplus <= 0:
         return entries
     buckets: dict[str, list[JsonObject]] = {}

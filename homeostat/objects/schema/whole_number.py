@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from homeostat.objects.json import Json
+from homeostat.objects.json import Json, whole
 
-_LIMIT = 1 << 63
 _ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
 _number = re.compile(rb"[:,\[\s][-+]?[0-9]+[.eE]").search
 
@@ -29,16 +28,12 @@ def make_whole(value: Json) -> None:
         if type(each) is dict:
             for name, member in each.items():
                 if type(member) is float:
-                    each[name] = _whole(member)
+                    each[name] = whole(member)
                 elif type(member) in (dict, list):
                     stack.append(member)
         elif type(each) is list:
             for at, member in enumerate(each):
                 if type(member) is float:
-                    each[at] = _whole(member)
+                    each[at] = whole(member)
                 elif type(member) in (dict, list):
                     stack.append(member)
-
-
-def _whole(number: float) -> int | float:
-    return int(number) if number.is_integer() and -_LIMIT <= number < _LIMIT else number

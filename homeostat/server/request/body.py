@@ -18,6 +18,7 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
+from homeostat.objects.pieces import PIECE_BYTES
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
@@ -50,6 +51,30 @@ def parse_body(call: Call) -> Json:
             value = decode(call.body, in_pieces=is_offloaded())
             report(call, _duplicates(call, value))
             return value
+
+
+def decode_body(call: Call) -> Json:
+    """The value of a JSON body. For custom kinds, whole numbers are integers however they are written."""
+    body = call.body
+    if len(body) <= PIECE_BYTES or not is_offloaded():
+        return decode(body, makes_whole=call.kind.custom)
+    value = decode(body, in_pieces=True)
+    _make_whole(call, value)
+    return value
+
+
+def _make_whole(call: Call, value: Json) -> None:
+    if call.kind.custom and may_hold_floats(call.body):
+        make_whole(value)
+
+
+def load_yaml(call: Call) -> Json:
+    """The value of a YAML body, with whole numbers as `decode_body` reads them."""
+    from homeostat.objects import yaml
+
+    value = yaml.load(call.body)
+    _make_whole(call, value)
+    return value
 
 
 def _duplicates(call: Call, value: Json) -> list[str]:
@@ -97,7 +122,7 @@ def read_object(call: Call, stored: JsonObject | None = None) -> JsonObject:
     problems: Sequence[str] = ()
     if body_type(call.content_type) == "json":
         try:
-            obj = decode(call.body, in_pieces=is_offloaded())
+            obj = decode_body(call)
         except BadRequestError as error:
             # Kubernetes appends the first bytes of the body, which may be those of a Secret.
             reason = f"the object provided is unrecognized (must be of type {call.kind.kind}): {error}"
@@ -105,6 +130,7 @@ def read_object(call: Call, stored: JsonObject | None = None) -> JsonObject:
         problems = _duplicates(call, obj)
     else:
         obj = parse_body(call)
+        _make_whole(call, obj)
     if stored is None:
         return conform(call, obj, problems=problems)
     if call.subresource == "status" and call.kind.custom and isinstance(obj, dict):
@@ -125,8 +151,6 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems:
         raise BadRequestError(f"expected an object, got {type_name(obj)}")
     check_kind(call, obj)
     kind = call.kind
-    if kind.custom and may_hold_floats(call.body):
-        make_whole(obj)
     unknown = [] if clean is not None and obj.get("metadata") == clean else clean_metadata(obj)
     errors = kind.behaviour.type_errors(obj)
     if errors:

@@ -25,7 +25,9 @@ from homeostat.server.request.body import (
     StrictDecodingError,
     check_kind,
     conform,
+    decode_body,
     duplicate_keys,
+    load_yaml,
     report,
 )
 from homeostat.server.request.call import Answer, Call
@@ -71,7 +73,7 @@ def edit_of(call: Call, media: str) -> Edit:
 
 
 def _patch_body(call: Call) -> Json:
-    value = decode(call.body, in_pieces=is_offloaded())
+    value = decode_body(call)
     if call.options.field_validation != "Ignore":
         try:
             report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
@@ -132,14 +134,21 @@ async def apply(call: Call) -> Answer:
         if not configuration["metadata"].get("name"):
             raise BadRequestError(f'metadata.name is missing; to create "{call.name}" an apply must name it')
         try:
-            created = await create(call, conform(call, merge_applied(call, None, configuration)))
+            created = await create(call, _applied(call, None, configuration))
         except AlreadyExistsError:
             # Another writer was faster; apply to the object that it created.
             configuration = _apply_body(call)
         else:
             return one(call, created.body, status=201)
-    written = await change(call, lambda old: conform(call, merge_applied(call, old, configuration)))
+    written = await change(call, lambda old: _applied(call, old, configuration))
     return one(call, written.body)
+
+
+def _applied(call: Call, live: JsonObject | None, configuration: JsonObject) -> JsonObject:
+    merged = merge_applied(call, live, configuration)
+    metadata = merged["metadata"]
+    # The metadata of both parts were checked; what the apply left empty has to go.
+    return conform(call, merged, clean=metadata if all(metadata.values()) else None)
 
 
 def require_manager(call: Call) -> None:
@@ -159,7 +168,7 @@ def _refuse_uid(call: Call, configuration: JsonObject) -> None:
 
 def _apply_body(call: Call) -> JsonObject:
     """The applied configuration. Its media type is YAML; most clients send JSON, which is valid YAML."""
-    value = yaml_or_json(call.body)
+    value = _configuration(call)
     if not isinstance(value, dict):
         raise BadRequestError("an apply configuration must be an object")
     check_kind(call, value)
@@ -173,6 +182,13 @@ def _apply_body(call: Call) -> JsonObject:
             f"Kind={call.kind.kind}): .{unknown[0]}: field not declared in schema"
         )
     return value
+
+
+def _configuration(call: Call) -> Json:
+    if call.body.lstrip()[:1] == b"{":
+        with suppress(BadRequestError):
+            return decode_body(call)
+    return load_yaml(call)
 
 
 def yaml_or_json(body: bytes) -> Json:

@@ -16,6 +16,7 @@ import msgspec
 
 from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.objects.pieces import PIECE_BYTES
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.store.base import Draft, Record
@@ -70,7 +71,8 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
 
 def object_of(kind: Kind, record: Record) -> JsonObject:
     """A stored object, decoded anew."""
-    obj = decode_stored(record.value, in_pieces=is_offloaded())
+    value = record.value
+    obj = decode_stored(value, in_pieces=len(value) > PIECE_BYTES and is_offloaded())
     if kind.from_storage is not None:
         obj = kind.from_storage(obj)
     obj["apiVersion"] = kind.api_version
