@@ -10,8 +10,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from importlib import import_module
 
-from homeostat.operators import housekeeping
 from homeostat.operators.catalog import find_operator
 from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
@@ -38,7 +38,8 @@ async def run_timers(plane: Plane) -> None:
 
 
 async def run_housekeeping(plane: Plane, pki: Pki) -> None:
-    """Until cancelled."""
+    """Until cancelled. It is imported here, and in a thread: a start does not need it."""
+    housekeeping = await asyncio.to_thread(import_module, "homeostat.operators.housekeeping")
 
     async def jobs() -> None:
         async with asyncio.TaskGroup() as tasks:
