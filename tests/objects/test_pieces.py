@@ -30,7 +30,7 @@ def some_value(chance: random.Random, depth: int) -> Any:
 @pytest.mark.parametrize("layout", [lambda text: text, msgspec.json.format], ids=["compact", "indented"])
 def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
     monkeypatch.setattr(pieces, "_PIECE_COLONS", 3)
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 40)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 40)
     chance = random.Random(7)
     for _ in range(80):
         data = layout(encode(some_value(chance, 5)))
@@ -39,7 +39,7 @@ def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: 
 
 def test_the_last_of_repeated_keys_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "_PIECE_COLONS", 3)
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 8)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 8)
     data = b'{"a":1,"b":{"c":[1,2,3,4],"d":0},"a":2,"b":[{"x":1},{"x":2}],"e":3,"a":4}'
     assert list(decode_pieces(data).items()) == list(msgspec.json.decode(data).items())
 
@@ -86,4 +86,4 @@ def test_many_small_members_with_others_in_them_are_cut_too(monkeypatch: pytest.
     monkeypatch.setattr(pieces, "_decode", noted)
     data = b"[%b]" % b",".join([b'{"a":{"b":{"c":1}}}'] * 80_000)
     assert decode_pieces(data) == real(data)
-    assert max(sizes) < 2 * pieces._PIECE_BYTES
+    assert max(sizes) < 2 * pieces.PIECE_BYTES
