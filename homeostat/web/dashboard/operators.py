@@ -176,7 +176,7 @@ def _leader(state: OperatorState) -> Node:
     if not state.is_awake:
         return "–"
     if not state.leader:
-        return "this process, alone"
+        return "this process"
     return "this process" if state.is_leading else el("code", state.leader)
 
 
@@ -197,7 +197,7 @@ def _row(state: OperatorState) -> Markup:
         ],
         f"{sum(sum(each.outcomes.values()) for each in controllers):,}",
         _slowest(max((each.slowest_s for each in controllers), default=0.0)),
-        [f"{len(state.watches):,}", el("span", f"last event {seconds(oldest)} ago at most", class_="note")]
+        [f"{len(state.watches):,}", el("span", f"quiet for {seconds(oldest)}", class_="note")]
         if state.watches
         else "–",
         el("span", one_line("; ".join(state.troubles)) or "none", class_="why"),

@@ -15,7 +15,7 @@ from homeostat.web.dashboard.html.redaction import without_credentials
 
 MOST_BARS: Final = 40
 _BAR, _GAP, _HEIGHT, _LEAST = 9, 3, 44, 3
-_LINE, _TALL, _MIDDLE, _MARK = 900, 36, 24, 8
+_LINE, _TALL, _MIDDLE, _MARK = 1100, 36, 24, 8
 
 
 def history(entries: Sequence[Reconciliation]) -> Markup:
@@ -57,7 +57,7 @@ def timeline(entries: Sequence[Reconciliation]) -> Node:
         el("span", "●", " success   ", "■", " failed", class_="note"),
         moment(timed[-1][1].spec.finished),
     ]
-    return el("figure", chart, el("figcaption", caption), class_="timeline")
+    return el("figure", chart, el("figcaption", caption), class_="run-timeline")
 
 
 def _mark(x: float, entry: Reconciliation) -> Markup:

@@ -22,7 +22,13 @@ from homeostat.web.kit.form import read_query
 from homeostat.web.kit.watched import Derived, Watched
 
 HERE: Final = f"{ROOT}/contracts"
-LOOKS: Final = {"Compliant": "good", "Reference": "plain", "Warning": "warn", "NonCompliant": "bad", "Unknown": "warn"}
+LOOKS: Final = {
+    "Compliant": "good",
+    "Reference": "plain",
+    "Warning": "warn",
+    "NonCompliant": "bad",
+    "Unknown": "phase-pending",
+}
 _WORST: Final = ("NonCompliant", "Warning", "Unknown", "", "Compliant", "Reference")
 TITLE: Final = "Contracts"
 _MOST_CHECKS: Final = 3

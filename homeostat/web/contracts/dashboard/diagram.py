@@ -22,7 +22,7 @@ _SIGNS: Final = {
     "Reference": ("plain", "·"),
     "Warning": ("warn", "!"),
     "NonCompliant": ("bad", "✕"),
-    "Unknown": ("wait", "?"),
+    "Unknown": ("wait", "○"),
     "external": ("outside", "↗"),
 }
 
@@ -63,7 +63,8 @@ def draw(
     lit = {focus, *affected} if focus else set[str]()
     drawn: list[Node] = [_line(each, places, in_cycle, lit) for each in lines if each.start != each.end]
     drawn += [_box(each, places[name], in_cycle, lit, focus) for name, each in boxes.items()]
-    width = max((x for x, _ in places.values()), default=0) + _WIDTH + _EDGE
+    # Lines within the last column bend to the right of it.
+    width = max((x for x, _ in places.values()), default=0) + _WIDTH + (_GAP // 2 if cycles else _EDGE)
     height = max((y for _, y in places.values()), default=0) + _HEIGHT + _EDGE
     label = f"{len(boxes)} services and {len(lines)} dependencies"
     title = el("title", f"Who depends on whom: {label}")
@@ -127,13 +128,24 @@ def _marker() -> Markup:
     tip = el("path", d="M0 0 L8 4 L0 8 z")
     return el(
         "defs",
-        el("marker", tip, id="tip", viewBox="0 0 8 8", refX=8, refY=4, markerWidth=7, markerHeight=7, orient="auto"),
+        el(
+            "marker",
+            tip,
+            id="tip",
+            viewBox="0 0 8 8",
+            refX=8,
+            refY=4,
+            markerWidth=9,
+            markerHeight=9,
+            markerUnits="userSpaceOnUse",
+            orient="auto",
+        ),
     )
 
 
 def _box(box: Box, place: tuple[int, int], in_cycle: Mapping[str, int], lit: Collection[str], focus: str) -> Markup:
     x, y = place
-    look, sign = _SIGNS.get(box.status, ("wait", "?"))
+    look, sign = _SIGNS.get(box.status, ("wait", "○"))
     classes = ["node", look]
     classes += ["focus"] if box.name == focus else ["lit"] if box.name in lit else ["faded"] if lit else []
     classes += ["in-cycle"] if box.name in in_cycle else []

@@ -148,7 +148,10 @@ def _heading(focus: str, affected: dict[str, int]) -> Markup:
 def _figure(drawing: Drawing) -> Markup:
     words = (("good", "compliant"), ("warn", "warning"), ("bad", "not compliant"), ("phase-pending", "unknown"))
     legend: list[Node] = [chip(word, look) for look, word in words]
-    legend += [el("span", "dashed: optional", class_="note"), el("span", "double: cycle", class_="note")]
+    legend += [
+        el("span", "dashed: optional", class_="note"),
+        el("span", "dotted box, thick line: cycle", class_="note"),
+    ]
     figure = el("div", drawing.svg, class_="scroll graph", role="region", aria_label="Service graph", tabindex=0)
     return el("figure", figure, el("figcaption", legend), class_="services-graph")
 

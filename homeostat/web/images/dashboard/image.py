@@ -133,7 +133,7 @@ def _facts(update: Update) -> Markup:
     request = link(without_credentials(pull.url)) if pull is not None and pull.url else ""
     return facts(
         ("Namespace", tracked.namespace),
-        ("Runs", el("code", f"{tracked.container}:{tracked.version}")),
+        ("Runs", [el("code", f"{tracked.container}:"), tag_text(tracked.version)]),
         ("In the manifests", tag_text(status.tag or "")),
         (
             "Newest",

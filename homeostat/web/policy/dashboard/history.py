@@ -17,7 +17,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 
 _TABLE: Final = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _COLUMNS: Final = ("Score", "Violations", "Class")
-_WIDTH, _HEIGHT, _EDGE = 640, 120, 6
+_WIDTH, _HEIGHT, _EDGE, _LEFT = 1100, 150, 10, 40
 
 
 class Result(NamedTuple):
@@ -88,7 +88,9 @@ def score_chart(results: Sequence[Result], path: str, chosen: str) -> Node:
         return None
     start, end = timed[0][0], timed[-1][0]
     span = max((end - start).total_seconds(), 1.0)
-    points = [(_EDGE + (_WIDTH - 2 * _EDGE) * (moment - start).total_seconds() / span, each) for moment, each in timed]
+    points = [
+        (_LEFT + (_WIDTH - _LEFT - _EDGE) * (moment - start).total_seconds() / span, each) for moment, each in timed
+    ]
     way = f"M{points[0][0]:.1f} {_y(points[0][1].score):.1f}"
     way += "".join(f" H{x:.1f} V{_y(each.score):.1f}" for x, each in points[1:])
     lines = [_line(each) for each in (0, 50, 100)]
@@ -121,10 +123,11 @@ def _y(score: int) -> float:
 
 def _line(score: int) -> Markup:
     y = _y(score)
-    return el("line", x1=0, x2=_WIDTH, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
+    line = el("line", x1=_LEFT, x2=_WIDTH, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
+    return el("g", line, el("text", score, x=_LEFT - 8, y=f"{y + 4:.1f}", text_anchor="end"))
 
 
 def _mark(x: float, result: Result, path: str, *, is_chosen: bool) -> Markup:
     words = f"{result.time}: score {result.score}, {result.classification}, {result.violations} violations"
-    dot = el("circle", el("title", words), cx=f"{x:.1f}", cy=f"{_y(result.score):.1f}", r=6 if is_chosen else 4)
+    dot = el("circle", el("title", words), cx=f"{x:.1f}", cy=f"{_y(result.score):.1f}", r=8 if is_chosen else 6)
     return el("a", dot, href=f"{path}?result={result.name}", aria_label=words, class_="chosen" if is_chosen else None)

@@ -10,6 +10,7 @@ from homeostat.web.dashboard.html.components import chip, one_line, text_block
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 
+_FEW: Final = 5
 _LOOKS: Final = {
     "failed": "bad",
     "held": "warn",
@@ -22,11 +23,15 @@ _LOOKS: Final = {
 
 
 def resource_list(reports: Sequence[ResourceReport]) -> Markup:
-    """In the given order; what differed is folded."""
-    return el("ol", [_entry(at, each) for at, each in enumerate(reports)], class_="history resources-list")
+    """In the given order; what differed is folded, unless there are few."""
+    return el(
+        "ol",
+        [_entry(at, each, is_open=len(reports) <= _FEW) for at, each in enumerate(reports)],
+        class_="history resources-list",
+    )
 
 
-def _entry(at: int, report: ResourceReport) -> Markup:
+def _entry(at: int, report: ResourceReport, *, is_open: bool) -> Markup:
     summary = el(
         "summary",
         chip(report.result, _LOOKS.get(report.result, "plain")),
@@ -36,7 +41,9 @@ def _entry(at: int, report: ResourceReport) -> Markup:
     )
     inside: list[Node] = [_error(report), _changes(report)]
     return el(
-        "li", el("details", summary, el("div", inside, class_="inside"), id=f"resource-{at}-all"), id=f"resource-{at}"
+        "li",
+        el("details", summary, el("div", inside, class_="inside"), id=f"resource-{at}-all", open=is_open),
+        id=f"resource-{at}",
     )
 
 

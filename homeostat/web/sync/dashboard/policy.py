@@ -182,7 +182,7 @@ def _revision(status: PolicyStatus) -> Node:
     if not applied and not tried:
         return ""
     shown = el("code", applied[:12] or "none", title=applied)
-    return [shown, f", tried {tried[:12]}"] if tried != applied else shown
+    return [shown, f", tried {tried[:12]}"] if tried and tried != applied else shown
 
 
 def _resources(each: PolicyRow) -> Markup:

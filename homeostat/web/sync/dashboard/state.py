@@ -103,7 +103,7 @@ def next_run(row: PolicyRow, now: datetime) -> Next:
     if policy.metadata.annotations.get(REQUESTED, "") != (status.last_handled_request or ""):
         return Next("", "requested")
     if status.failure is not None:
-        return Next(status.failure.retry_time, f"retry {status.failure.count} of a failed sync")
+        return _due(status.failure.retry_time, f"retry {status.failure.count} of a failed sync", now)
     try:
         last = parse_time(status.last_full_resync_time) if status.last_full_resync_time else None
         if last is None:
@@ -114,4 +114,11 @@ def next_run(row: PolicyRow, now: datetime) -> Next:
     except (TimestampError, DurationError, CronError):
         return Next("", "the spec is invalid")
     time, why = min(due)
-    return Next(format_time(max(time, now)), why)
+    return _due(format_time(time), why, now)
+
+
+def _due(time: str, why: str, now: datetime) -> Next:
+    try:
+        return Next(time, why) if parse_time(time) > now else Next("", f"now: {why}")
+    except TimestampError:
+        return Next("", why)

@@ -24,7 +24,7 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
     shelf.trouble, proof = "the shelf is full", await proof_of(site, here)
     assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303
     page = await site.shows(here, "Retry now")
-    timeline = page.document.one("figure", class_="timeline")
+    timeline = page.document.one("figure", class_="run-timeline")
     assert "failed" in timeline.text
     for action, word in (("pause", "Resume"), ("resume", "Retry now")):
         assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403

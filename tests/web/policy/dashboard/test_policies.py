@@ -80,7 +80,7 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
 
     expected = ["strictdefault", "everywhereall namespaces", "laxdefault"]
     await eventually(names, lambda names: names == expected)
-    assert "strict" in (await site.open()).text
+    assert "Policies as declared" in (await site.open()).text
     path = DEVOPS_POLICY.kind.path("default", "strict")
     await plane.client.merge(path, {"spec": {"requireLivenessProbe": False, "intervalSeconds": 1}})
     page = await site.shows("/policies/default/strict", "Score over 2 results")
