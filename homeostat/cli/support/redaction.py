@@ -29,6 +29,7 @@ _NAMED: Final = re.compile(
     rf"""((?:{_WORDS})\w{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}})(?:(?:Bearer|Basic|token)\s+)?("[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)""",
     re.IGNORECASE,
 )
+_QUERY: Final = re.compile(r"([?&](?:code|key|sig|signature|state)=)[^\s&\"']+", re.IGNORECASE)
 _BEARER: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE)
 _TOKENS: Final = re.compile(
     r"\b(?:"
@@ -65,6 +66,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         text = _PEM.sub(HIDDEN, self._scrubber.scrub(text))
+        text = _QUERY.sub(rf"\1{HIDDEN}", text)
         text = _TOKENS.sub(HIDDEN, _BEARER.sub(rf"\1 {HIDDEN}", text))
         return _NAMED.sub(rf"\1{HIDDEN}", text)
 

@@ -28,6 +28,7 @@ SEEDS = {
     "bearer": "seeded.bearer.token-8",
     "jwt": JWT,
     "key": KEY,
+    "code": "seeded-one-time-code-9",
     "forge": "ghp_" + "s33ded" * 6,
 }
 
@@ -125,6 +126,7 @@ def log_lines(token: str) -> str:
         f'ERROR request failed password="{SEEDS["log"]}" code=401',
         f"ERROR Authorization: Bearer {SEEDS['bearer']}",
         f"WARN cannot clone https://ada:{SEEDS['url']}@git.example.com/a.git",
+        f"  sign in     https://127.0.0.1:8000/dashboard/login/once?code={SEEDS['code']}",
         f"DEBUG {JWT} and {token} and {SEEDS['forge']}",
         f"DEBUG {SEEDS['secret']} {quote(SEEDS['secret'], safe='')}",
         f"-----BEGIN EC PRIVATE KEY-----\n{KEY}\n-----END EC PRIVATE KEY-----",
