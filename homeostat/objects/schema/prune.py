@@ -1,9 +1,9 @@
 """Removes the fields that a schema does not know, and returns their paths.
 
 One walk over the value finds all of them; paths are built only for what is found, so an object without unknown fields
-costs only the walk. `null` where the schema does not allow it and has no default counts as
-absent, as in Kubernetes, and is removed silently. The `metadata` of a custom object, its `apiVersion` and its `kind`
-belong to the server, not to the schema, and stay; so do those of embedded resources.
+costs only the walk. `null` where the schema does not allow it and has no default counts as absent, as in Kubernetes,
+and is removed silently. The `metadata` of a custom object, its `apiVersion` and its `kind` belong to the server, not to
+the schema, and stay; so do those of embedded resources, but for unknown members of their metadata.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.schema import UNSET, Schema
 
 _META = frozenset(("apiVersion", "kind", "metadata"))
+_OBJECT_META = frozenset(
+    {"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"}
+    | {"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers"}
+    | {"managedFields"}
+)
 _NOTHING = Schema()
 _SCALARS = frozenset((str, int, float, bool))
 
@@ -58,7 +63,7 @@ def _in_object(value: JsonObject, schema: Schema) -> list[_Found] | None:
                 found = _add(found, (value, key, key))
             continue
         if kind is dict:
-            below = _in_resource(child, node) if node.embedded else _in_object(child, node)
+            below = _in_embedded(child, node) if node.embedded else _in_object(child, node)
         elif kind is list:
             below = _in_list(child, node)
         else:
@@ -78,6 +83,15 @@ def _in_resource(value: JsonObject, schema: Schema) -> list[_Found] | None:
     return None
 
 
+def _in_embedded(value: JsonObject, schema: Schema) -> list[_Found] | None:
+    """Also unknown members of its metadata; those of the object itself are checked when its body is read."""
+    found, metadata = _in_resource(value, schema), value.get("metadata")
+    if isinstance(metadata, dict):
+        for key in metadata.keys() - _OBJECT_META:
+            found = _add(found, (metadata, key, f"metadata.{key}"))
+    return found
+
+
 def _in_list(values: list[Json], schema: Schema) -> list[_Found] | None:
     node = schema.items
     if node is None:
@@ -91,7 +105,7 @@ def _in_list(values: list[Json], schema: Schema) -> list[_Found] | None:
     for at, child in enumerate(values):
         kind = child.__class__
         if kind is dict:
-            below = _in_resource(child, node) if node.embedded else _in_object(child, node)
+            below = _in_embedded(child, node) if node.embedded else _in_object(child, node)
         elif kind is list:
             below = _in_list(child, node)
         else:

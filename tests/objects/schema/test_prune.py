@@ -81,9 +81,9 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         [],
     ),
     "metadata of an embedded object stays": (
-        {"spec": {"template": {"kind": "K", "metadata": {"x": 1}, "spec": {"x": 1}, "status": {}}}},
-        {"spec": {"template": {"kind": "K", "metadata": {"x": 1}, "spec": {}}}},
-        ["spec.template.spec.x", "spec.template.status"],
+        {"spec": {"template": {"kind": "K", "metadata": {"name": "n", "x": 1}, "spec": {"x": 1}, "status": {}}}},
+        {"spec": {"template": {"kind": "K", "metadata": {"name": "n"}, "spec": {}}}},
+        ["spec.template.metadata.x", "spec.template.spec.x", "spec.template.status"],
     ),
     "an object where a scalar belongs": ({"spec": {"size": {"a": 1}}}, {"spec": {"size": {}}}, ["spec.size.a"]),
     "null without nullable goes": ({"spec": {"size": None}}, {"spec": {}}, []),
