@@ -19,6 +19,7 @@ from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.namespaces.controller import Namespaces
 from homeostat.operators.housekeeping.namespaces.defaults import NamespaceDefaults
+from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.operators.housekeeping.roles import Roles
 from homeostat.operators.housekeeping.token_secrets import Sign, TokenSecrets
 
@@ -63,6 +64,7 @@ async def _run_once(client: Client, authority: str, sign: Sign | None, service_c
         Roles(client, feed),
         ApiServices(client, feed),
         FlowControl(client, feed),
+        Quotas(client, feed),
     ]
     if sign is not None:
         keepers.append(TokenSecrets(client, feed, authority=authority, sign=sign))

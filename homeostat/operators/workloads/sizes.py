@@ -7,12 +7,14 @@ from typing import Final
 
 from homeostat.objects.json import Json
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_LARGEST: Final = 2**63 - 1
 
 
 def integer_of(text: str) -> int | None:
-    """None for all but at most 18 digits, with a minus or none."""
-    return int(text) if _INTEGER.fullmatch(text) else None
+    """None for all but an integer of 64 bits in decimal digits, with a minus or none."""
+    found = int(text) if _INTEGER.fullmatch(text) else None
+    return found if found is not None and abs(found) <= _LARGEST else None
 
 
 def scaled(value: Json, total: int, *, rounds_up: bool) -> int:

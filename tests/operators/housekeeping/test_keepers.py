@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from homeostat.objects.errors import BadRequestError, InvalidError
+from homeostat.operators.housekeeping.metadata.feed import Feed
+from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.testing.eventually import eventually
 from tests.operators.housekeeping.world import World
@@ -84,6 +87,19 @@ async def test_an_address_of_a_service_is_an_object_as_long_as_the_service_has_i
     assert await world.find(f"{ADDRESSES}/10.0.9.9") is not None
     with pytest.raises(BadRequestError, match="invalid timeout"):
         await client.fetch("GET", "/version", {"timeout": "soon"})
+
+
+async def test_the_limits_in_the_status_of_a_quota_are_restored(plane: Plane) -> None:
+    client, path = plane.client, f"{DEFAULT}/resourcequotas/few"
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "3"}}}
+    await client.create(f"{DEFAULT}/resourcequotas", quota)
+    await client.merge(f"{path}/status", {"status": {"hard": {"pods": "9", "cpu": "1"}}})
+    feed = Feed(client)
+    async with asyncio.TaskGroup() as tasks:
+        work = [tasks.create_task(each.run()) for each in (Quotas(client, feed, after_s=0.0), feed)]
+        await eventually(lambda: client.get(path), lambda each: each["status"]["hard"] == {"pods": "3"})
+        for each in work:
+            each.cancel()
 
 
 async def test_the_range_of_services_and_mandatory_objects_are_restored(plane: Plane) -> None:

@@ -13,7 +13,7 @@ from homeostat.operators.workloads.jobs.counts import INDEX, index_of
 from homeostat.operators.workloads.sizes import integer_of, scaled
 from tests.operators.workloads.objects import NOW, pod, workload
 
-ODD = ["", "+-5", "--5", "\u00b2", "\u0663", "1e3", " 1", "1\n", "9" * 5000]
+ODD = ["", "9223372036854775808", "+-5", "--5", "\u00b2", "\u0663", "1e3", " 1", "1\n", "9" * 5000]
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -24,6 +24,10 @@ def test_odd_text_is_no_number(text: str) -> None:
     assert index_of(pod(metadata={"annotations": {INDEX: text}})) is None
     odd, cheap = pod("odd", metadata={"annotations": {DELETION_COST: text}}), {DELETION_COST: "-5"}
     assert in_deletion_order([odd, pod("cheap", metadata={"annotations": cheap})])[1] is odd
+
+
+def test_a_revision_has_64_bits() -> None:
+    assert revision_of(workload(metadata={"annotations": {REVISION: "3546343826724305832"}})) == 3546343826724305832
 
 
 @pytest.mark.parametrize(
