@@ -329,3 +329,19 @@ async def test_many_warnings_become_few_headers(api: Api) -> None:
     assert len(warnings) == 24
     assert warnings[0] == '299 - "unknown field \\"unknown0\\""'
     assert warnings[-1] == '299 - "there are more warnings than are shown"'
+
+
+async def test_a_write_that_changes_nothing_is_answered_with_the_stored_object_and_no_commit(api: Api) -> None:
+    created = (await api("POST", CONFIGMAPS, configmap())).json
+    watch = await api.watch(CONFIGMAPS, resourceVersion=created["metadata"]["resourceVersion"])
+    commits = api.plane.store.counters.batches
+    patched = await api("PATCH", f"{CONFIGMAPS}/a", {"data": created["data"]}, type=MERGE_PATCH)
+    replaced = await api("PUT", f"{CONFIGMAPS}/a", created)
+    assert patched.json == replaced.json == created
+    assert api.plane.store.counters.batches == commits
+    await api("DELETE", f"{CONFIGMAPS}/a")
+    change, last = await watch.next()
+    version = last["metadata"].pop("resourceVersion")
+    assert change == "DELETED"
+    assert int(version) > int(created["metadata"].pop("resourceVersion"))
+    assert last == created

@@ -19,7 +19,7 @@ def test_pieces_are_the_list_without_the_first_bytes_of_items(count: int, cut: i
         for head, tail in ((b"[", b"]"), (b"", b"")):
             body = Items(head, values, tail, separator=b",{", cut=cut)
             whole = head + b",{".join(each[cut:] for each in values) + tail
-            assert b"".join(body.pieces(SIZE)) == b"".join(body) == whole
+            assert b"".join(body.pieces(SIZE)) == b"".join(body) == body.whole() == whole
             assert body.size == len(whole)
             # An item that is smaller than a piece comes on top, and the head and tail with it.
             assert all(len(each) < 3 * SIZE for each in body.pieces(SIZE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import decode, encode
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 
@@ -23,6 +24,13 @@ def test_what_is_whole_becomes_an_integer(given: bytes, expected: bytes) -> None
     value = decode(given)
     make_whole(value)
     assert encode(value) == expected
+    assert encode(decode(given, makes_whole=True)) == expected
+
+
+@pytest.mark.parametrize("makes_whole", [True, False])
+def test_a_number_beyond_floats_is_refused(makes_whole: bool) -> None:
+    with pytest.raises(BadRequestError, match="Number out of range"):
+        decode(b'{"a":1e999}', makes_whole=makes_whole)
 
 
 @pytest.mark.parametrize("text", [b"a: 2.0", b"a: [1, 2e3]", b"- 2.", b"a: +2.0", b'{"a": -2.0}'])

@@ -16,8 +16,9 @@ from homeostat.server.request.body import duplicate_keys
         ('{"a": 1, "b": {"a": 2}}', []),
         ('{"a": 1, "a": 2}', ["a"]),
         ('{"a" : 1, "b" : [{"c": 1, "\\u0063": 2}]}', ["b[0].c"]),
+        ('{"a": "\\u003a\\u003A", "b": ":", "b": 2}', ["b"]),
     ],
-    ids=["none", "one", "escaped"],
+    ids=["none", "one", "escaped", "colons"],
 )
 def test_repeated_keys_are_found_in_bodies_of_any_size(filler: str, text: str, found: list[str]) -> None:
     body = text.replace("{", f'{{"filler": "{filler}", ', 1).encode()
