@@ -61,7 +61,7 @@ class Operators:
 
     async def show(self, visit: Visit) -> Page:
         states = sorted(self._states(), key=_order)
-        body: Node = nothing("This process runs no operators. To run some:", "homeostat run --operators sync,policy")
+        body: Node = nothing("This process runs no operators. To run some:", "homeostat run --operators all")
         if states:
             headings = (
                 "Operator",

@@ -38,7 +38,7 @@ def annotate(plural: str, namespace: str, name: str, annotation: str) -> str:
 def actions(proof: str, items: Iterable[Action]) -> Node:
     """None without items: who may not act sees no button."""
     shown = [_action(proof, each) for each in items]
-    return el("ul", shown, class_="actions", aria_label="Actions") if shown else None
+    return el("ul", shown, class_="buttons", aria_label="Actions") if shown else None
 
 
 def _action(proof: str, action: Action) -> Markup:

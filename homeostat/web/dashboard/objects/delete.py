@@ -42,8 +42,8 @@ class DeletePage:
             el("input", type="hidden", name="uid", value=str(metadata.get("uid", ""))),
             el(
                 "div",
-                el("label", "Dependents", for_="policy"),
-                el("select", options, id="policy", name="policy"),
+                el("label", "Dependents", for_="propagation"),
+                el("select", options, id="propagation", name="propagation"),
                 class_="field",
             ),
             el(
@@ -72,7 +72,7 @@ class DeletePage:
         place = await place_of(visit, self._client, self._kinds)
         await _check(place)
         form = read_form(visit.request)
-        policy = form.get("policy", "Background")
+        policy = form.get("propagation", "Background")
         if policy not in _POLICIES:
             raise RefusalError(422, f"{policy} is not a propagation policy; expected one of {', '.join(_POLICIES)}")
         options = {"propagationPolicy": policy, "preconditions": {"uid": form.get("uid", "")}}

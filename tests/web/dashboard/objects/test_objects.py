@@ -163,9 +163,9 @@ async def test_an_object_is_deleted_after_a_question(plane: Plane, site: Site) -
     question = await site.open(f"{WEB}/delete")
     assert "ConfigMap owned" in question.text
     sent = {"proof": proof_of(question), "uid": question.document.one("input", name="uid").attributes["value"]}
-    assert (await site.send(f"{WEB}/delete", {**sent, "policy": "Never"})).status == 422
+    assert (await site.send(f"{WEB}/delete", {**sent, "propagation": "Never"})).status == 422
     assert (await site.send(f"{WEB}/delete", {**sent, "uid": "another"})).status == 409
-    done = await site.send(f"{WEB}/delete", {**sent, "policy": "Background"})
+    done = await site.send(f"{WEB}/delete", {**sent, "propagation": "Background"})
     assert (done.status, done.headers["Location"]) == (303, "/dashboard/objects/apps/deployments?namespace=shop")
 
     async def is_gone() -> bool:
