@@ -212,7 +212,9 @@ async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
     kept = [el("input", type="hidden", name=name, value=value) for name, value in _kept(wanted)]
     clear = el("a", "Clear", href=kind_path(kind), class_="clear") if wanted.is_narrowed else None
     button = el("button", "Filter", type="submit")
-    return el("form", fields, kept, button, clear, method="get", action=kind_path(kind), class_="filter", role="search")
+    return el(
+        "form", fields, kept, button, clear, method="get", action=kind_path(kind), class_="filter dense", role="search"
+    )
 
 
 def _kept(wanted: Filter) -> list[tuple[str, str]]:
@@ -297,11 +299,11 @@ def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], *, has_names
             gone = [" ", chip("deleting", "phase-deleting")] if meta.deletion_timestamp else None
             cells.append(el("th", link, gone, scope="row"))
             if has_namespace:
-                cells.append(el("td", meta.namespace))
+                cells.append(el("td", meta.namespace, data_label="Namespace"))
         elif column.name == "Age" and meta.creation_timestamp:
-            cells.append(el("td", moment(meta.creation_timestamp)))
+            cells.append(el("td", moment(meta.creation_timestamp), data_label=column.name))
         else:
-            cells.append(el("td", _text(value)))
+            cells.append(el("td", _text(value), data_label=column.name))
     return el("tr", cells, id=f"row-{meta.uid}")
 
 
