@@ -128,6 +128,8 @@ LONG = (
     "cli/plan/test_plan.py",
     "kubectl/test_apply.py",
     "cli/plane/test_backup.py",
+    "packaging/test_chart_live.py",
+    "packaging/test_releases.py",
     "programs/test_comparison.py",
     "programs/test_helm.py",
     "programs/test_controllers.py",

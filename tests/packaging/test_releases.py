@@ -142,14 +142,3 @@ def test_a_downgrade_is_refused_with_what_to_do_and_changes_nothing(tmp_path: Pa
     assert "schema 99" in said
     assert "restore a backup" in said
     assert database.read_bytes() == before
-
-
-async def test_a_downgrade_is_refused_on_postgresql_too(postgres: Postgres, tmp_path: Path) -> None:
-    data, _ = unpack(VERSIONS[-1], tmp_path)
-    url = await load_dump(postgres, VERSIONS[-1])
-    newer = await asyncpg.connect(url)
-    await newer.execute("INSERT INTO homeostat.migration VALUES (99, now())")
-    await newer.close()
-    said = run("up", "--data", data, "--port", "0", "--faces-port", "0", "--database", url)
-    assert "has schema 99" in said
-    assert "restore a backup" in said

@@ -68,6 +68,7 @@ def test_a_schema_of_a_newer_program_is_refused(empty_database: str, tmp_path: P
     asyncio.run(make())
     said = refused("--data", str(tmp_path), "--database", empty_database)
     assert "has schema 1000, and this is homeostat" in said
+    assert "restore a backup" in said
 
 
 def test_without_the_driver_it_says_what_to_install(url: str, tmp_path: Path) -> None:
