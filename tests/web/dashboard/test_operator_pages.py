@@ -1,0 +1,47 @@
+"""The pages of operators in a real browser: readable at every width, safe, and one click from what they show."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Browser, Page, expect
+
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
+from homeostat.plane import Plane
+from tests.web.contracts.dashboard.test_graph import declare_services
+from tests.web.dashboard.inspection import faults_of
+from tests.web.dashboard.site import Site
+from tests.web.images.dashboard.test_images import declare_all as declare_images
+from tests.web.sync.dashboard.test_policies import declare_all as declare_syncs
+
+MISSING = f"/sync/policies/default/{'a' * 90}"
+PATHS = (
+    "/sync/policies/default/customers",
+    "/images/default/web",
+    "/contracts/graph?focus=ledger",
+    "/access?user=reader&verb=delete&resource=pods",
+)
+
+
+async def test_pages_of_operators_are_clear_and_act_by_one_click(
+    plane: Plane, site: Site, browser: Browser, tab: Page, troubles: list[str]
+) -> None:
+    await declare_syncs(plane)
+    await declare_images(plane)
+    await declare_services(plane)
+    await site.shows("/contracts/graph", "1 cycle")
+    assert await faults_of(browser, site.url, (*PATHS, MISSING)) == []
+
+    await tab.goto(f"{site.url}/dashboard/contracts/graph")
+    await tab.locator("a.node", has_text="ledger").click()
+    await expect(tab).to_have_url(re.compile("focus=ledger"))
+    await expect(tab.get_by_text("If ledger fails, 2 services are affected.")).to_be_visible()
+
+    await tab.goto(f"{site.url}/dashboard/sync")
+    await tab.get_by_role("link", name="customers").click()
+    await tab.get_by_role("button", name="Sync now").click()
+    await expect(tab.locator(".steps")).to_contain_text("requested")
+    policy = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
+    assert REQUESTED in policy["metadata"]["annotations"]
+    assert await tab.title() == "customers · Homeostat"
+    assert troubles == []
