@@ -66,7 +66,7 @@ vault: dev ## Build a real Vault for the tests of secret stores, with Go: fiftee
 programs: dev ## Build kube-controller-manager, kube-scheduler, helm and two operators for the tests, with Go and Cargo
 	$(BIN)/python -m tools.build_programs
 
-servers: dev ## Fetch RabbitMQ, sshd, slapd and promtool for the tests, from Debian
+servers: dev ## Fetch RabbitMQ, sshd, slapd and Prometheus for the tests, from Debian
 	$(BIN)/python -m tools.fetch_servers
 
 browser: dev ## Fetch Chromium for the tests of the dashboard, from Debian
