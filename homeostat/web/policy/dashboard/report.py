@@ -1,4 +1,4 @@
-"""What policies report to Home: how many are healthy, the ones with the lowest scores, exemptions that end soon."""
+"""What policies report to Home: how many are met, the ones with the lowest scores, exemptions that end soon."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class PolicyReport:
 
 
 def _look(each: PolicyRow) -> str:
-    """`plain` for a policy that was not evaluated yet."""
+    """`plain` for a policy that was not evaluated yet. Violations are worth a warning, however high the score is."""
     ready = find(each.status.conditions, READY)
     if ready is not None and ready.status == "False":
         return "bad"
-    return LOOKS.get(each.status.classification or "", "plain")
+    look = LOOKS.get(each.status.classification or "", "plain")
+    return "warn" if look == "good" and each.status.violations else look
 
 
 def _problem(each: PolicyRow) -> Problem:
