@@ -30,7 +30,7 @@ class PolicyReport:
             plural="policies",
             total=len(rows),
             as_declared=looks.count("good"),
-            wrong=looks.count("bad"),
+            wrong=len(wrong),
             problems=tuple(_problem(each) for each in wrong[:MOST_REPORTED]),
             upcoming=tuple(_expiring(rows, datetime.now(UTC)))[:MOST_REPORTED],
         )
