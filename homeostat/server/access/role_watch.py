@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from homeostat.objects.json import decode_stored
 from homeostat.server.access.rbac import GROUP, Rbac
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 _PLURALS = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 
@@ -14,14 +15,8 @@ async def follow_roles(store: Store, rbac: Rbac) -> None:
         obj = decode_stored(record.value)
         rbac.put(obj["kind"], record.key.namespace, record.key.name, obj)
 
-    def deliver(event: Event) -> None:
-        if event.type == "DELETED":
-            rbac.remove(decode_stored(event.record.value)["kind"], event.record.key.namespace, event.record.key.name)
-        else:
-            put(event.record)
+    def drop(record: Record) -> None:
+        rbac.remove(decode_stored(record.value)["kind"], record.key.namespace, record.key.name)
 
     for plural in _PLURALS:
-        scope = Scope(f"{plural}.{GROUP}")
-        for record in store.select(scope):
-            put(record)
-        await store.subscribe(scope, since=store.revision, deliver=deliver)
+        await follow(store, Scope(f"{plural}.{GROUP}"), put=put, drop=drop)

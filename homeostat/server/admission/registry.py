@@ -16,7 +16,8 @@ import msgspec
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.kinds.registry import Kind, Registry
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 if TYPE_CHECKING:
     from homeostat.server.admission.match import Occasion
@@ -165,14 +166,8 @@ async def _follow(
             known.pop(record.key.name, None)
         changed()
 
-    def deliver(event: Event) -> None:
-        if event.type == "DELETED":
-            known.pop(event.record.key.name, None)
-            changed()
-        else:
-            put(event.record)
+    def drop(record: Record) -> None:
+        known.pop(record.key.name, None)
+        changed()
 
-    scope = Scope(f"{plural}.{GROUP}")
-    for record in store.select(scope):
-        put(record)
-    await store.subscribe(scope, since=store.revision, deliver=deliver)
+    await follow(store, Scope(f"{plural}.{GROUP}"), put=put, drop=drop)

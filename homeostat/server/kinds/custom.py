@@ -22,7 +22,8 @@ from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry, ScalePaths
 from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 if TYPE_CHECKING:
     from homeostat.objects.schema.rules.evaluate import Rules
@@ -294,15 +295,7 @@ class Definitions:
 
     async def follow(self, store: Store) -> None:
         self._store = store
-        for record in store.select(Scope(RESOURCE)):
-            self._try_put(record)
-        await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
-
-    def _deliver(self, event: Event) -> None:
-        if event.type == "DELETED":
-            self._remove(event.record.key.name)
-        else:
-            self._try_put(event.record)
+        await follow(store, Scope(RESOURCE), put=self._try_put, drop=lambda record: self._remove(record.key.name))
 
     def _try_put(self, record: Record) -> None:
         """A definition that cannot be served must keep neither the others nor the plane from being served."""

@@ -35,7 +35,8 @@ from homeostat.server.services.families import (
     settle_families,
 )
 from homeostat.server.services.ranges import FIRST_PORT, LAST_PORT, AddressRange, IsFree, Pick, Value, free_port
-from homeostat.store.base import Event, Key, Record, Scope, Store
+from homeostat.store.base import Key, Record, Scope, Store
+from homeostat.store.follow import follow
 
 SERVICES: Final = "services"
 _FOLLOWED: Final = (Scope(SERVICES), Scope("ipaddresses.networking.k8s.io"))
@@ -142,18 +143,9 @@ class Allocator:
         async with self._starting:
             if self._is_following:
                 return
-            revision = self._store.revision
             for scope in _FOLLOWED:
-                for record in self._store.select(scope):
-                    self._put(record)
-                await self._store.subscribe(scope, since=revision, deliver=self._deliver)
+                await follow(self._store, scope, put=self._put, drop=lambda record: self._forget(record.key))
             self._is_following = True
-
-    def _deliver(self, event: Event) -> None:
-        if event.type == "DELETED":
-            self._forget(event.record.key)
-        else:
-            self._put(event.record)
 
     def _put(self, record: Record) -> None:
         self._forget(record.key)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.kinds.builtins.members import struct, text
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 STORAGE_CLASSES = "storageclasses.storage.k8s.io"
 INGRESS_CLASSES = "ingressclasses.networking.k8s.io"
@@ -29,16 +30,11 @@ class DefaultClass:
         self._name = ""
 
     async def follow(self, store: Store) -> None:
-        for record in store.select(Scope(self._resource)):
-            self._put(record)
-        await store.subscribe(Scope(self._resource), since=store.revision, deliver=self._deliver)
+        await follow(store, Scope(self._resource), put=self._put, drop=self._drop)
 
-    def _deliver(self, event: Event) -> None:
-        if event.type == "DELETED":
-            self._created.pop(event.record.key.name, None)
-            self._choose()
-        else:
-            self._put(event.record)
+    def _drop(self, record: Record) -> None:
+        self._created.pop(record.key.name, None)
+        self._choose()
 
     def _put(self, record: Record) -> None:
         metadata, name = struct(decode_stored(record.value), "metadata"), record.key.name

@@ -14,7 +14,8 @@ from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 _INGRESSES = "ingresses.networking.k8s.io"
 COMPLETED = frozenset({"pods", "persistentvolumeclaims", _INGRESSES, PRIORITY_CLASSES, QUOTAS})
@@ -36,19 +37,13 @@ class Plugins:
         await self._storage_class.follow(store)
         await self._ingress_class.follow(store)
         await self.quotas.follow(store)
-        for record in store.select(Scope(_RANGES)):
-            self._put_range(record)
-        await store.subscribe(Scope(_RANGES), since=store.revision, deliver=self._deliver_range)
+        await follow(store, Scope(_RANGES), put=self._put_range, drop=self._drop_range)
 
-    def _deliver_range(self, event: Event) -> None:
-        key = event.record.key
-        if event.type != "DELETED":
-            self._put_range(event.record)
-            return
-        ranges = self.limits.get(key.namespace, {})
-        ranges.pop(key.name, None)
+    def _drop_range(self, record: Record) -> None:
+        ranges = self.limits.get(record.key.namespace, {})
+        ranges.pop(record.key.name, None)
         if not ranges:
-            self.limits.pop(key.namespace, None)
+            self.limits.pop(record.key.namespace, None)
 
     def _put_range(self, record: Record) -> None:
         limits = structs(struct(decode_stored(record.value), "spec"), "limits")

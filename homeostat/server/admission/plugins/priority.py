@@ -10,7 +10,8 @@ from typing import NamedTuple
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.kinds.builtins.members import integer, struct, text
 from homeostat.server.request.call import Call
-from homeostat.store.base import Event, Record, Scope, Store
+from homeostat.store.base import Record, Scope, Store
+from homeostat.store.follow import follow
 
 RESOURCE = "priorityclasses.scheduling.k8s.io"
 _DEFAULT_POLICY = "PreemptLowerPriority"
@@ -29,16 +30,11 @@ class Priorities:
         self._default = PriorityClass()
 
     async def follow(self, store: Store) -> None:
-        for record in store.select(Scope(RESOURCE)):
-            self._put(record)
-        await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
+        await follow(store, Scope(RESOURCE), put=self._put, drop=self._drop)
 
-    def _deliver(self, event: Event) -> None:
-        if event.type == "DELETED":
-            self._classes.pop(event.record.key.name, None)
-            self._choose()
-        else:
-            self._put(event.record)
+    def _drop(self, record: Record) -> None:
+        self._classes.pop(record.key.name, None)
+        self._choose()
 
     def _put(self, record: Record) -> None:
         obj = decode_stored(record.value)

@@ -35,7 +35,8 @@ from homeostat.server.kinds.builtins.members import struct
 from homeostat.server.kinds.registry import Kind, Registry
 from homeostat.server.request.call import Call
 from homeostat.server.view.encode import draft_of
-from homeostat.store.base import Event, Key, Put, Record, Scope, Store
+from homeostat.store.base import Key, Put, Record, Scope, Store
+from homeostat.store.follow import follow
 
 RESOURCE = "resourcequotas"
 _SETTLES_S = 2.0
@@ -71,15 +72,10 @@ class Quotas:
         """The last count of a quota by this process, and the revision of the quota at its start."""
 
     async def follow(self, store: Store) -> None:
-        for record in store.select(Scope(RESOURCE)):
-            self._put(record)
-        await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
+        await follow(store, Scope(RESOURCE), put=self._put, drop=self._drop)
 
-    def _deliver(self, event: Event) -> None:
-        key = event.record.key
-        if event.type != "DELETED":
-            self._put(event.record)
-            return
+    def _drop(self, record: Record) -> None:
+        key = record.key
         names = self.namespaces.get(key.namespace, set())
         names.discard(key.name)
         if not names:
