@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.roles import READ, rule
+from homeostat.objects.roles import FOLLOW, READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
 from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import FaceRules
@@ -23,7 +23,7 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     # Home of the dashboard: what changed last.
-    rule("", ["events"], READ),
+    rule("", ["events"], FOLLOW),
     *(each for section in declared_sections() for each in section.rules),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
