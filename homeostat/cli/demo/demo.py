@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -52,7 +53,7 @@ Everything runs, and five things are wrong. In another terminal:
   4 policy     mailer breaks the rules for Pods
   5 actions    the mailbox support cannot be created
 
-docs/demo.md finds and mends each, in the dashboard and by commands. The files that mend them are in
+docs/demo.md finds and fixes each, in the dashboard and by commands. The files that fix them are in
 {fixes}. Ctrl-C ends the demo and removes {folder}.
 """
 
@@ -75,7 +76,7 @@ docs/demo.md finds and mends each, in the dashboard and by commands. The files t
 def command(directory: Path, faces_port: int) -> None:
     """Run a plane with all five operators, a git server, a registry and a REST API, all on this machine.
 
-    Five things are wrong on purpose, one for each operator. Find and mend them in the dashboard or by commands. It
+    Five things are wrong on purpose, one for each operator. Find and fix them in the dashboard or by commands. It
     needs git. Ctrl-C ends the demo and leaves nothing behind.
 
     \b
@@ -85,22 +86,38 @@ def command(directory: Path, faces_port: int) -> None:
     """
     if shutil.which("git") is None:
         raise Failure("the demo needs git, and there is none on PATH; install it")
-    folder = _prepared(directory.absolute())
-    try:
-        with reporting_errors():
-            asyncio.run(_run(folder, faces_port))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with _prepared(directory.absolute()) as folder, reporting_errors():
+        asyncio.run(_run(folder, faces_port))
 
 
-def _prepared(folder: Path) -> Path:
-    """An empty directory; one that an earlier demo left behind is replaced."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
+@contextmanager
+def _prepared(folder: Path) -> Iterator[Path]:
+    """An empty directory, removed at the end; one that an earlier demo left behind is replaced."""
+    mark = folder / _MARK
+    if folder.exists() and any(folder.iterdir()) and not mark.exists():
         raise Failure(f"{folder} is not empty, and the demo removes its directory; choose another with --directory")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / _MARK).touch()
-    return folder
+    if mark.exists():
+        with _locked(mark):
+            shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(mark):
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(mark: Path) -> Iterator[None]:
+    """Refuse if another process holds the mark. The kernel releases it if the process dies."""
+    with mark.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Failure(
+                f"another demo runs in {mark.parent}; stop it with Ctrl-C, or choose another directory with --directory"
+            ) from None
+        yield
 
 
 async def _run(folder: Path, faces_port: int) -> None:

@@ -36,7 +36,7 @@ class World:
         )
 
     def write_story(self, folder: Path) -> list[Path]:
-        """Write the objects of the story, and those that mend it, into `folder`; the files to apply, in order."""
+        """Write the objects of the story, and those that fix it, into `folder`; the files to apply, in order."""
         for below in (".", "fixes", "contract"):
             (folder / below).mkdir(parents=True, exist_ok=True)
             for each in (_STORY / below).iterdir():

@@ -1,4 +1,4 @@
-"""The demo as a user runs it: every fault is there, and the commands of docs/demo.md mend it."""
+"""The demo as a user runs it: every fault is there, and the commands of docs/demo.md fix it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     assert not (folder / "homeostat-demo").exists()
 
 
-def test_five_faults_show_and_the_commands_of_the_page_mend_them(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.eventually("pacto", "orders", lambda status: status.get("contractStatus") == "NonCompliant")
     demo.eventually("syncpolicy", "topics", lambda status: "/topics/payments" in str(status.get("resources")))
     demo.eventually("imageupdate", "web", lambda status: "prices were wrong" in str(status.get("result")))
@@ -81,6 +81,13 @@ def test_five_faults_show_and_the_commands_of_the_page_mend_them(demo: Demo, mon
     demo.eventually("imageupdate", "web", lambda status: status.get("history"))
     demo.eventually("devopspolicy", "shop", lambda status: status["violations"] == 0)
     demo.eventually("mailbox", "support", lambda status: status["phase"] == "ready")
+
+
+def test_a_second_demo_leaves_the_directory_of_the_first_alone(demo: Demo) -> None:
+    done = subprocess.run([HOMEOSTAT, "demo"], cwd=demo.folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "another demo runs in" in done.stderr
+    assert demo.status("mailbox", "support")
 
 
 def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
