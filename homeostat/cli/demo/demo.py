@@ -147,14 +147,20 @@ async def _publish(world: World, bundle: Path) -> None:
 
 @asynccontextmanager
 async def _plane(data: Path, faces_port: int) -> AsyncIterator[asyncio.subprocess.Process]:
-    program = (sys.executable, "-m", "homeostat.cli.main")
-    process = await asyncio.create_subprocess_exec(*program, *_PLANE, str(faces_port), "--data", str(data))
+    command = (*_program(), *_PLANE, str(faces_port), "--data", str(data))
+    process = await asyncio.create_subprocess_exec(*command)
     try:
         yield process
     finally:
         if process.returncode is None:
             process.terminate()
         await process.wait()
+
+
+def _program() -> tuple[str, ...]:
+    """The command that was typed, so that the plane prints it; else the module, as in a zipped application."""
+    typed = shutil.which(sys.argv[0])
+    return (typed,) if typed and Path(typed).name == "homeostat" else (sys.executable, "-m", "homeostat.cli.main")
 
 
 async def _serving(process: asyncio.subprocess.Process, kubeconfig: Path) -> None:
