@@ -20,7 +20,12 @@ is_secret_name = re.compile(
     re.IGNORECASE,
 ).search
 # The length of a scheme is bounded: a text such as a.a.a.a has a possible start at every second character.
-_credentials = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)[^/\s@\"'<>]+@").sub
+_SCHEME: Final = r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)"
+# Up to the last @: a password may contain one.
+_credentials = re.compile(rf"{_SCHEME}[^/\s\"'<>]+@").sub
+# A password may contain a slash as well, and then a bounded number of characters is searched. In
+# oci://registry:5000/app@sha256 there is a port before the slash, and no password.
+_slashed = re.compile(rf"{_SCHEME}(?!\[)[^/\s:@\"'<>]*:(?!\d{{1,5}}[/?#])[^\s\"'<>]{{1,256}}@").sub
 _escapes = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)|[\x00-\x08\x0b-\x1f\x7f]").sub
 
 
@@ -42,7 +47,10 @@ def without_secrets(value: Json, schema: Json = None, *, depth: int = 0) -> Json
 
 
 def without_credentials(text: str) -> str:
-    return _credentials(rf"\g<scheme>{HIDDEN}@", text)
+    if "://" not in text:
+        return text
+    hidden = rf"\g<scheme>{HIDDEN}@"
+    return _slashed(hidden, _credentials(hidden, text))
 
 
 def plain_text(text: str) -> str:

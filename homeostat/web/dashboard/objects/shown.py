@@ -1,7 +1,7 @@
 """An object as pages show it: without secrets, and without the fields that only the server reads. Pure.
 
-The data of a Secret is never shown, nor any text under the name of a secret (`password`, `token`), nor credentials in
-URLs. Each hidden value is replaced by a text that says so, which an edit recognises: a value that was not changed is
+The data of a Secret is never shown, nor any value under the name of a secret (`password`, `token`, `apiKey`), nor
+credentials in URLs. References to Secrets are shown: they are names. Each hidden value is replaced by a text that says so, which an edit recognises: a value that was not changed is
 not sent (`edit.py`).
 """
 
@@ -17,9 +17,19 @@ from homeostat.web.dashboard.html.redaction import DEEPEST, HIDDEN, TOO_DEEP, is
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MARK: Final = "(hidden"
+_SCHEMA: Final = "openAPIV3Schema"
+"""Below it, a secret name is the name of a field that is described."""
 _is_reference = re.compile(
-    r"(?:name|names|ref|key|keys|path|policy|type|namespace|selector|class|provider)$", re.IGNORECASE
+    r"(?:name|names|ref|refs|path|policy|type|namespace|selector|class|provider|seconds|ttl|count)$", re.IGNORECASE
 ).search
+_is_selected_key = re.compile(r"(?:secret|token|password)[-_]?keys?$", re.IGNORECASE).search
+_is_selector = re.compile(r"(?:secret|token|password|credentials?|remote)[-_]?(?:name|ref)$", re.IGNORECASE).search
+_SELECTOR: Final = frozenset(
+    {"name", "namespace", "key", "optional", "secretName", "items", "defaultMode", "mode", "path", "audience"}
+    | {"expirationSeconds", "apiVersion", "kind", "uid", "resourceVersion", "fieldPath"}
+)
+"""The fields of the references that Kubernetes has: to a Secret, to one of its keys, and the volumes of such."""
+_NAMES: Final = frozenset({"name", "secretName", "path"})
 
 
 def shown_object(kind: Kind, obj: JsonObject) -> JsonObject:
@@ -61,34 +71,62 @@ def has_hidden(value: Json) -> bool:
     return False
 
 
-def _hidden(value: Json, depth: int) -> Json:
+def _hidden(value: Json, depth: int, *, is_schema: bool = False) -> Json:
     match value:
         case dict() | list() if depth >= DEEPEST and value:
             return TOO_DEEP
         case dict():
-            return {name: _field(name, each, depth) for name, each in _entries(value)}
+            secrets = set[str]() if is_schema else _secret_fields(value)
+            return {
+                name: _secret(each)
+                if name in secrets
+                else _hidden(each, depth + 1, is_schema=is_schema or name == _SCHEMA)
+                for name, each in value.items()
+            }
         case list():
-            return [_hidden(each, depth + 1) for each in value]
+            return [_hidden(each, depth + 1, is_schema=is_schema) for each in value]
         case str():
             return without_credentials(value)
     return value
 
 
-def _entries(value: JsonObject) -> list[tuple[str, Json]]:
-    """An environment variable is a name and a value beside it."""
+def _secret_fields(value: JsonObject) -> set[str]:
+    """The fields with secrets. An environment variable is a name and a value beside it."""
+    found = {name for name, each in value.items() if _is_secret_field(name, value) and not _selects(each)}
     name = value.get("name")
-    if isinstance(name, str) and isinstance(value.get("value"), str) and value["value"] and is_secret_name(name):
-        return [(key, _marked(each) if key == "value" else each) for key, each in value.items()]
-    return list(value.items())
+    if isinstance(name, str) and "value" in value and is_secret_name(name):
+        found.add("value")
+    return found
 
 
-def _field(name: str, value: Json, depth: int) -> Json:
-    if is_secret_name(name) and not _is_reference(name):
-        if isinstance(value, str) and value and not value.startswith(_MARK):
+def _is_secret_field(name: str, beside: JsonObject) -> bool:
+    """`secretKey` is the name of a key if the name of the Secret is beside it."""
+    if not is_secret_name(name) or _is_reference(name):
+        return False
+    return not (_is_selected_key(name) and any(_is_selector(each) for each in beside))
+
+
+def _selects(value: Json) -> bool:
+    """Whether the value refers to a Secret in Kubernetes' form, and so contains none."""
+    match value:
+        case dict():
+            is_known = bool(value) and value.keys() <= _SELECTOR and not value.keys().isdisjoint(_NAMES)
+            return is_known and all(not isinstance(each, dict | list) or _selects(each) for each in value.values())
+        case list():
+            return bool(value) and all(isinstance(each, dict) and _selects(each) for each in value)
+    return False
+
+
+def _secret(value: Json) -> Json:
+    """That there is no value is no secret."""
+    if value is None or isinstance(value, bool) or value in ("", [], {}):
+        return value
+    match value:
+        case str():
             return _marked(value)
-        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        case list() if all(isinstance(each, str) for each in value):
             return [_marked(each) for each in value]
-    return _hidden(value, depth + 1)
+    return HIDDEN
 
 
 def _marked(text: str) -> str:

@@ -55,6 +55,11 @@ def test_by_its_schema() -> None:
             "https://(hidden)@git.example/x and https://git.example/y",
         ),
         ("write to ops@example.com", "write to ops@example.com"),
+        ("postgres://u:p@ssword@db/app", "postgres://(hidden)@db/app"),
+        ("postgres://u:pa/ss@db/app", "postgres://(hidden)@db/app"),
+        ("amqp://u:p?a#s@mq amqp://mq", "amqp://(hidden)@mq amqp://mq"),
+        ("oci://registry:5000/app@sha256:1f", "oci://registry:5000/app@sha256:1f"),
+        ("https://git.example/a:b@c", "https://git.example/a:b@c"),
     ],
 )
 def test_credentials_in_an_address(text: str, shown: str) -> None:
@@ -72,6 +77,8 @@ def test_a_text_full_of_dots_takes_time_in_proportion_to_its_length() -> None:
     """A scheme could start at every second character, and each start was followed to the end: hours for this one."""
     text = "a." * 500_000
     assert without_credentials(text) == text
+    many = "a://b:" * 5_000
+    assert without_credentials(many) == many
     assert without_credentials(f"{text} https://user:pw@host/x").endswith(f"https://{HIDDEN}@host/x")
 
 
