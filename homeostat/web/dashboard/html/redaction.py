@@ -23,9 +23,9 @@ is_secret_name = re.compile(
 _SCHEME: Final = r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)"
 # Up to the last @: a password may contain one.
 _credentials = re.compile(rf"{_SCHEME}[^/\s\"'<>]+@").sub
-# A password may contain a slash as well, and then a bounded number of characters is searched. In
-# oci://registry:5000/app@sha256 there is a port before the slash, and no password.
-_slashed = re.compile(rf"{_SCHEME}(?!\[)[^/\s:@\"'<>]*:(?!\d{{1,5}}[/?#])[^\s\"'<>]{{1,256}}@").sub
+# A password may contain a slash as well. In oci://registry:5000/app@sha256 there is a port before the slash, and no
+# password. The next scheme ends it: otherwise each start would be followed to the end of the text.
+_slashed = re.compile(rf"{_SCHEME}(?!\[)[^/\s:@\"'<>]*:(?!\d{{1,5}}[/?#])(?:[^\s\"'<>:]|:(?!//)){{1,1024}}@").sub
 _escapes = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)|[\x00-\x08\x0b-\x1f\x7f]").sub
 
 

@@ -1,8 +1,8 @@
 """An object as pages show it: without secrets, and without the fields that only the server reads. Pure.
 
 The data of a Secret is never shown, nor any value under the name of a secret (`password`, `token`, `apiKey`), nor
-credentials in URLs. References to Secrets are shown: they are names. Each hidden value is replaced by a text that says so, which an edit recognises: a value that was not changed is
-not sent (`edit.py`).
+credentials in URLs. References to Secrets are shown: they are names. Each hidden value is replaced by a text that says
+so, which an edit recognises: a value that was not changed is not sent (`edit.py`).
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_a_text_full_of_dots_takes_time_in_proportion_to_its_length() -> None:
     """A scheme could start at every second character, and each start was followed to the end: hours for this one."""
     text = "a." * 500_000
     assert without_credentials(text) == text
-    many = "a://b:" * 5_000
+    many = "a://b:" * 100_000
     assert without_credentials(many) == many
     assert without_credentials(f"{text} https://user:pw@host/x").endswith(f"https://{HIDDEN}@host/x")
 
