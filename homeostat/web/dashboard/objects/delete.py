@@ -86,7 +86,7 @@ class DeletePage:
         except ConflictError as error:
             message = f"Another {place.kind.kind} has this name now; open its page and try again."
             raise RefusalError(409, message) from error
-        return kind_path(place.kind, namespace=place.namespace)
+        return kind_path(place.kind, namespace=place.namespace, version=place.version)
 
 
 async def _check(place: Place) -> None:

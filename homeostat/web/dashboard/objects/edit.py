@@ -7,10 +7,11 @@ and nobody else's change is lost. The preview is a dry run on the server: defaul
 from __future__ import annotations
 
 from typing import Final, NamedTuple
+from urllib.parse import quote_plus
 
 from homeostat.client.base import MERGE_PATCH, Client
 from homeostat.objects import yaml
-from homeostat.objects.errors import ApiError, ConflictError, ForbiddenError
+from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
 from homeostat.web.dashboard.html.components import one_line
@@ -22,6 +23,7 @@ from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.difference import difference
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.large import computed, size_of
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
 from homeostat.web.dashboard.visit import Visit
@@ -29,6 +31,8 @@ from homeostat.web.kit.refusal import forbidden
 
 LARGEST_FORM: Final = 512 * 1024
 """Of the edited text in the form, where some characters take three bytes. Larger objects are edited by a command."""
+_LARGEST_TEXT: Final = LARGEST_FORM - 8 * 1024
+"""The other fields and what is added to the text need the rest."""
 _MANAGER: Final = "homeostat-dashboard"
 
 
@@ -49,31 +53,44 @@ class EditPage:
     async def show(self, visit: Visit) -> Page:
         place = await place_of(visit, self._client, self._kinds)
         await _check(place)
-        shown = editable(place, await place.read())
-        return _form(visit, place, as_yaml(shown), str(shown["metadata"].get("resourceVersion", "")))
+        obj = await place.read()
+        text, size = await computed(visit, size_of(obj), lambda: _text(editable(place, obj)))
+        if size > _LARGEST_TEXT:
+            problem = (
+                f"In a form, this object has {size:,} bytes, and a form may have {_LARGEST_TEXT:,}. Use the command."
+            )
+            return _page(place, [_alert(problem)], "Edit")
+        return _form(visit, place, text, str(obj["metadata"].get("resourceVersion", "")))
 
     async def take(self, visit: Visit) -> str | Page:
         place = await place_of(visit, self._client, self._kinds)
         await _check(place)
-        form = read_form(visit.request, LARGEST_FORM)
+        form = await computed(visit, len(visit.request.body), lambda: read_form(visit.request, LARGEST_FORM))
         sent = _Sent(form.get("text", "").replace("\r\n", "\n"), form.get("version", ""), form.get("step", "preview"))
         live = await place.read()
         if sent.step == "edit":
             return _form(visit, place, sent.text, sent.version)
+        size = len(sent.text) + size_of(live)
         try:
-            patch = _patch(editable(place, live), sent)
+            patch = await computed(visit, size, lambda: _patch(editable(place, live), sent))
             result = await _send(place, patch, sent.version, is_dry=sent.step != "apply")
         except (InvalidTextError, ConflictError) as error:
             return _form(visit, place, sent.text, sent.version, str(error))
         except ApiError as error:
-            if error.code not in (400, 403, 422):
+            # A form that is shown again keeps what was written: a policy, a webhook or a quota may refuse it.
+            if error.code in (401, 404):
                 raise
             return _form(visit, place, sent.text, sent.version, error.message)
         if sent.step == "apply":
             return place.page()
-        return _preview(
-            visit, place, sent, difference(shown_object(place.kind, live), shown_object(place.kind, result))
-        )
+        changes = await computed(visit, size, lambda: difference(place.kind, live, result))
+        return _preview(visit, place, sent, changes)
+
+
+def _text(obj: JsonObject) -> tuple[str, int]:
+    """The YAML, and how many bytes it takes in a form."""
+    text = as_yaml(obj)
+    return text, len(text) if len(text) > _LARGEST_TEXT else len(quote_plus(text))
 
 
 def editable(place: Place, obj: JsonObject) -> JsonObject:
@@ -116,10 +133,7 @@ def _patch(live: JsonObject, sent: _Sent) -> JsonObject:
 async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) -> JsonObject:
     query = {"fieldManager": _MANAGER, "fieldValidation": "Strict", "dryRun": "All" if is_dry else ""}
     body = {**patch, "metadata": {**patch.get("metadata", {}), "resourceVersion": version}}
-    try:
-        return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
-    except ForbiddenError as error:
-        raise forbidden(error.message) from error
+    return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
 
 
 def _form(visit: Visit, place: Place, text: str, version: str, problem: str = "") -> Page:

@@ -95,11 +95,12 @@ def kind_path(kind: Kind, **query: object) -> str:
     return f"{path}?{given}" if given else path
 
 
-def object_path(kind: Kind, namespace: str, name: str, page: str = "") -> str:
-    """The page of one object; `page` is one of its further pages."""
+def object_path(kind: Kind, namespace: str, name: str, page: str = "", *, version: str = "") -> str:
+    """The page of one object; `page` is one of its further pages, `version` the one that the visitor chose."""
     place = namespace if kind.is_namespaced and namespace else NO_NAMESPACE
     path = f"{kind_path(kind)}/{quote(place, safe='')}/{quote(name, safe='')}"
-    return f"{path}/{page}" if page else path
+    path = f"{path}/{page}" if page else path
+    return f"{path}?{urlencode({'version': version})}" if version else path
 
 
 def _group(group: str) -> str:

@@ -7,6 +7,7 @@ sorted only up to `MOST_SORTED` objects; beyond that, the page is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -43,6 +44,7 @@ _SEARCHED_AT_ONCE: Final = 500
 _MOST_LIVE: Final = 1000
 """Objects that a page may read if it reloads itself."""
 _MOST_NAMESPACES: Final = 500
+_is_name = re.compile(r"[a-z0-9]([a-z0-9.:_-]*[a-z0-9])?").fullmatch
 Text = Annotated[str, Meta(max_length=1000)]
 
 
@@ -146,7 +148,7 @@ async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
 async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
     """The object of exactly this name, and those whose names contain it."""
     word, rows, columns, seen = wanted.q.strip().lower(), list[Row](), list[Column](), 0
-    if not wanted.after and not wanted.fields:
+    if not wanted.after and not wanted.fields and _is_name(word):
         exact = msgspec.structs.replace(wanted, fields=f"metadata.name={word}")
         table = await _read(client, kind, exact, wanted.limit, "")
         rows, columns = list(table.rows or ()), table.column_definitions
@@ -210,7 +212,9 @@ async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
     options = [el("option", each, value=each, selected=each == wanted.limit) for each in LIMITS]
     fields.append(_labelled("Rows", "limit", el("select", options, id="limit", name="limit")))
     kept = [el("input", type="hidden", name=name, value=value) for name, value in _kept(wanted)]
-    clear = el("a", "Clear", href=kind_path(kind), class_="clear") if wanted.is_narrowed else None
+    clear = (
+        el("a", "Clear", href=kind_path(kind, version=wanted.version), class_="clear") if wanted.is_narrowed else None
+    )
     button = el("button", "Filter", type="submit")
     return el(
         "form", fields, kept, button, clear, method="get", action=kind_path(kind), class_="filter dense", role="search"
@@ -273,7 +277,7 @@ def _rows(kind: Kind, wanted: Filter, found: Found) -> Markup:
     has_namespace = kind.is_namespaced and not wanted.namespace
     if has_namespace:
         headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
-    rows = [_row(kind, each, shown, has_namespace=has_namespace) for each in found.rows]
+    rows = [_row(kind, each, shown, wanted, has_namespace=has_namespace) for each in found.rows]
     head, body = el("thead", el("tr", headings)), el("tbody", rows)
     whole = el("table", el("caption", kind.plural, class_="unseen"), head, body, class_="objects")
     return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
@@ -289,13 +293,14 @@ def _heading(kind: Kind, wanted: Filter, name: str, about: str) -> Markup:
     return el("th", link, scope="col", aria_sort=state)
 
 
-def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], *, has_namespace: bool) -> Markup:
+def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], wanted: Filter, *, has_namespace: bool) -> Markup:
     meta = row.metadata
+    path = object_path(kind, meta.namespace, meta.name, version=wanted.version)
     cells: list[Markup] = []
     for place, (at, column) in enumerate(shown):
         value: Json = row.cells[at] if at < len(row.cells) else None
         if place == 0:
-            link = el("a", _text(value) or meta.name, href=object_path(kind, meta.namespace, meta.name))
+            link = el("a", _text(value) or meta.name, href=path)
             gone = [" ", chip("deleting", "phase-deleting")] if meta.deletion_timestamp else None
             cells.append(el("th", link, gone, scope="row"))
             if has_namespace:

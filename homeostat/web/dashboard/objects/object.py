@@ -23,6 +23,7 @@ from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.events import events_of
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
 from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
 from homeostat.web.dashboard.objects.tree import Family
 from homeostat.web.dashboard.visit import Visit
@@ -30,6 +31,7 @@ from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden, unknown
 
 _MOST_PAIRS: Final = 40
+_LONGEST_PAIR: Final = 4000
 _MAIN: Final = ("Ready", "Failed", "Complete", "Available", "Established")
 """The conditions that say most about an object, of which the first one is its state."""
 
@@ -45,13 +47,15 @@ class Place(NamedTuple):
     namespace: str
     name: str
     client: Client
+    version: str = ""
+    """The one that the visitor chose; empty for the preferred one."""
 
     @property
     def path(self) -> str:
         return self.kind.path(self.namespace, self.name)
 
     def page(self, further: str = "") -> str:
-        return object_path(self.kind, self.namespace, self.name, further)
+        return object_path(self.kind, self.namespace, self.name, further, version=self.version)
 
     async def read(self) -> JsonObject:
         """`RefusalError` 404 or 403."""
@@ -74,13 +78,15 @@ async def place_of(visit: Visit, own: Client, kinds: ServedKinds) -> Place:
     namespace = "" if captured["namespace"] == NO_NAMESPACE else captured["namespace"]
     if bool(namespace) != kind.is_namespaced:
         raise unknown(f"{kind.kind} is {'namespaced' if kind.is_namespaced else 'cluster-scoped'}.")
-    return Place(kind, namespace, captured["name"], visit.client(own))
+    return Place(kind, namespace, captured["name"], visit.client(own), wanted.version)
 
 
 def crumbs(place: Place, *, is_object_linked: bool = False) -> Markup:
-    links: list[Node] = [el("a", TITLE, href=HERE), " › ", el("a", place.kind.kind, href=kind_path(place.kind))]
+    of_kind = kind_path(place.kind, version=place.version)
+    links: list[Node] = [el("a", TITLE, href=HERE), " › ", el("a", place.kind.kind, href=of_kind)]
     if place.namespace:
-        links += [" › ", el("a", place.namespace, href=kind_path(place.kind, namespace=place.namespace))]
+        in_namespace = kind_path(place.kind, namespace=place.namespace, version=place.version)
+        links += [" › ", el("a", place.namespace, href=in_namespace)]
     if is_object_linked:
         links += [" › ", el("a", place.name, href=place.page())]
     return el("p", links, class_="crumbs")
@@ -93,11 +99,12 @@ class ObjectPage:
     async def show(self, visit: Visit) -> Page:
         place = await place_of(visit, self._client, self._kinds)
         obj = await place.read()
-        conditions = conditions_of(obj)
+        size, conditions = size_of(obj), conditions_of(obj)
+        shown, text = await computed(visit, size, lambda: _shown(place, obj))
         content: list[Node] = [
             crumbs(place),
             el("div", _title(place, obj, conditions), await _choices(place), class_="title"),
-            _facts(place, obj),
+            _facts(place, obj, shown),
             el(
                 "div",
                 el(
@@ -106,11 +113,11 @@ class ObjectPage:
                     await self._family.show(place.client, place.kind, obj),
                     await events_of(place.client, place.namespace, str(obj["metadata"].get("uid", ""))),
                 ),
-                el("div", _yaml(place, obj)),
+                el("div", text),
                 class_="object",
             ),
         ]
-        return Page(f"{place.name} · {place.kind.kind}", content, TITLE)
+        return Page(f"{place.name} · {place.kind.kind}", content, TITLE, is_live=size <= LARGE_BYTES)
 
 
 def conditions_of(obj: JsonObject) -> list[Condition]:
@@ -150,7 +157,7 @@ async def _choices(place: Place) -> Markup:
     return el("div", rows, class_="choices")
 
 
-def _facts(place: Place, obj: JsonObject) -> Markup:
+def _facts(place: Place, obj: JsonObject, shown: JsonObject) -> Markup:
     metadata = obj["metadata"]
     status = obj.get("status")
     observed = status.get("observedGeneration") if isinstance(status, dict) else None
@@ -165,29 +172,31 @@ def _facts(place: Place, obj: JsonObject) -> Markup:
         ("Generation", seen if generation else ""),
         ("Finalizers", ", ".join(map(str, metadata.get("finalizers") or ()))),
         ("UID", el("code", str(metadata.get("uid", "")))),
-        wide=(("Labels", _pairs(metadata.get("labels"))), ("Annotations", _pairs(_annotations(place, obj)))),
+        wide=(("Labels", _pairs(metadata.get("labels"))), ("Annotations", _pairs(_annotations(shown)))),
     )
 
 
-def _annotations(place: Place, obj: JsonObject) -> Json:
-    found = shown_object(place.kind, obj)["metadata"].get("annotations")
+def _annotations(shown: JsonObject) -> Json:
+    found = shown["metadata"].get("annotations")
     return {name: each for name, each in found.items() if name != LAST_APPLIED} if isinstance(found, dict) else None
 
 
 def _pairs(pairs: Json) -> Node:
     if not isinstance(pairs, Mapping) or not pairs:
         return ""
-    shown = [el("li", one_line(f"{name}={value}")) for name, value in list(pairs.items())[:_MOST_PAIRS]]
+    shown = [el("li", one_line(f"{name}={value}"[:_LONGEST_PAIR])) for name, value in list(pairs.items())[:_MOST_PAIRS]]
     return el("ul", shown, class_="pairs")
 
 
-def _yaml(place: Place, obj: JsonObject) -> Markup:
+def _shown(place: Place, obj: JsonObject) -> tuple[JsonObject, Markup]:
+    """The object without secrets, and its YAML."""
+    shown = shown_object(place.kind, obj)
     managed = obj["metadata"].get("managedFields")
     folded = (
         el(
             "details",
             el("summary", f"Managed fields of {len(managed)} managers"),
-            el("pre", as_yaml(managed), tabindex=0, class_="value"),
+            _block(managed),
             class_="fold",
             id="managed",
         )
@@ -196,5 +205,15 @@ def _yaml(place: Place, obj: JsonObject) -> Markup:
     )
     commands = command_lines(on_object("get", place.kind, place.namespace, place.name, "-o", "yaml")[0])
     head = el("div", el("h2", "YAML"), commands, class_="heading")
-    text = el("pre", as_yaml(shown_object(place.kind, obj)).rstrip("\n"), class_="value", tabindex=0)
-    return el("section", head, text, folded)
+    return shown, el("section", head, _block(shown), folded)
+
+
+def _block(value: Json) -> Node:
+    part = Part(value)
+    text = as_yaml(part.value).rstrip("\n")
+    is_cut = part.is_cut or len(text) > LARGEST_SHOWN
+    note = f"This is too large to show: only {LARGEST_SHOWN // 1024} KiB of it are here. The command prints all of it."
+    return [
+        el("p", note, class_="summary") if is_cut else None,
+        el("pre", text[:LARGEST_SHOWN], class_="value", tabindex=0),
+    ]

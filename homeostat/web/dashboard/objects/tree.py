@@ -25,7 +25,11 @@ from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, ListMetadata
 
 MOST_SEARCHED: Final = 500
 MOST_SHOWN: Final = 100
+"""Dependents of one object that are shown."""
+MOST_IN_TREE: Final = 500
+"""Dependents that are shown in all."""
 _DEEPEST: Final = 10
+"""Levels above an object, and levels below it, that are shown."""
 _AT_ONCE: Final = 8
 _WITHIN_S: Final = 1.5
 _KEPT_S: Final = 10.0
@@ -91,7 +95,7 @@ class Family:
         here = Related(kind.kind, metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""), "")
         if not above and not searched.children.get(here.uid):
             return None
-        inside = _branch(here, searched.children, {here.uid}, is_here=True)
+        inside = _Tree(searched.children, here).branch(here, is_here=True)
         for owner in above:
             inside = el("li", _label(owner), el("ul", inside))
         note = el("p", searched.note, class_="summary") if searched.note else None
@@ -181,16 +185,22 @@ def _selector(obj: JsonObject) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
-def _branch(
-    related: Related, children: Mapping[str, Sequence[Related]], seen: set[str], *, is_here: bool = False
-) -> Markup:
-    below = sorted(children.get(related.uid, ()), key=lambda each: (each.kind, each.name))
-    fresh = [each for each in below if each.uid not in seen]
-    seen.update(each.uid for each in fresh)
-    shown = [_branch(each, children, seen) for each in fresh[:MOST_SHOWN]]
-    if len(fresh) > MOST_SHOWN:
-        shown.append(el("li", f"and {len(fresh) - MOST_SHOWN:,} more", class_="quiet"))
-    return el("li", _label(related, is_here=is_here), el("ul", shown) if shown else None)
+class _Tree:
+    """Dependents to a bounded depth and number. Each object is shown once, so a circle of owners ends."""
+
+    def __init__(self, children: Mapping[str, Sequence[Related]], root: Related) -> None:
+        self._children, self._seen, self._left = children, {root.uid}, MOST_IN_TREE
+
+    def branch(self, related: Related, depth: int = 0, *, is_here: bool = False) -> Markup:
+        below = sorted(self._children.get(related.uid, ()), key=lambda each: (each.kind, each.name))
+        fresh = list({each.uid: each for each in below if each.uid not in self._seen}.values())
+        self._seen.update(each.uid for each in fresh)
+        many = min(MOST_SHOWN, self._left) if depth < _DEEPEST else 0
+        self._left -= len(fresh[:many])
+        shown = [self.branch(each, depth + 1) for each in fresh[:many]]
+        if len(fresh) > many:
+            shown.append(el("li", f"and {len(fresh) - many:,} more", class_="quiet"))
+        return el("li", _label(related, is_here=is_here), el("ul", shown) if shown else None)
 
 
 def _label(related: Related, *, is_here: bool = False) -> Markup:
