@@ -143,9 +143,9 @@ async def test_what_cannot_be_judged_is_let_in(webhook: Webhook, fields: JsonObj
 NO_REVIEW = {"nothing": b"", "no JSON": b"{", "another thing": b"[]", "no request": b"{}", "deep": b"[" * 100_000}
 
 
-@pytest.mark.parametrize("data", NO_REVIEW.values(), ids=NO_REVIEW)
-async def test_what_is_no_review_is_refused_and_allowed(webhook: Webhook, data: bytes) -> None:
-    answer = await webhook.post(data)
+@pytest.mark.parametrize("body", NO_REVIEW.values(), ids=NO_REVIEW)
+async def test_what_is_no_review_is_refused_and_allowed(webhook: Webhook, body: bytes) -> None:
+    answer = await webhook.post(body)
     assert (answer.status, answer.response) == (400, {"uid": "", "allowed": True})
 
 

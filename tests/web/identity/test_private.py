@@ -68,7 +68,7 @@ async def secrets_everywhere(plane: Plane) -> list[JsonObject]:
 
 async def test_no_reader_of_secrets_can_issue_a_token(whole: tuple[Plane, Caller]) -> None:
     plane, nobody = whole
-    admin = await nobody.login("admin", "correct horse")
+    admin = await eventually(lambda: nobody.login("admin", "correct horse"))
     values = [
         base64.b64decode(value)
         for each in await secrets_everywhere(plane)
@@ -84,7 +84,7 @@ async def test_no_reader_of_secrets_can_issue_a_token(whole: tuple[Plane, Caller
 
 async def test_private_secrets_are_in_no_resource_that_the_plane_serves(whole: tuple[Plane, Caller]) -> None:
     plane, nobody = whole
-    await nobody.login("admin", "correct horse")
+    await eventually(lambda: nobody.login("admin", "correct horse"))
     groups = (await plane.client.get("/apis"))["groups"]
     names = [each["name"] for each in (await plane.client.get("/api/v1"))["resources"]]
     for version in (each["preferredVersion"]["groupVersion"] for each in groups):
