@@ -21,7 +21,7 @@ from homeostat.cli.monitoring.catalog import operator_signals
 from homeostat.cli.monitoring.grafana import signals_dashboard
 from homeostat.cli.monitoring.target import one_target
 from homeostat.cli.operators.deploy import chosen_operators
-from homeostat.cli.operators.deploy.access import wide_resources
+from homeostat.cli.operators.deploy.access import Resources, wide_resources, wide_resources_of_faces
 from homeostat.cli.operators.deploy.manifests import Chosen, face_ports
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.objects import yaml
@@ -91,20 +91,22 @@ def operator_facts(name: str, operator: Chosen) -> JsonObject:
     return {
         "rules": list(operator.rules),
         "within": {"cluster": cluster, "namespace": namespace},
-        "faces": [_face(each) for each in operator.faces],
+        "faces": [_face(each, wide_resources_of_faces([operator.module])) for each in operator.faces],
         "alerts": _rules(signals),
         **({"webhook": _webhook(webhook)} if webhook is not None else {}),
     }
 
 
-def _face(face: Face) -> JsonObject:
+def _face(face: Face, wide: Resources) -> JsonObject:
     ((port_name, port),) = face_ports([face]).items()
     rules = rules_of_face(face)
+    far, near = split_rules(rules.cluster, wide)
     return {
         "name": face.name,
         "portName": port_name,
         "port": port,
         "rules": {"cluster": [*rules.cluster], "namespace": [*rules.namespace], "own": [*rules.leases]},
+        "within": {"cluster": far, "namespace": [*near, *rules.namespace]},
         **({"admission": _admission(face)} if face.admission is not None else {}),
     }
 

@@ -150,6 +150,18 @@ def test_the_chart_installs_what_deploy_prints(rendered: dict[str, list[JsonObje
         assert names(ours, "ServiceMonitor") == names(printed, "ServiceMonitor")
 
 
+@pytest.mark.parametrize("printed", [False, True], ids=["chart", "deploy"])
+def test_within_a_namespace_nothing_is_granted_elsewhere(rendered: dict[str, list[JsonObject]], printed: bool) -> None:
+    """Neither Secrets nor the objects that users declare; except the webhook of policies, which serves all."""
+    found = deployed(VALUES["one namespace"]) if printed else rendered["one namespace"]
+    everywhere = granted([each for each in found if not each["metadata"]["name"].endswith("webhook")], None)
+    namespaced = {"secrets", "configmaps", "pactos", "syncpolicies", "imageupdates", "devopspolicies", "deployments"}
+    assert {(resource, verb) for _, resource, verb, _ in everywhere if resource in namespaced} == set()
+    assert ("", "events", "list", ()) not in everywhere
+    near = granted(found, "shop")
+    assert {("", "secrets", "get", ()), ("declarest.io", "syncpolicies", "patch", ())} <= near
+
+
 def names(found: list[JsonObject], kind: str) -> set[str]:
     return {each["metadata"]["name"] for each in all_of(found, kind)}
 

@@ -10,7 +10,12 @@ import click
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.operators.choice import check_name, described_operators, operators_option
-from homeostat.cli.operators.deploy.access import access_documents, face_documents, wide_resources
+from homeostat.cli.operators.deploy.access import (
+    access_documents,
+    face_documents,
+    wide_resources,
+    wide_resources_of_faces,
+)
 
 if TYPE_CHECKING:
     from homeostat.runtime.description import Description
@@ -79,6 +84,10 @@ def command(
     for place in (namespace, within, served):
         check_name("Namespace", place)
     check_name("ServiceAccount", account)
+    if within and served and within != served:
+        raise click.UsageError(
+            f"--faces {served}: with --within {within} the faces serve {within}; pass --faces {within}"
+        )
     described = described_operators(operators)
     chosen = {name: each.load() for name, each in described.items()}
     try:
@@ -94,7 +103,9 @@ def command(
         wide=wide_resources(chosen.values()) if within else frozenset(),
     )
     if served:
-        documents += face_documents(_faces(described), served=served, namespace=namespace, account=account)
+        wide = wide_resources_of_faces(chosen.values()) if within else None
+        faces = _faces(described)
+        documents += face_documents(faces, served=served, namespace=namespace, account=account, wide=wide)
     print_objects(documents, output)
     if has_election:
         only = f" --namespace {within}" if within else ""

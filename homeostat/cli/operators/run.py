@@ -235,6 +235,7 @@ async def _serve_faces(
         return Surroundings(
             client=client,
             namespace=choice.namespace or "default",
+            within=choice.namespace,
             environment=choice.environment,
             is_open=is_open,
             identity=lambda: manager.identity,

@@ -71,6 +71,8 @@ class Surroundings:
     client: Client
     namespace: str
     """The namespace that the app serves, where it also keeps its own objects."""
+    within: str = ""
+    """The only namespace of which the app may read; empty for all."""
     environment: Mapping[str, str] = field(repr=False)
     is_open: bool
     """Whether callers are on this machine and need no credentials."""

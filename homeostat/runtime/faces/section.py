@@ -17,6 +17,8 @@ from homeostat.objects.json import JsonObject
 
 class DeclaredSection(msgspec.Struct, frozen=True, kw_only=True):
     open: str
-    """A reference (`package.module:name`) to a function from a `Client` to a `Section` (`web/dashboard/section.py`)."""
+    """A reference (`package.module:name`) to a function from a `Client` and the only namespace of which it may read
+    (empty for all) to a `Section` (`web/dashboard/section.py`).
+    """
     rules: tuple[JsonObject, ...] = ()
-    """The permissions that its pages need in the whole cluster, as rules of RBAC."""
+    """The permissions that its pages need in the namespaces of its operator, as rules of RBAC."""

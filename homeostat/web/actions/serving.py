@@ -86,6 +86,7 @@ async def open_rest(
     redeem: Redeem | None = None,
     operators: ReadStates = list,
     tokens: Callable[[], list[TokenFacts]] | None = None,
+    within: str = "",
 ) -> AsyncIterator[Handler]:
     """Opens the whole API inside the block. Raises `SettingError` for an invalid environment variable."""
     figures = figures or RestFigures()
@@ -115,11 +116,13 @@ async def open_rest(
             events = await stack.enter_async_context(open_events(face))
             sections = [
                 resource_section(face),
-                *await open_sections(declared_sections(), client),
+                *await open_sections(declared_sections(), client, within),
                 operators_section(client, operators, leases=leases),
                 access_section(client, People(people.registers, tokens)),
             ]
-            dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=people.log_in, redeem=redeem)
+            dashboard = Dashboard(
+                sections, client=client, identify=face.identify, log_in=people.log_in, redeem=redeem, within=within
+            )
             await stack.enter_async_context(dashboard.running())
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
@@ -188,6 +191,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
         redeem=surroundings.redeem,
         operators=surroundings.operators,
         tokens=surroundings.tokens,
+        within=surroundings.within,
     ) as app:
         yield app
 

@@ -48,7 +48,7 @@ _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 
 
 class Dashboard:
     """`client` is the one of this server. `redeem` exchanges the code of a one-time link for a token; None if there are
-    no such links.
+    no such links. `within` is the only namespace of which this server may read; empty for all.
     """
 
     def __init__(
@@ -59,12 +59,13 @@ class Dashboard:
         identify: Identify,
         log_in: LogIn,
         redeem: Redeem | None = None,
+        within: str = "",
     ) -> None:
-        self._client, self._kinds = client, ServedKinds(client)
+        self._client, self._kinds, self._within = client, ServedKinds(client), within
         self._sections = [*sections, objects_section(client, self._kinds)]
         self._identify, self._static = identify, Static()
         groups = {group for each in sections for group in each.groups}
-        self._timeline = Timeline(client, groups, self._kinds.path_of)
+        self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds)
         self._login = LoginPage(identify, log_in, self._static)
         self._once = OnceLoginPage(redeem, self._static) if redeem is not None else None
@@ -98,10 +99,11 @@ class Dashboard:
                 watching.cancel()
 
     async def _changes(self, visit: Visit) -> list[Change]:
-        """The Events of the operators' objects, for visitors who may list all Events."""
+        """The Events of the operators' objects, for visitors who may list all Events that this server reads."""
         if not (visit.caller.is_admin or visit.caller.is_cluster_user):
             return []
-        return await self._timeline.newest() if await may_list(visit.client(self._client), EVENTS) else []
+        may_see = await may_list(visit.client(self._client), EVENTS, self._within)
+        return await self._timeline.newest() if may_see else []
 
     async def _find(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:

@@ -86,12 +86,12 @@ async def _run(job: Callable[[], Awaitable[object]]) -> None:
     await job()
 
 
-async def open_sections(declared: Iterable[DeclaredSection], client: Client) -> list[Section]:
+async def open_sections(declared: Iterable[DeclaredSection], client: Client, within: str = "") -> list[Section]:
     """Imports the sections in a thread: that takes some tenths of a second."""
     openers = await asyncio.to_thread(lambda: [_opener(each) for each in declared])
-    return [each(client) for each in openers]
+    return [each(client, within) for each in openers]
 
 
-def _opener(declared: DeclaredSection) -> Callable[[Client], Section]:
-    found: Callable[[Client], Section] = load_reference(declared.open)
+def _opener(declared: DeclaredSection) -> Callable[[Client, str], Section]:
+    found: Callable[[Client, str], Section] = load_reference(declared.open)
     return found

@@ -28,25 +28,28 @@ _READY_WITHIN_S: Final = 10.0
 
 
 class Watched:
-    def __init__(self, client: Client) -> None:
-        self._client, self._informers = client, Informers(client)
+    """`within` is the only namespace of which this server may read; empty for all."""
+
+    def __init__(self, client: Client, within: str = "") -> None:
+        self._client, self._informers, self._within = client, Informers(client), within
         self._known: dict[tuple[Kind, type], Informer[Any]] = {}
 
     async def run(self) -> Never:
         await self._informers.run()
 
     async def all(self, kind: Kind, shape: type[V]) -> Cache[V] | None:
-        """The objects of all namespaces; None if the server has no such kind. `RefusalError` 503 if the first list
-        takes too long, and the error of the server if it refuses.
+        """The objects that this server may read; None if the server has no such kind. `RefusalError` 503 if the first
+        list takes too long, and the error of the server if it refuses.
         """
         informer = cast("Informer[V] | None", self._known.get((kind, shape)))
         if informer is None:
+            path = kind.path(self._within if kind.is_namespaced else "")
             try:
-                await self._client.fetch("GET", kind.path(""), {"limit": 1})
+                await self._client.fetch("GET", path, {"limit": 1})
             except NotFoundError:
                 return None
             # Another page may have begun the same watch meanwhile; informers of equal sources are one.
-            informer = self._known[kind, shape] = self._informers.get(Source(kind.path("")), shape)
+            informer = self._known[kind, shape] = self._informers.get(Source(path), shape)
         try:
             async with asyncio.timeout(_READY_WITHIN_S):
                 await informer.synced()

@@ -82,12 +82,13 @@ class PushedContracts:
         self,
         client: Client,
         *,
+        within: str = "",
         settle_s: float = SETTLE_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client, self._settle_s, self._now = client, settle_s, now
         self._informers = Informers(client)
-        source = Source(PACTO.kind.path(""), skips_status=True)
+        source = Source(PACTO.kind.path(within), skips_status=True)
         self._pactos = self._informers.get(source, Referring, {"repository": _repositories})
         self._rounds: Rounds[tuple[str, str]] = Rounds(self._request)
 
@@ -156,6 +157,7 @@ async def open_hooks(
     namespace: str,
     environment: Mapping[str, str],
     is_open: bool,
+    within: str = "",
     settle_s: float = SETTLE_S,
     figures: RestFigures | None = None,
 ) -> AsyncIterator[Handler]:
@@ -164,7 +166,7 @@ async def open_hooks(
     reference = parse_reference(named, namespace=namespace) if named else None
     seconds = asyncio.get_running_loop().time
     secrets = WebhookSecrets(client, environment, variable=SECRET, reference=reference, seconds=seconds)
-    pushed = PushedContracts(client, settle_s=settle_s)
+    pushed = PushedContracts(client, within=within, settle_s=settle_s)
     receiver = Receiver(REGISTRIES, secrets, pushed.deliver, is_open=is_open, hint=_HINT, seconds=seconds)
     answering = Answering(figures or RestFigures())
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
@@ -188,6 +190,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             namespace=surroundings.namespace,
             environment=surroundings.environment,
             is_open=surroundings.is_open,
+            within=surroundings.within,
             figures=surroundings.figures.once(HookFigures),
         ) as app:
             yield app

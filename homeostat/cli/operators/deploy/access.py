@@ -95,21 +95,42 @@ def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
     return frozenset({*builtin, *own, *([("", "events")] if own else [])})
 
 
+def wide_resources_of_faces(operators: Iterable[OperatorModule]) -> Resources:
+    """The dashboard shows the kinds of all our operators, and of one namespace the Events of that namespace alone."""
+    from homeostat.operators.catalog import OURS, load_operator
+
+    ours = [load_operator(each) for each in OURS]
+    return wide_resources([*operators, *ours]) - {("", "events")}
+
+
 def face_documents(
-    faces: Iterable[Face], *, served: str, namespace: str, account: str, name: str = "rest"
+    faces: Iterable[Face],
+    *,
+    served: str,
+    namespace: str,
+    account: str,
+    name: str = "rest",
+    wide: Resources | None = None,
 ) -> list[JsonObject]:
-    """Roles of faces that serve a namespace and read the leader from the Leases in the account's namespace."""
+    """Roles of faces that serve a namespace and read the leader from the Leases in the account's namespace. With `wide`
+    (cluster-scoped resources) all other permissions hold in the served namespace only.
+    """
     rules = [rules_of_face(each) for each in faces]
+    far, near = [rule for each in rules for rule in each.cluster], [rule for each in rules for rule in each.namespace]
     who, shared = service_account(_metadata(account, namespace=namespace)), f"{_NAME}-{name}"
+    everywhere = _metadata(shared)
+    if wide is not None:
+        far, more = split_rules(far, wide)
+        near, everywhere = [*more, *near], _metadata(f"{shared}-within")
     place, leases = _metadata(shared, namespace=served), _metadata(f"{shared}-leases", namespace=namespace)
     bound = f"{_bound(namespace, account)}:{name}"
+    own = [rule for each in rules for rule in each.leases]
+    parts = [(everywhere, bound, far), (place, bound, near), (leases, f"{account}-{name}-leases", own)]
     return [
-        role(_metadata(shared), [rule for each in rules for rule in each.cluster]),
-        binding(_metadata(bound), shared, who),
-        role(place, [rule for each in rules for rule in each.namespace]),
-        binding({**place, "name": bound}, shared, who),
-        role(leases, [rule for each in rules for rule in each.leases]),
-        binding({**leases, "name": f"{account}-{name}-leases"}, leases["name"], who),
+        document
+        for metadata, binding_name, part in parts
+        for document in (role(metadata, part), binding({**metadata, "name": binding_name}, metadata["name"], who))
+        if part
     ]
 
 

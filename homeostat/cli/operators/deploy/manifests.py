@@ -24,6 +24,7 @@ from homeostat.cli.operators.deploy.access import (
     renewal_access,
     webhook_access,
     wide_resources,
+    wide_resources_of_faces,
 )
 from homeostat.cli.operators.deploy.monitoring import alerts_document, dashboards_document, monitor_documents
 from homeostat.cli.operators.deploy.site import Site
@@ -122,7 +123,7 @@ def deployment_documents(
     documents = [definition for each in operators.values() for definition in each.definitions]
     documents += _access(site, operators, within)
     if faces_tls is not None and faces:
-        documents += _face_documents(site, faces, within, faces_tls)
+        documents += _face_documents(site, operators, within, faces_tls)
     documents += [made for name, each in webhooks.items() for made in webhook_access(site, each, name, name)]
     documents += _sources(site, operators)
     if tls is not None:
@@ -178,8 +179,15 @@ def face_ports(faces: Sequence[Face]) -> dict[str, int]:
     return {"faces" if each.port == PORT else each.name[:15].rstrip("-"): each.port for each in faces}
 
 
-def _face_documents(site: Site, faces: Sequence[Face], within: str, tls: TlsFiles) -> list[JsonObject]:
-    granted = face_documents(faces, served=within or _SERVED, namespace=site.namespace, account=site.name, name="faces")
+def _face_documents(site: Site, operators: Operators, within: str, tls: TlsFiles) -> list[JsonObject]:
+    granted = face_documents(
+        faces_of(operators),
+        served=within or _SERVED,
+        namespace=site.namespace,
+        account=site.name,
+        name="faces",
+        wide=wide_resources_of_faces(each.module for each in operators.values()) if within else None,
+    )
     renewing = renewal_access(site, _faces_name(site), "operator") if tls.authority_key else []
     return [*granted, *renewing, _secret(site, _faces_name(site), "operator", tls)]
 

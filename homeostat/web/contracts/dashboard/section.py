@@ -18,8 +18,8 @@ from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 
 
-def open_section(client: Client) -> Section:
-    watched, services = Watched(client), Services(client)
+def open_section(client: Client, within: str = "") -> Section:
+    watched, services = Watched(client, within), Services(client, within)
     contracts, revisions = Contracts(watched), Revisions(services)
     contract = ContractPage(client, revisions)
     one = f"{HERE}/{{namespace}}/{{name}}"

@@ -1,4 +1,4 @@
-"""The services of all namespaces for pages: opened with the first page that needs them, as the contracts API does."""
+"""The services for pages: opened with the first page that needs them, as the contracts API does."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _READY_WITHIN_S: Final = 10.0
 
 
 class Services:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, within: str = "") -> None:
+        self._client, self._within = client, within
         self._wanted, self._opened = asyncio.Event(), asyncio.Event()
         self._face: ContractsFace | None = None
 
     async def run(self) -> None:
         await self._wanted.wait()
         # Who sees the pages is checked by the section; the gate of the API is not used.
-        async with open_face(self._client, gate=OpenGate(), namespace="", environment=os.environ) as face:
+        async with open_face(self._client, gate=OpenGate(), namespace=self._within, environment=os.environ) as face:
             self._face = face
             self._opened.set()
             await asyncio.Event().wait()
@@ -37,7 +37,7 @@ class Services:
         """None if the server has no Pactos. `RefusalError` 503 if the first list takes too long."""
         if not self._wanted.is_set():
             try:
-                await self._client.fetch("GET", PACTO.kind.path(""), {"limit": 1})
+                await self._client.fetch("GET", PACTO.kind.path(self._within), {"limit": 1})
             except NotFoundError:
                 return None
             self._wanted.set()

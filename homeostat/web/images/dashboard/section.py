@@ -14,8 +14,8 @@ from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 
 
-def open_section(client: Client) -> Section:
-    watched = Watched(client)
+def open_section(client: Client, within: str = "") -> Section:
+    watched = Watched(client, within)
     updates = TrackedUpdates(watched)
     images, image = Images(updates), ImagePage(client, updates)
     one = f"{HERE}/{{namespace}}/{{record}}"

@@ -12,8 +12,8 @@ from homeostat.web.policy.dashboard.policy import PolicyPage
 from homeostat.web.policy.dashboard.report import PolicyReport
 
 
-def open_section(client: Client) -> Section:
-    watched = Watched(client)
+def open_section(client: Client, within: str = "") -> Section:
+    watched = Watched(client, within)
     policies, policy = Policies(watched), PolicyPage(client)
     return Section(
         title="Policies",

@@ -13,8 +13,8 @@ from homeostat.web.sync.dashboard.policy import PolicyPage
 from homeostat.web.sync.dashboard.report import SyncReport
 
 
-def open_section(client: Client) -> Section:
-    watched = Watched(client)
+def open_section(client: Client, within: str = "") -> Section:
+    watched = Watched(client, within)
     policies, policy = Policies(watched), PolicyPage(client, watched)
     repositories, servers = (Dependencies(watched, each) for each in (REPOSITORY, SERVER))
     one = f"{HERE}/policies/{{namespace}}/{{name}}"
