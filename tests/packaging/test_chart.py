@@ -158,6 +158,7 @@ def test_within_a_namespace_nothing_is_granted_elsewhere(rendered: dict[str, lis
     namespaced = {"secrets", "configmaps", "pactos", "syncpolicies", "imageupdates", "devopspolicies", "deployments"}
     assert {(resource, verb) for _, resource, verb, _ in everywhere if resource in namespaced} == set()
     assert ("", "events", "list", ()) not in everywhere
+    assert "secrets" not in {resource for _, resource, _, _ in granted(found, None)}
     near = granted(found, "shop")
     assert {("", "secrets", "get", ()), ("declarest.io", "syncpolicies", "patch", ())} <= near
 

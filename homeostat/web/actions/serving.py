@@ -152,6 +152,7 @@ async def serve_rest(
     redeem: Redeem | None = None,
     operators: ReadStates = list,
     tokens: Callable[[], list[TokenFacts]] | None = None,
+    within: str = "",
 ) -> AsyncIterator[Server]:
     """Serves inside the block, and finishes current requests at its end. Raises `OSError` if it cannot listen, and the
     errors of `open_rest`.
@@ -168,6 +169,7 @@ async def serve_rest(
         redeem=redeem,
         operators=operators,
         tokens=tokens,
+        within=within,
     ) as app:
         server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
         try:

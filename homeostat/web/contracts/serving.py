@@ -46,11 +46,13 @@ from homeostat.web.kit.review_gate import Kinds, ReviewGate
 
 @asynccontextmanager
 async def open_face(
-    client: Client, *, gate: KubernetesGate, namespace: str, environment: Mapping[str, str]
+    client: Client, *, gate: KubernetesGate, namespace: str, environment: Mapping[str, str], within: str = ""
 ) -> AsyncIterator[ContractsFace]:
-    """Watches inside the block. `namespace` is where callers may create Pactos, unless they name another one."""
+    """Watches inside the block. `namespace` is where callers may create Pactos, unless they name another one. `within`
+    is the only namespace that it may read; empty for all.
+    """
     settings = read_settings(environment)
-    index = ServiceIndex(client, namespace=settings.namespace)
+    index = ServiceIndex(client, namespace=settings.namespace or within)
     cache = None if settings.cache is None else BlobCache(settings.cache)
     async with RestClient(RestSettings(proxies=read_proxies(environment))) as http:
 
@@ -115,7 +117,8 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     kinds = Kinds(of_type=lambda _name, _version: (GROUP, "pactos"), permissions={})
     gate: KubernetesGate = OpenGate() if surroundings.is_open else ReviewGate(client, namespace=namespace, kinds=kinds)
     try:
-        async with open_face(client, gate=gate, namespace=namespace, environment=surroundings.environment) as face:
+        environment, within = surroundings.environment, surroundings.within
+        async with open_face(client, gate=gate, namespace=namespace, environment=environment, within=within) as face:
             yield contracts_app(face, figures=surroundings.figures.once(ContractsFigures))
     except ExceptionGroup as group:
         raise sole_error(group) from None

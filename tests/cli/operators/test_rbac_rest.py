@@ -10,7 +10,7 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-from homeostat.cli.operators.deploy.access import access_documents, face_documents
+from homeostat.cli.operators.deploy.access import access_documents, face_documents, wide_resources_of_faces
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
@@ -222,3 +222,27 @@ def test_only_the_faces_of_the_named_operators_get_permissions(cli: Cli) -> None
     ended = cli.here("rbac", "--operators", "policy", "--faces", "shop")
     assert (ended.code, ended.out) == (2, "")
     assert "there are none of policy" in ended.err
+
+
+async def test_within_a_namespace_the_dashboard_reads_no_other(
+    api: Api, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+    refused: list[str] = []
+    kinds = (*actions.KINDS, *FACE_KINDS, *POLICY_KINDS, *CONTRACT_KINDS, *SYNC_KINDS, *IMAGE_KINDS)
+    await install(api.client, kinds)
+    space = api.namespace
+    documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
+    wide = wide_resources_of_faces([actions])
+    documents += face_documents(actions.FACES, served=space, namespace=space, account=ACCOUNT, wide=wide)
+    await apply(api.client, *documents)
+    async with acting_as(api, space, ACCOUNT) as client:
+        own = client.over(lambda transport: Noting(transport, set(), refused))
+        private = NamespaceSecrets(own, space)
+        async with serve_rest(
+            own, private, namespace=space, environment=ADMIN, is_open=False, leases=space, within=space
+        ) as server:
+            nobody = Caller(f"http://127.0.0.1:{server.port}", session)
+            admin = await eventually(lambda: nobody.login("admin", "correct horse"))
+            await look_at_pages(session, admin, space)
+    assert sorted(set(refused)) == []

@@ -28,7 +28,8 @@ class Services:
     async def run(self) -> None:
         await self._wanted.wait()
         # Who sees the pages is checked by the section; the gate of the API is not used.
-        async with open_face(self._client, gate=OpenGate(), namespace=self._within, environment=os.environ) as face:
+        gate, within = OpenGate(), self._within
+        async with open_face(self._client, gate=gate, namespace="", environment=os.environ, within=within) as face:
             self._face = face
             self._opened.set()
             await asyncio.Event().wait()
