@@ -18,7 +18,7 @@ from homeostat.objects.json import encode
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.identity.bodies import token_claims, user_body
 from homeostat.web.identity.credentials.hashes import Hashes
-from homeostat.web.identity.credentials.password import Passwords
+from homeostat.web.identity.credentials.password import BusyError, Passwords
 from homeostat.web.identity.credentials.throttle import Throttle
 from homeostat.web.identity.credentials.token import Tokens
 from homeostat.web.identity.ldap.sync import Directory, DirectoryError
@@ -61,7 +61,12 @@ class Login:
         if wait_s := self._throttle.take(form.username, address):
             raise RefusalError(429, "too many failed logins", (("Retry-After", str(wait_s)),))
         user = self._registers.users.named(form.username)
-        if not await self._is_right(user, form.password) or user is None or user.spec.is_suspended or not user.number:
+        try:
+            is_right = await self._is_right(user, form.password)
+        except BusyError:
+            self._throttle.give_back(form.username, address)
+            raise
+        if not is_right or user is None or user.spec.is_suspended or not user.number:
             log.info("rejected login", extra={"address": address})
             raise unauthorized("Invalid credentials")
         self._throttle.succeeded(form.username, address)

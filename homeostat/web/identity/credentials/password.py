@@ -1,7 +1,8 @@
 """Password hashes: scrypt, stored with their salt and cost.
 
 Hashing takes a good part of a second and tens of megabytes on purpose. It runs in a few threads of its own: whoever
-guesses passwords waits in line, and the event loop goes on. A comparison takes as long for a user who does not exist.
+guesses passwords waits in line, and the event loop goes on. A request that would wait for longer than a person does is
+refused at once, by the time that the last hash took. A comparison takes as long for a user who does not exist.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import hmac
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ _HASH_BYTES = 32
 _OVERHEAD = 1 << 20
 _THREADS = 2
 _LONGEST_LINE = 64
+_LONGEST_WAIT_S = 10.0
 _BUSY_HEADERS = (("Retry-After", "5"),)
 
 
@@ -101,13 +104,15 @@ def _written(cost: Cost, salt: bytes, found: bytes) -> str:
 
 
 class Passwords:
-    """Hashes and compares in threads; `BusyError` if too many requests wait. `close` it."""
+    """Hashes and compares in threads; `BusyError` if too many requests wait. `clock` counts seconds. `close` it."""
 
-    def __init__(self, cost: Cost = DEFAULT_COST) -> None:
-        self._cost = cost
+    def __init__(self, cost: Cost = DEFAULT_COST, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cost, self._clock = cost, clock
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="passwords")
         self._nobodys = nobodys_hash(cost)
         self._waiting = 0
+        self._took_s = 0.0
+        """How long the last hash took, without its wait."""
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -121,10 +126,19 @@ class Passwords:
         return found and bool(hashed)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        if self._waiting >= _LONGEST_LINE:
+        if self._waiting >= _LONGEST_LINE or self._waiting * self._took_s > _THREADS * _LONGEST_WAIT_S:
             raise BusyError
         self._waiting += 1
+        latest = self._clock() + _LONGEST_WAIT_S
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            loop = asyncio.get_running_loop()
+            result, self._took_s = await loop.run_in_executor(self._threads, self._timed, work, latest)
+            return result
         finally:
             self._waiting -= 1
+
+    def _timed(self, work: Callable[[], T], latest: float) -> tuple[T, float]:
+        began = self._clock()
+        if began > latest:
+            raise BusyError
+        return work(), self._clock() - began

@@ -60,6 +60,13 @@ class Throttle:
                 spent, since = self._spent[key]
                 self._spent[key] = (max(spent - 1, 0.0), since)
 
+    def give_back(self, username: str, address: str) -> None:
+        """For an attempt that was refused before its password was compared."""
+        for key, _budget in _budgets(username, address):
+            if key in self._spent:
+                spent, since = self._spent[key]
+                self._spent[key] = (max(spent - 1, 0.0), since)
+
     def _wait_s(self, key: Key, budget: Budget, now: float) -> float:
         over = self._left_spent(key, budget, now) - (budget.tries - 1)
         return max(over, 0.0) * budget.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain, count, repeat
 
 import pytest
 
@@ -87,4 +88,22 @@ async def test_a_line_that_is_too_long_is_refused() -> None:
     found = await asyncio.gather(*(passwords.hash("x") for _ in range(80)), return_exceptions=True)
     assert sum(isinstance(each, BusyError) for each in found) == 80 - 64
     assert is_match("x", await passwords.hash("x"))
+    passwords.close()
+
+
+async def test_of_150_logins_at_once_those_that_would_wait_too_long_are_refused_at_once() -> None:
+    moments = chain([0.0, 0.0, 4.0], repeat(4.0))
+    passwords = Passwords(CHEAP, clock=lambda: next(moments))
+    await passwords.hash("one that takes 4 s")
+    answers = await asyncio.gather(*(passwords.check("swordfish", None) for _ in range(150)), return_exceptions=True)
+    assert answers.count(False) == 6
+    assert sum(isinstance(each, BusyError) for each in answers) == 144
+    passwords.close()
+
+
+async def test_whoever_waited_in_line_for_too_long_is_refused_without_a_hash() -> None:
+    moments = count(0.0, 11.0)
+    passwords = Passwords(CHEAP, clock=lambda: next(moments))
+    with pytest.raises(BusyError):
+        await passwords.check("swordfish", None)
     passwords.close()

@@ -83,3 +83,14 @@ def test_an_ipv4_address_is_the_same_when_it_is_mapped_into_ipv6() -> None:
     assert throttle.take("anna", "::ffff:192.0.2.1") > 0
     throttle.succeeded("anna", "::ffff:192.0.2.1")
     assert throttle.take("anna", "192.0.2.1") == 0
+
+
+def test_a_try_that_compared_no_password_is_given_back() -> None:
+    throttle = Throttle(Clock())
+    for _ in range(PAIR.tries - 1):
+        throttle.take("anna", "1.1.1.1")
+    for _ in range(100):
+        assert throttle.take("anna", "1.1.1.1") == 0
+        throttle.give_back("anna", "1.1.1.1")
+    assert throttle.take("anna", "1.1.1.1") == 0
+    assert throttle.take("anna", "1.1.1.1") == PAIR.seconds
