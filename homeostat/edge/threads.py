@@ -4,6 +4,11 @@ Each user has a queue of its own and at most one thread at a time; a free thread
 expensive calls of one user delay those of the others by one call at the most, however many there are. There are two
 threads: each busy one makes the event loop wait longer for the interpreter lock. The server and the faces of a process
 share them.
+
+The interpreter lock is handed out without priorities, so the threads give way (`give_way`): before each piece of work,
+and where the work itself says so, they wait until the event loop has finished its turn. Otherwise a turn that serves
+many clients would take as much time again for each busy thread, and more: each system call of the loop hands over the
+lock.
 """
 
 from __future__ import annotations
@@ -11,14 +16,24 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from threading import get_ident
+from time import thread_time
 from typing import Any, TypeVar, cast
 
-_SWITCH_INTERVAL_S = 0.001
-"""How long the event loop waits before it takes the interpreter lock from a busy thread; Python's default is 5 ms."""
+_SWITCH_INTERVAL_S = 0.0001
+"""How long the event loop waits before it takes the interpreter lock from a busy thread; Python's default is 5 ms.
+
+The loop gives up the lock in each system call and each step of TLS, hundreds of times in a turn with many clients, and
+may wait that long each time. So the wait is as short as what the loop does in between.
+"""
+_GIVE_WAY_AFTER_S = 0.004
+"""CPU time of a thread after which it gives way."""
+_GIVE_WAY_FOR_S = 0.02
+"""The most that it waits for the loop, so that a busy loop slows expensive work down and does not stop it."""
 
 T = TypeVar("T")
 Work = Callable[[], None]
@@ -38,6 +53,7 @@ class FairThreads:
         """The queues of users whose work is running now."""
         self._idents: set[int] = set()
         self._idle = 0
+        self._usual_interval_s = sys.getswitchinterval()
 
     def submit(self, user: str, work: Work) -> None:
         with self._lock:
@@ -55,7 +71,6 @@ class FairThreads:
         return get_ident() in self._idents
 
     def _start(self) -> None:
-        sys.setswitchinterval(_SWITCH_INTERVAL_S)
         thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._idents)}", daemon=True)
         self._idents.add(-len(self._idents) - 1)  # A place for the thread, until it knows its identifier.
         thread.start()
@@ -79,6 +94,8 @@ class FairThreads:
             user = next(iter(self._waiting))
             queue = self._waiting.pop(user)
             work = queue.popleft()
+            if not self._parked:
+                sys.setswitchinterval(_SWITCH_INTERVAL_S)
             self._parked[user] = queue
             return user, work
 
@@ -88,6 +105,8 @@ class FairThreads:
             if queue:
                 self._waiting[user] = queue
                 self._is_changed.notify()
+            elif not self._parked and not self._waiting:
+                sys.setswitchinterval(self._usual_interval_s)
 
 
 SHARED = FairThreads("homeostat-large-calls")
@@ -108,6 +127,29 @@ def take(box: Box) -> Any:
         del error
 
 
+class _Current(threading.local):
+    """The loop for which this thread works, and its CPU time when it last gave way."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+    since_s = 0.0
+
+
+_current = _Current()
+
+
+def give_way() -> None:
+    """In a thread that has computed for a while: wait until the event loop has finished its turn. Elsewhere nothing."""
+    loop = _current.loop
+    if loop is None or thread_time() - _current.since_s < _GIVE_WAY_AFTER_S:
+        return
+    is_over = allocate_lock()
+    is_over.acquire()
+    with suppress(RuntimeError):  # the loop may be closed
+        loop.call_soon_threadsafe(is_over.release)
+        is_over.acquire(timeout=_GIVE_WAY_FOR_S)
+    _current.since_s = thread_time()
+
+
 async def in_thread(function: Callable[[], T], *, user: str) -> T:
     """The result of a function that reads immutable data, computed in a thread.
 
@@ -118,6 +160,8 @@ async def in_thread(function: Callable[[], T], *, user: str) -> T:
     box: Box = []
 
     def run() -> None:
+        _current.loop = loop
+        give_way()
         if is_done.cancelled():
             return
         try:

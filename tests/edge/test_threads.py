@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import threading
+import time
 from collections.abc import Callable
 
-from homeostat.edge.threads import FairThreads
+import pytest
+
+from homeostat.edge import threads as edge_threads
+from homeostat.edge.threads import FairThreads, give_way, in_thread
 
 
 class Bench:
@@ -81,3 +87,60 @@ def test_the_threads_know_themselves() -> None:
     assert is_done.wait(30)
     assert answers == [True]
     assert not threads.is_current()
+
+
+def test_the_interpreter_lock_is_handed_over_sooner_while_they_work() -> None:
+    usual, seen, is_done = sys.getswitchinterval(), list[float](), threading.Event()
+    bench = FairThreads("test")
+    bench.submit("one", lambda: seen.append(sys.getswitchinterval()))
+    bench.submit("one", is_done.set)
+    assert is_done.wait(30)
+    end = time.monotonic() + 30
+    while sys.getswitchinterval() != usual and time.monotonic() < end:
+        time.sleep(0.001)
+    assert sys.getswitchinterval() == usual
+    assert seen == pytest.approx([0.0001])
+
+
+def compute(progress: list[int], pieces: int) -> None:
+    for number in range(pieces):
+        end = time.thread_time() + 0.005
+        while time.thread_time() < end:
+            pass
+        give_way()
+        progress.append(number)
+
+
+def block() -> None:
+    """A turn of the loop whose system calls leave the interpreter lock to the thread."""
+    time.sleep(0.02)
+
+
+async def test_a_thread_gives_way_until_the_turn_of_the_loop_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_threads, "_GIVE_WAY_FOR_S", 30.0)
+    progress, turns = list[int](), list[int]()
+    work = asyncio.ensure_future(in_thread(lambda: compute(progress, 20), user="one"))
+    while not work.done():
+        before = len(progress)
+        block()
+        turns.append(len(progress) - before)
+        await asyncio.sleep(0)
+    assert len(progress) == 20
+    assert max(turns) <= 1
+
+
+async def test_a_loop_that_stays_busy_does_not_stop_a_thread() -> None:
+    is_done = threading.Event()
+
+    def finish() -> None:
+        compute([], 3)
+        is_done.set()
+
+    work = asyncio.ensure_future(in_thread(finish, user="one"))
+    await asyncio.sleep(0)
+    assert is_done.wait(30)  # The loop turns no more until then.
+    await work
+
+
+def test_outside_the_threads_nobody_gives_way() -> None:
+    compute([], 1)

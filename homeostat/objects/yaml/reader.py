@@ -8,7 +8,7 @@ Everything malformed is a `YamlError`, a `BadRequestError` that names the line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -50,9 +50,9 @@ class YamlError(BadRequestError):
         self.problem, self.line = problem, line
 
 
-def load(data: bytes, *, limit: int = MAX_BYTES) -> Json:
-    """The value of the one document in `data`; null for none."""
-    documents = load_all(data, limit=limit)
+def load(data: bytes, *, limit: int = MAX_BYTES, pause: Callable[[], None] | None = None) -> Json:
+    """The value of the one document in `data`; null for none. `pause` is called every few milliseconds."""
+    documents = (value for _, value in load_located(data, limit=limit, pause=pause))
     value = next(documents, None)
     if next(documents, documents) is not documents:
         raise BadRequestError("expected one YAML document, got several")
@@ -65,7 +65,9 @@ def load_all(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[Json]:
         yield value
 
 
-def load_located(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[tuple[int, Json]]:
+def load_located(
+    data: bytes, *, limit: int = MAX_BYTES, pause: Callable[[], None] | None = None
+) -> Iterator[tuple[int, Json]]:
     """As `load_all`, each with the line on which its value begins."""
     if len(data) > limit:
         raise TooLargeError(f"the YAML is {len(data)} bytes long, more than {limit}")
@@ -79,13 +81,13 @@ def load_located(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[tuple[int, 
             yield 1 + data[: len(data) - len(data.lstrip())].count(b"\n"), value
             return
     found = read_block(data)
-    yield from _documents(data) if found is None else found
+    yield from _documents(data, pause) if found is None else found
 
 
-def _documents(data: bytes) -> Iterator[tuple[int, Json]]:
+def _documents(data: bytes, pause: Callable[[], None] | None = None) -> Iterator[tuple[int, Json]]:
     empty = 0
     try:
-        with open_parser(data) as parser:
+        with open_parser(data, pause) as parser:
             while not isinstance(event := parser.get_event(), StreamEndEvent):
                 if isinstance(event, DocumentStartEvent):
                     document = _Document(parser)

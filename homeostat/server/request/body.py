@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from homeostat.edge.threads import in_thread
+from homeostat.edge.threads import give_way, in_thread
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
@@ -46,7 +46,7 @@ def parse_body(call: Call) -> Json:
         case "yaml":
             from homeostat.objects import yaml
 
-            return yaml.load(call.body)
+            return yaml.load(call.body, pause=give_way)
         case _:
             value = decode(call.body, in_pieces=is_offloaded())
             report(call, _duplicates(call, value))
@@ -72,7 +72,7 @@ def load_yaml(call: Call) -> Json:
     """The value of a YAML body, with whole numbers as `decode_body` reads them."""
     from homeostat.objects import yaml
 
-    value = yaml.load(call.body)
+    value = yaml.load(call.body, pause=give_way)
     _make_whole(call, value)
     return value
 
@@ -90,7 +90,7 @@ async def settle_body(call: Call) -> None:
     from homeostat.objects import yaml
 
     is_patch = "patch" in call.content_type
-    call.body = await in_thread(lambda: encode(yaml.load(call.body)), user=call.user.name)
+    call.body = await in_thread(lambda: encode(yaml.load(call.body, pause=give_way)), user=call.user.name)
     if not is_patch:
         call.content_type = "application/json"
 

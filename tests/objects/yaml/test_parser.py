@@ -29,3 +29,10 @@ def test_a_long_text_is_parsed_in_steps(text: bytes) -> None:
             yaml.load(text)
 
     assert longest_hold_s(load, bound_s=_BOUND_S) <= _BOUND_S
+
+
+def test_a_long_text_is_read_with_pauses() -> None:
+    pauses = list[None]()
+    text = b"a: &b [%b]" % (b"x," * 16_000)
+    assert yaml.load(text, pause=lambda: pauses.append(None)) == {"a": ["x"] * 16_000}
+    assert len(pauses) >= len(text) / 4096
