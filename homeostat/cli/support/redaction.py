@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from homeostat.client.base import Client
-from homeostat.external.secrets.scrub import HIDDEN, Scrubber
+from homeostat.external.secrets.scrub import Scrubber
+from homeostat.external.secrets.shapes import NAMES, scrub_shapes
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import SECRET
@@ -21,25 +22,7 @@ MOST_SECRETS: Final = 500
 """Secret objects whose values are looked for."""
 _LONGEST: Final = 4096
 """Longer values are keys, certificates and archives, of which PEM is recognised by its form."""
-_PEM: Final = re.compile(r"-----BEGIN [A-Z ]{1,40}-----.*?(?:-----END [A-Z ]{1,40}-----|\Z)", re.DOTALL)
-_WORDS: Final = (
-    "pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization"
-)
-_NAMED: Final = re.compile(
-    rf"""((?:{_WORDS})\w{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}})(?:(?:Bearer|Basic|token)\s+)?("[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)""",
-    re.IGNORECASE,
-)
-_QUERY: Final = re.compile(r"([?&](?:code|key|sig|signature|state)=)[^\s&\"']+", re.IGNORECASE)
-_BEARER: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE)
-_TOKENS: Final = re.compile(
-    r"\b(?:"
-    r"eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]{6,}"  # JSON Web Tokens
-    r"|hst-[0-9a-f]{6,}-[0-9a-f]{16,}"  # tokens of a plane
-    r"|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abpr]-[\w-]{10,}"
-    r"|hvs\.[\w-]{16,}|A(?:KIA|SIA)[0-9A-Z]{12,}"
-    r")"
-)
-_IS_SECRET_NAME: Final = re.compile(rf"(?:{_WORDS}|_KEY$)", re.IGNORECASE)
+_IS_SECRET_NAME: Final = re.compile(rf"(?:{NAMES}|_KEY$)", re.IGNORECASE)
 
 
 class Redactor:
@@ -65,10 +48,7 @@ class Redactor:
         return f"the values of {len(page['items'])} Secrets are removed wherever they appear"
 
     def text(self, text: str) -> str:
-        text = _PEM.sub(HIDDEN, self._scrubber.scrub(text))
-        text = _QUERY.sub(rf"\1{HIDDEN}", text)
-        text = _TOKENS.sub(HIDDEN, _BEARER.sub(rf"\1 {HIDDEN}", text))
-        return _NAMED.sub(rf"\1{HIDDEN}", text)
+        return scrub_shapes(self._scrubber.scrub(text))
 
     def json(self, value: Json) -> Json:
         """Each text alone; keys are names."""

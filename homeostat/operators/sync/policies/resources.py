@@ -1,16 +1,21 @@
 """What the status of a SyncPolicy says of each resource: its result, and what differed, within limits. Pure.
 
-The engine has masked the secrets that metadata declare. A status is read by more people than a plan, so fields whose
-name or value looks like a secret are hidden as well.
+The engine has masked the secrets that metadata declare. A status is read by more people than a plan, so more is hidden:
+everything below a name that looks like that of a secret or a header with credentials, the value beside such a name
+(`{name: Authorization, value: ...}`), and parts of texts that look like a credential: user info in URLs, `Bearer ...`,
+PEM, JSON Web Tokens. A secret that has neither such a name nor such a form is shown, unless metadata declare it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
-from homeostat.objects.json import Json
+from homeostat.external.secrets.shapes import scrub_shapes
+from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.api.policy import (
     LARGEST_CHANGES,
     LONGEST_MESSAGE,
@@ -21,9 +26,17 @@ from homeostat.operators.sync.api.policy import (
 )
 from homeostat.operators.sync.engine.compare.difference import HIDDEN
 from homeostat.operators.sync.engine.payload import pointer
-from homeostat.operators.sync.engine.secrets.detect import is_secret_name
+from homeostat.operators.sync.engine.secrets.detect import is_hidden_name
 from homeostat.operators.sync.run.plan import Change
 from homeostat.operators.sync.run.report import Result
+
+_DEEPEST: Final = 64
+_MOST_READ: Final = 16 << 10
+"""Characters of a text. A longer one is hidden as a whole if there is a credential in them."""
+_NAMES: Final = ("name", "key", "header")
+_VALUES: Final = ("value", "values")
+_SCHEME: Final = re.compile(r"\s*(?:Bearer|Basic)\s+\S+\s*\Z", re.IGNORECASE)
+"""The value of a header as a whole; short ones are credentials, too."""
 
 
 def resource_reports(results: Iterable[Result]) -> list[ResourceReport]:
@@ -39,7 +52,7 @@ def resource_reports(results: Iterable[Result]) -> list[ResourceReport]:
 def field_changes(changes: Sequence[Change]) -> tuple[FieldChange, ...]:
     return tuple(
         FieldChange(
-            pointer=each.pointer[:LONGEST_MESSAGE],
+            pointer=_pointer(each.pointer)[:LONGEST_MESSAGE],
             declared=_text(each.pointer, each.local, is_absent=each.operation in ("add", "drop")),
             live=_text(each.pointer, each.remote, is_absent=_is_new(each)),
         )
@@ -52,16 +65,47 @@ def _is_new(change: Change) -> bool:
     return change.operation == "remove" or (not change.pointer and change.remote is None)
 
 
+def _pointer(at: str) -> str:
+    """Without names that look like a credential, and without those below the name of a secret."""
+    tokens = pointer.parse(at)
+    shown = next((place + 1 for place, each in enumerate(tokens) if is_hidden_name(each)), len(tokens))
+    return pointer.join(*map(scrub_shapes, tokens[:shown]), *[HIDDEN] * (len(tokens) - shown))
+
+
 def _text(at: str, value: Json, *, is_absent: bool) -> str:
     if is_absent:
         return ""
-    if any(map(is_secret_name, pointer.parse(at))):
-        return HIDDEN
-    for tokens, found in list(pointer.leaves(value)):
-        if found is not None and any(map(is_secret_name, tokens)):
-            value = pointer.put(value, pointer.join(*tokens), HIDDEN)
-    text = HIDDEN if value == HIDDEN else msgspec.json.encode(value).decode()
+    shown = HIDDEN if any(map(is_hidden_name, pointer.parse(at))) else _shown(value, 0)
+    text = HIDDEN if shown == HIDDEN else msgspec.json.encode(shown).decode()
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def _shown(value: Json, depth: int) -> Json:
+    match value:
+        case dict() | list() if depth >= _DEEPEST and value:
+            return HIDDEN
+        case dict():
+            return {scrub_shapes(name): _member(value, name, depth) for name in value}
+        case list():
+            return [_shown(each, depth + 1) for each in value]
+        case str():
+            return _scrubbed(value)
+    return value
+
+
+def _scrubbed(text: str) -> str:
+    if _SCHEME.match(text):
+        return HIDDEN
+    scrubbed = scrub_shapes(text[:_MOST_READ])
+    if len(text) <= _MOST_READ:
+        return scrubbed
+    return text[:LONGEST_VALUE] if text.startswith(scrubbed) else HIDDEN
+
+
+def _member(value: JsonObject, name: str, depth: int) -> Json:
+    beside = [value.get(each) for each in _NAMES if name in _VALUES]
+    is_hidden = is_hidden_name(name) or any(isinstance(each, str) and is_hidden_name(each) for each in beside)
+    return HIDDEN if is_hidden and value[name] is not None else _shown(value[name], depth + 1)
 
 
 def _report(result: Result, changes: tuple[FieldChange, ...]) -> ResourceReport:
@@ -70,7 +114,7 @@ def _report(result: Result, changes: tuple[FieldChange, ...]) -> ResourceReport:
         result=result.became,
         message=result.message[:LONGEST_MESSAGE],
         kind=result.kind,
-        fields=result.fields[:MOST_FIELDS],
+        fields=tuple(map(_pointer, result.fields[:MOST_FIELDS])),
         changed_by=result.changed_by[:LONGEST_MESSAGE],
         changes=changes,
     )

@@ -7,6 +7,7 @@ beside it that says it is about secrets without being one: `passwordPolicy`, `to
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from homeostat.objects.json import Json
@@ -26,8 +27,12 @@ _PAIRS: Final = frozenset(
     }
 )
 _JOINED: Final = frozenset("".join(each) for each in _PAIRS)
+_MORE_PAIRS: Final = frozenset({("signing", "key"), ("encryption", "key"), ("secret", "key"), ("connection", "string")})
 _FIRST: Final = frozenset(first for first, _ in _PAIRS)
 _CORE: Final = frozenset({"password", "passwd", "pwd", "passphrase", "secret", "token"})
+_ENDS: Final = tuple(
+    f"{each}{end}" for each in (*_CORE - {"pwd"}, "passcode", "credential", "jwt") for end in ("", "s")
+)
 _ABOUT: Final = (
     "mode type policy method strategy preference delivery conveyance endpoint url uri path lifetime lifespan ttl "
     "timeout duration expiry expires expiration validity issuer name id length size count min max enabled enable "
@@ -38,6 +43,7 @@ _QUALIFIERS: Final = frozenset(_ABOUT.split())
 _SHOWN: Final = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled"})
 _word = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_HEADERS: Final = ("authorization", "cookie", "set-cookie", "proxy-authorization", "www-authenticate")
+_HEADER_ENDS: Final = frozenset({"authorization", "cookie", "cookies"})
 _SECRET_WORDS: Final = ("key", "token", "secret", "password", "auth")
 
 
@@ -53,6 +59,21 @@ def is_secret_name(name: str) -> bool:
         if (found[at], found[at + 1]) in _PAIRS and not _is_qualified(found, at, at + 1):
             return True
     return any(each in _CORE and _stands(found, at) for at, each in enumerate(found))
+
+
+def is_hidden_name(name: str) -> bool:
+    """Whether a status hides what has this name: more names than those of `detect`, as hiding one too many does little
+    harm. Further ones are headers, credentials, plurals, and words that end with that of a secret: `dbpassword`.
+    """
+    found = words(name)
+    if is_secret_name(name) or name.lower() in _SECRET_HEADERS or not _HEADER_ENDS.isdisjoint(found[-1:]):
+        return True
+    if not _JOINED.isdisjoint(found) or not _MORE_PAIRS.isdisjoint(pairwise(found)):
+        return True
+    return any(
+        each not in _CORE and each.endswith(_ENDS) and _QUALIFIERS.isdisjoint(found[at + 1 :])
+        for at, each in enumerate(found)
+    )
 
 
 def _is_qualified(found: list[str], first: int, last: int) -> bool:
