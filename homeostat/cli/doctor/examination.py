@@ -12,7 +12,8 @@ import msgspec
 from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.doctor.data import check_data, check_postgres
 from homeostat.cli.doctor.metrics import check_metrics, read_metrics
-from homeostat.cli.doctor.operators import check_objects, check_operator, is_installed, served_kinds
+from homeostat.cli.doctor.objects import check_objects
+from homeostat.cli.doctor.operators import check_operator, is_installed, served_kinds
 from homeostat.cli.doctor.report import CONNECTION
 from homeostat.cli.doctor.server import (
     check_certificates,

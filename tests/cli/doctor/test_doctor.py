@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.cli.doctor.metrics import Sample, check_metrics
+from homeostat.cli.doctor.objects import trouble_of
 from homeostat.cli.doctor.server import check_version, judge_certificate
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
@@ -74,6 +75,33 @@ def test_every_finding_that_is_not_well_says_what_to_do(up: Up, tmp_path: Path) 
             assert each["remedy"] or each["result"] in ("OK", "SKIPPED"), each
     table = up.cli.here("doctor", "--kubeconfig", config, "--operators", "policy")
     assert "see homeostat rbac --operators policy" in table.out
+
+
+def _condition(kind: str, status: str, reason: str) -> JsonObject:
+    return {"conditions": [{"type": kind, "status": status, "reason": reason}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "trouble"),
+    [
+        (None, ""),
+        ({"phase": 7}, ""),
+        (_condition("Ready", "True", "Evaluated"), ""),
+        (_condition("Ready", "Unknown", "Pinned"), ""),
+        (_condition("Ready", "False", "ReconcileFailed"), "ReconcileFailed"),
+        (_condition("Stalled", "True", "ProcessingError"), "ProcessingError"),
+        ({"phase": "failed"}, "failed"),
+        ({"phase": "ready"}, ""),
+        ({"contractStatus": "NonCompliant"}, "NonCompliant"),
+        ({"contractStatus": "Compliant"}, ""),
+        (_condition("Ready", "True", "Evaluated") | {"violations": 3}, "3 violations"),
+        ({"violations": 1}, "1 violation"),
+        (_condition("Ready", "True", "Success") | {"drifted": 1}, "1 drifted"),
+        ({"violations": 0, "drifted": 0}, ""),
+    ],
+)
+def test_the_status_of_an_object_says_what_is_wrong_with_it(status: JsonObject | None, trouble: str) -> None:
+    assert trouble_of(status) == trouble
 
 
 def test_a_server_that_does_not_answer_is_exit_code_3(up: Up, tmp_path: Path) -> None:
