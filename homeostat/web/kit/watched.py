@@ -19,12 +19,17 @@ from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.cache import Cache
 from homeostat.runtime.cache.decoding import Projected
 from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.phase import Waiting
 from homeostat.runtime.watch.source import Source
+from homeostat.runtime.watch.watcher import Watcher
 from homeostat.web.kit.refusal import RefusalError
 
 V = TypeVar("V", bound=Projected)
 R = TypeVar("R")
 _READY_WITHIN_S: Final = 10.0
+_STALE_AFTER_S: Final = 60.0
+_SILENT_AFTER_S: Final = 180.0
+"""A watch that is silent for 75 s is opened again, and then listed again: in any state, this long is a failure."""
 
 
 class Watched:
@@ -39,7 +44,7 @@ class Watched:
 
     async def all(self, kind: Kind, shape: type[V]) -> Cache[V] | None:
         """The objects that this server may read; None if the server has no such kind. `RefusalError` 503 if the first
-        list takes too long, and the error of the server if it refuses.
+        list takes too long or the watch has not worked for a minute, and the error of the server if it refuses.
         """
         informer = cast("Informer[V] | None", self._known.get((kind, shape)))
         if informer is None:
@@ -56,7 +61,18 @@ class Watched:
         except TimeoutError:
             message = f"not ready yet: the server has not listed {kind.plural} within {_READY_WITHIN_S:.0f} s"
             raise RefusalError(503, message, (("Retry-After", "5"),)) from None
+        if reason := stale_reason(informer.watcher):
+            message = f"out of date: the watch of {kind.plural} does not work: {reason}"
+            raise RefusalError(503, message, (("Retry-After", "5"),))
         return informer.cache
+
+
+def stale_reason(watcher: Watcher[Any]) -> str:
+    """Why its objects may be out of date; empty if they are not. A server sends a bookmark every minute or so."""
+    state, age_s = watcher.state, watcher.last_event_age_s
+    if isinstance(state, Waiting) and age_s > _STALE_AFTER_S:
+        return f"no event for {age_s:.0f} s: {state.reason}"
+    return f"no event for {age_s:.0f} s" if age_s > _SILENT_AFTER_S else ""
 
 
 class Derived(Generic[V, R]):

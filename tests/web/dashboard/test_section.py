@@ -102,7 +102,7 @@ def test_every_declared_section_can_be_opened() -> None:
 
 
 async def test_sections_are_imported_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "import threading\nimported_in = threading.get_ident()\ndef open_it(client): return imported_in\n"
+    source = "import threading\nimported_in = threading.get_ident()\ndef open_it(client, within): return imported_in\n"
     (tmp_path / "a_section_of_a_test.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     (found,) = await open_sections([DeclaredSection(open="a_section_of_a_test:open_it")], cast("Client", None))

@@ -26,6 +26,7 @@ from homeostat.web.kit.form import read_query
 _PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*")
 _name_of = re.compile(r"[^a-z0-9]+").sub
+_service_account = re.compile(r"system:serviceaccount:([^:]+):[^:]+").fullmatch
 _LONGEST_NAME: Final = 60
 
 
@@ -51,9 +52,15 @@ class ReviewQuery(msgspec.Struct, frozen=True):
         return found | {"namespace": self.namespace.strip(), "name": self.name.strip()}
 
     @property
+    def given_groups(self) -> list[str]:
+        return [each.strip() for each in self.groups.split(",") if each.strip()]
+
+    @property
     def all_groups(self) -> list[str]:
-        given = [each.strip() for each in self.groups.split(",") if each.strip()]
-        return list(dict.fromkeys([*given, "system:authenticated"]))
+        """With those that every user, and every service account, is in."""
+        account = _service_account(self.user.strip())
+        own = ["system:serviceaccounts", f"system:serviceaccounts:{account[1]}"] if account is not None else []
+        return list(dict.fromkeys([*self.given_groups, *own, "system:authenticated"]))
 
 
 class Answer(NamedTuple):
@@ -125,7 +132,9 @@ def _answer(query: ReviewQuery, answer: Answer) -> Markup:
     what = f"{query.verb} {query.resource} {query.name}".strip()
     words = f"{who} {'may' if answer.is_allowed else 'may not'} {what} {where}"
     look = ("allowed", "good") if answer.is_allowed else ("denied", "bad")
-    groups = [word for each in query.all_groups[:-1] for word in ("--as-group", each)]
+    # Impersonation adds the groups of a service account only if no group is given.
+    named = query.all_groups[:-1] if query.given_groups else []
+    groups = [word for each in named for word in ("--as-group", each)]
     place = ["-n", query.namespace] if query.namespace else ["-A"]
     same = shell(
         "kubectl", "auth", "can-i", query.verb, query.resource, *place, "--as", query.user or "nobody", *groups

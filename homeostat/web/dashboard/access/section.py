@@ -5,23 +5,16 @@ from __future__ import annotations
 from homeostat.client.base import Client
 from homeostat.web.dashboard.access.people import HERE, TITLE, TOKENS, USERS, People, PeoplePages
 from homeostat.web.dashboard.access.review import ReviewPage
-from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.section import Section
-from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 
 
 def access_section(client: Client, people: People) -> Section:
     pages = PeoplePages(people)
-
-    async def summary(_: Visit) -> Node:
-        return None
-
     return Section(
         title=TITLE,
         path=HERE,
         views={HERE: ReviewPage(client).show, USERS: pages.users, TOKENS: pages.tokens},
-        summary=summary,
         is_for_administrators=True,
         questions=(Question("authorization.k8s.io", "subjectaccessreviews", "create"),),
     )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
 
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError, ForbiddenError
@@ -26,6 +28,7 @@ MOST_CHANGES: Final = 15
 MOST_UPCOMING: Final = 12
 _REPORTED_WITHIN_S: Final = 3.0
 _SEVERITIES: Final = ("bad", "warn")
+T = TypeVar("T")
 Changes = Callable[[Visit], Awaitable[list[Change]]]
 
 
@@ -46,40 +49,50 @@ class Home:
     async def show(self, visit: Visit) -> Page:
         shown = [each for each in self._sections if await each.is_visible(visit.caller)]
         reported = await asyncio.gather(*(_reported(each, visit) for each in shown if each.report is not None))
+        summaries = await asyncio.gather(*(_summary(each, visit) for each in shown if each.summary is not None))
         known = [each for each in reported if each.report is not None or each.trouble]
-        changes = await self._all_changes(visit, known)
+        changes, trouble = await self._all_changes(visit, known)
         content: list[Node] = [_verdict(known), _numbers(known)]
-        aside = [_upcoming(known), _timeline(changes)]
+        aside = [_upcoming(known), _timeline(changes, trouble)]
         content.append(el("div", el("div", _problems(known)), el("div", aside), class_="halves"))
-        content += [await _summary(each, visit) for each in shown]
+        content += summaries
         return Page(TITLE, content, TITLE)
 
-    async def _all_changes(self, visit: Visit, reported: Sequence[Reported]) -> list[Change]:
+    async def _all_changes(self, visit: Visit, reported: Sequence[Reported]) -> tuple[list[Change], str]:
+        """The newest ones, and why some of them may be missing."""
         found = [change for each in reported if each.report is not None for change in each.report.changes]
+        trouble = ""
         if self._changes is not None:
-            found += await self._changes(visit)
-        return sorted(found, key=lambda each: each.at, reverse=True)[:MOST_CHANGES]
+            more, trouble = await _within_time(self._changes(visit))
+            found += more or []
+        return sorted(found, key=lambda each: each.at, reverse=True)[:MOST_CHANGES], trouble
+
+
+async def _within_time(part: Awaitable[T]) -> tuple[T | None, str]:
+    """A part of Home, or why there is none: a part that fails or is slow hides no other."""
+    try:
+        async with asyncio.timeout(_REPORTED_WITHIN_S):
+            return await part, ""
+    except ForbiddenError as error:
+        # With a cluster, this server may be allowed to read resources and nothing else.
+        return None, f"this server is not allowed to read it: {error}"
+    except TimeoutError:
+        return None, f"no answer within {_REPORTED_WITHIN_S:g} s"
+    except (ApiError, RefusalError, UnreachableError, msgspec.MsgspecError) as error:
+        return None, str(error)
 
 
 async def _reported(section: Section, visit: Visit) -> Reported:
     assert section.report is not None
-    try:
-        async with asyncio.timeout(_REPORTED_WITHIN_S):
-            return Reported(section, await section.report(visit))
-    except ForbiddenError:
-        # With a cluster, this server may be allowed to read resources and nothing else.
-        return Reported(section, None)
-    except TimeoutError:
-        return Reported(section, None, f"no answer within {_REPORTED_WITHIN_S:g} s")
-    except (ApiError, RefusalError, UnreachableError) as error:
-        return Reported(section, None, str(error))
+    return Reported(section, *await _within_time(section.report(visit)))
 
 
 async def _summary(section: Section, visit: Visit) -> Node:
-    try:
-        return await section.summary(visit) if section.summary is not None else None
-    except ForbiddenError:
-        return None
+    assert section.summary is not None
+    summary, trouble = await _within_time(section.summary(visit))
+    if not trouble:
+        return summary
+    return el("section", heading(section.title), el("p", f"Unknown: {one_line(trouble)}", class_="trouble"))
 
 
 def _verdict(reported: Sequence[Reported]) -> Markup:
@@ -189,9 +202,10 @@ def _problem(at: int, problem: Problem, section: Section, *, alike: int) -> Mark
     )
 
 
-def _timeline(changes: Sequence[Change]) -> Node:
-    if not changes:
+def _timeline(changes: Sequence[Change], trouble: str) -> Node:
+    if not changes and not trouble:
         return None
+    note = el("p", f"Events are missing: {one_line(trouble)}", class_="trouble") if trouble else None
     items = [
         el(
             "li",
@@ -207,7 +221,7 @@ def _timeline(changes: Sequence[Change]) -> Node:
         )
         for each in changes
     ]
-    return el("section", heading("Last changes"), el("ol", items, class_="timeline"))
+    return el("section", heading("Last changes"), note, el("ol", items, class_="timeline") if items else None)
 
 
 def _upcoming(reported: Sequence[Reported]) -> Node:

@@ -77,6 +77,7 @@ class ImagePage:
         try:
             await self._client.merge(_KIND.path(tracked.namespace, tracked.record), {"spec": spec})
         except NotFoundError:
+            await _check(visit, _of_record(tracked, "create"))
             await self._client.create(_KIND.path(tracked.namespace), {**owned(tracked), "spec": spec})
         return image_path(update)
 
@@ -89,7 +90,7 @@ class ImagePage:
 
     async def _find(self, visit: Visit) -> Update:
         namespace, record = visit.captured["namespace"], visit.captured["record"]
-        found = await self._updates.find(namespace, record)
+        found = await self._updates.find(visit.caller, namespace, record)
         if found is None:
             raise unknown(f"no tracked workload {namespace}/{record}; list them with: homeostat image status")
         return found
@@ -104,6 +105,8 @@ class ImagePage:
             return found
         if update.pin is not None:
             return [*found, Action("Unpin", f"{path}/unpin", shell("homeostat", "image", "unpin", tracked.key))]
+        if not update.exists and not await visit.caller.allows(_of_record(tracked, "create")):
+            return found
         return [*found, Action("Pin", f"{path}/pin", shell("homeostat", "image", "pin", tracked.key))]
 
 
@@ -119,8 +122,10 @@ def _of_workload(tracked: Tracked) -> Question:
     return Question(tracked.kind.group, tracked.kind.plural, "patch", tracked.namespace, tracked.name)
 
 
-def _of_record(tracked: Tracked) -> Question:
-    return Question(_KIND.group, _KIND.plural, "patch", tracked.namespace, tracked.record)
+def _of_record(tracked: Tracked, verb: str = "patch") -> Question:
+    # A name is not known to the server before an object is created.
+    name = "" if verb == "create" else tracked.record
+    return Question(_KIND.group, _KIND.plural, verb, tracked.namespace, name)
 
 
 def _dry_run(tracked: Tracked) -> str:

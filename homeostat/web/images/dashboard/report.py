@@ -13,7 +13,7 @@ class ImageReport:
         self._updates = updates
 
     async def make(self, visit: Visit) -> Report | None:
-        updates = [each for each in await self._updates.all() if each.state != "disabled"]
+        updates = [each for each in await self._updates.all(visit.caller) if each.state != "disabled"]
         if not updates:
             return None
         states = [each.state for each in updates]

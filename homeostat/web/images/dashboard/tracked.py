@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
@@ -13,6 +14,7 @@ from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus, Pin
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
+from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.watched import Derived, Watched
 
 STATES: Final = ("failed", "pinned", "proposed", "behind", "pending", "disabled", "up to date")
@@ -59,27 +61,32 @@ class TrackedUpdates:
         self._cron_jobs: Derived[CronJob, Tracked | None] = Derived(lambda job: tracked_of(job.workload, CRON_JOB))
         self._known: Derived[ImageUpdate, _Known] = Derived(_known)
 
-    async def all(self) -> list[Update]:
-        """The worst state first."""
+    async def all(self, caller: Caller) -> list[Update]:
+        """Those of the kinds that the caller may list, the worst state first. `ForbiddenError` if this server may list
+        none of these kinds.
+        """
         updates = await self._watched.all(IMAGE_UPDATE.kind, ImageUpdate)
         known = {each.key: each for each in self._known.of(updates)} if updates is not None else {}
-        found = [_update(each, known.get((each.namespace, each.record))) for each in await self._tracked()]
+        found = [_update(each, known.get((each.namespace, each.record))) for each in await self._tracked(caller)]
         return sorted(found, key=lambda each: (STATES.index(each.state), each.tracked.key))
 
-    async def find(self, namespace: str, record: str) -> Update | None:
-        return next(
-            (each for each in await self.all() if (each.tracked.namespace, each.tracked.record) == (namespace, record)),
-            None,
-        )
+    async def find(self, caller: Caller, namespace: str, record: str) -> Update | None:
+        wanted, updates = (namespace, record), await self.all(caller)
+        return next((each for each in updates if (each.tracked.namespace, each.tracked.record) == wanted), None)
 
-    async def _tracked(self) -> list[Tracked]:
+    async def _tracked(self, caller: Caller) -> list[Tracked]:
+        allowed = await asyncio.gather(*(caller.allows(Question(each.group, each.plural, "list")) for each in ALL))
+        kinds = [kind for kind, is_allowed in zip(ALL, allowed, strict=True) if is_allowed]
         found: list[Tracked] = []
-        for kind in ALL:
+        refused: list[ForbiddenError] = []
+        for kind in kinds:
             try:
                 found += await self._of_kind(kind)
-            except ForbiddenError:
+            except ForbiddenError as error:
                 # Those of other kinds are still worth showing.
-                continue
+                refused.append(error)
+        if refused and len(refused) == len(kinds):
+            raise refused[0]
         return found
 
     async def _of_kind(self, kind: Kind) -> Iterable[Tracked]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
-from homeostat.objects.errors import UnavailableError
+from homeostat.objects.errors import ForbiddenError, UnavailableError
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.section import Section
@@ -75,6 +75,7 @@ async def test_the_answer_is_the_worst_that_is_known() -> None:
         ({"a": None}, "Nothing is declared yet"),
         ({"a": GOOD}, "Everything is as declared: 3 objects"),
         ({"a": GOOD, "b": busy}, "1 object of 5 is unknown or in progress"),
+        ({"a": GOOD, "b": ForbiddenError("cannot list vaults")}, "Unknown: cannot read b"),
         ({"a": GOOD, "b": unread}, "Unknown: cannot read b"),
         ({"a": GOOD, "b": unread, "c": BAD}, "5 objects of 12 are not as declared"),
     ):

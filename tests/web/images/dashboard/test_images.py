@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.kind import DEPLOYMENT, STATEFUL_SET
+from homeostat.objects.roles import rule
 from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
@@ -86,6 +87,10 @@ async def test_workloads_show_their_tags_and_can_be_updated_and_pinned(plane: Pl
 
 async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, guarded: Site) -> None:
     await declare_all(plane)
+    tracked = {f"gitops.operator.{key}": value for key, value in ANNOTATIONS.items()}
+    pod = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "db", "image": f"acme/db:{OLD}"}]}}
+    spec = {"selector": {"matchLabels": {"app": "db"}}, "serviceName": "db", "template": pod}
+    await declare(plane.client, STATEFUL_SET, "secretdb", metadata={"annotations": tracked}, spec=spec)
     reader = await visitor(
         plane, guarded, "reader", [reading(GROUP, "imageupdates"), reading("apps", "deployments")]
     )  # fmt: skip
@@ -95,6 +100,16 @@ async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, gua
     proof = await proof_of(guarded, here, reader)
     for action in ("update", "pin", "unpin"):
         assert (await guarded.send(f"{here}/{action}", {"proof": proof}, Cookie=reader)).status == 403
+    for path in ("/images", ""):
+        assert "secretdb" not in (await guarded.open(path, Cookie=reader)).source, "StatefulSets may not be listed"
+
+    rules = [rule(GROUP, ["imageupdates"], ["list", "patch"]), reading("apps", "deployments", "statefulsets")]
+    patcher = await visitor(plane, guarded, "patcher", rules)
+    listed = (await guarded.open("/images", Cookie=patcher)).document.all("a")
+    (there,) = {each.attributes["href"] for each in listed if "secretdb" in each.attributes["href"]}
+    there = there.removeprefix("/dashboard")
+    proof = await proof_of(guarded, there, patcher)
+    assert (await guarded.send(f"{there}/pin", {"proof": proof}, Cookie=patcher)).status == 403, "it would create one"
 
 
 @pytest.mark.parametrize(
