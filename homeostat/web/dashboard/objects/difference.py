@@ -54,7 +54,8 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 def _lines(old: Sequence[str], new: Sequence[str], start: int, *, is_cut: bool) -> list[str]:
     """A unified diff of texts that begin after `start` common lines."""
     matcher = SequenceMatcher(None, old, new)
-    if is_cut and len(steps := matcher.get_opcodes()) > 1 and steps[-1][0] != "equal":
+    steps = matcher.get_opcodes()
+    if is_cut and steps[-1][0] != "equal" and sum(each[0] != "equal" for each in steps) > 1:
         # What differs at the cut may be equal to a line beyond it.
         _, i, _, j, _ = steps[-1]
         matcher = SequenceMatcher(None, old[:i], new[:j])

@@ -95,7 +95,7 @@ class Family:
         here = Related(kind.kind, metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""), "")
         if not above and not searched.children.get(here.uid):
             return None
-        inside = _Tree(searched.children, here).branch(here, is_here=True)
+        inside = Tree(searched.children, here).branch(here, is_here=True)
         for owner in above:
             inside = el("li", _label(owner), el("ul", inside))
         note = el("p", searched.note, class_="summary") if searched.note else None
@@ -185,7 +185,7 @@ def _selector(obj: JsonObject) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
-class _Tree:
+class Tree:
     """Dependents to a bounded depth and number. Each object is shown once, so a circle of owners ends."""
 
     def __init__(self, children: Mapping[str, Sequence[Related]], root: Related) -> None:

@@ -1,0 +1,140 @@
+"""Large objects, long diffs, deep trees, and changes that are hidden or refused."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
+from homeostat.plane import Plane
+from homeostat.web.dashboard.html.markup import text_of
+from homeostat.web.dashboard.objects.difference import MOST_LINES, difference
+from homeostat.web.dashboard.objects.large import LARGEST_SHOWN
+from homeostat.web.dashboard.objects.tree import MOST_IN_TREE, Related, Tree
+from tests.holds import measured_turns
+from tests.server.admission.hooks import BINDINGS, POLICIES, binding, policy
+from tests.web.dashboard.objects.seed import CONFIG_MAPS, SECRETS
+from tests.web.dashboard.site import Document, Page, Site
+
+HERE = "/objects/core/configmaps/shop"
+LONGEST_TURN_S = 0.25
+
+
+def changes(before: JsonObject, after: JsonObject, kind: Kind = CONFIG_MAP) -> list[str]:
+    """The changed lines, and the notes."""
+    versions = (
+        {"metadata": {"name": "a", "resourceVersion": "1"}},
+        {"metadata": {"name": "a", "resourceVersion": "2"}},
+    )
+    found = difference(kind, {**versions[0], **before}, {**versions[1], **after})
+    document = Document(str(text_of(found)))
+    return [each.text for each in document.elements if each.tag in ("ins", "del", "p")]
+
+
+def test_a_preview_shows_each_change_or_says_that_it_does_not() -> None:
+    items = [f"line {each}" for each in range(3 * MOST_LINES)]
+    assert changes({"spec": items}, {"spec": items}) == []
+    assert changes({"spec": items}, {"spec": [*items[:-9], "new", *items[-8:]]}) == ["-- line 5991", "+- new"]
+    note, *shown = changes({"spec": items}, {"spec": ["first", *items[:-1], "last"]})
+    assert "further lines are not shown" in note
+    assert shown == ["+- first"]
+    replaced = changes({"spec": items}, {"spec": [f"new {each}" for each in items]})
+    assert len(replaced) > 2 * MOST_LINES - 10
+
+
+def test_a_preview_shows_that_a_hidden_value_changes_and_not_the_value() -> None:
+    before, after = {"data": {"a": "bmV3", "b": "b2xk"}}, {"data": {"a": "bmV4", "b": "b2xk"}}
+    assert changes(before, after, SECRET) == ["-  a: '(hidden, 3 bytes)'", "+  a: '(hidden, changed)'"]
+    was = {"env": [{"name": "TOKEN", "value": "abc"}, {"name": "URL", "value": "http://u:p@h"}]}
+    now = {
+        "env": [
+            {"name": "A", "value": "1"},
+            {"name": "TOKEN", "value": "abd"},
+            {"name": "URL", "value": "http://u:q@h"},
+        ]
+    }
+    found = "\n".join(changes({"spec": was}, {"spec": now}))
+    assert found.count("(hidden, changed)") == 2
+    assert "abd" not in found
+    assert changes({"spec": {"token": {"a": 1}}}, {"spec": {"token": {"a": 2}}})[1] == "+  token: '(hidden, changed)'"
+
+
+def test_a_tree_of_dependents_has_a_depth_and_a_size() -> None:
+    every = [Related("ConfigMap", "shop", f"c{each}", str(each), "") for each in range(5000)]
+    chain = {str(each): [every[each + 1]] for each in range(4998)}
+    shown = Document(Tree(chain, every[0]).branch(every[0]))
+    assert len(shown.all("span")) == 11
+    assert shown.all("li", class_="quiet")[0].text == "and 1 more"
+    wide = {str(each): every[each * 50 + 1 : each * 50 + 51] for each in range(99)}
+    assert len(Document(Tree(wide, every[0]).branch(every[0])).all("span")) == MOST_IN_TREE + 1
+
+
+class Editor:
+    def __init__(self, site: Site, path: str, form: Page) -> None:
+        self._site, self._path = site, path
+        self.text = form.document.one("textarea").text.lstrip("\n")
+        self._sent = {
+            name: form.document.all("input", name=name)[0].attributes["value"] for name in ("proof", "version")
+        }
+
+    async def send(self, step: str, old: str, new: str) -> Page:
+        assert old in self.text
+        return await self._site.send(self._path, {**self._sent, "step": step, "text": self.text.replace(old, new)})
+
+
+async def edit(site: Site, path: str) -> Editor:
+    return Editor(site, path, await site.open(path))
+
+
+async def test_large_objects_refused_changes_and_chosen_versions(plane: Plane, site: Site) -> None:
+    await plane.client.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    large = {f"k{each:05}": "value: " + "x" * 20 for each in range(25_000)}
+    await plane.client.create(CONFIG_MAPS, {"metadata": {"name": "large"}, "data": large})
+    await plane.client.create(
+        CONFIG_MAPS, {"metadata": {"name": "middle"}, "data": {k: large[k] for k in list(large)[:4000]}}
+    )
+    await plane.client.create(SECRETS, {"metadata": {"name": "db"}, "stringData": {"password": "hunter2"}})
+    async with measured_turns() as turns:
+        page = await site.open(f"{HERE}/large")
+        refused = await site.open(f"{HERE}/large/edit")
+        form = await site.open(f"{HERE}/middle/edit")
+    assert turns.longest_s < LONGEST_TURN_S
+    assert "only 128 KiB" in page.text
+    assert len(page.source) < 4 * LARGEST_SHOWN
+    assert "data-live" not in page.source
+    assert "Use the command" in refused.document.one("p", role="alert").text
+    middle = Editor(site, f"{HERE}/middle/edit", form)
+    async with measured_turns() as turns:
+        preview = await middle.send("preview", "k03999: 'value: ", "k03999: 'other: ")
+    assert turns.longest_s < LONGEST_TURN_S
+    assert [each.text[:17] for each in preview.document.all("ins")] == ["+  k03999: 'other"]
+
+    path = "/objects/core/secrets/shop/db/edit"
+    secret = await edit(site, path)
+    change = ("'(hidden, 7 bytes)'", "aHVudGVyMw==")
+    preview = await secret.send("preview", *change)
+    assert "(hidden, changed)" in preview.document.one("ins").text
+    assert preview.document.one("button", value="apply").text == "Apply"
+    assert (await secret.send("apply", *change)).status == 303
+    assert (await plane.client.get(f"{SECRETS}/db"))["data"] == {"password": "aHVudGVyMw=="}
+
+    await plane.client.create(CONFIG_MAPS, {"metadata": {"name": "small"}, "data": {"x": "1"}})
+    rule = {"expression": "object.metadata.name != 'small' || object.data.x == '1'", "reason": "Forbidden"}
+    await plane.client.create(POLICIES, policy({**rule, "message": "x must stay"}))
+    await plane.client.create(BINDINGS, binding())
+    small = await edit(site, f"{HERE}/small/edit?version=v1")
+    for step in ("preview", "apply"):
+        again = await small.send(step, 'x: "1"', 'x: "22"')
+        assert "x must stay" in again.document.one("p", role="alert").text
+        assert 'x: "22"' in again.document.one("textarea").text
+        assert f"/dashboard{HERE}/small/edit?version=v1" in [
+            each.attributes.get("action") for each in again.document.all("form")
+        ]
+
+    for word in ("a,b", "a=b", "a!=b", "-", "%C3%A9"):
+        assert (await site.open(f"/objects/core/configmaps?q={word}")).document.all("p", role="alert") == [], word
+    found = await site.open("/objects/core/configmaps?q=small&version=v1")
+    links = [each.attributes["href"] for each in found.document.all("a") if each.text == "small"]
+    assert links == [f"/dashboard{HERE}/small?version=v1"]
+    page = await site.open(f"{HERE}/small?version=v1")
+    for text in ("Edit", "Delete", "ConfigMap", "shop"):
+        (link,) = [each for each in page.document.all("a") if each.text == text]
+        assert "version=v1" in link.attributes["href"], text
