@@ -15,6 +15,8 @@ Meter = list[Any]
 
 COMPARED_FREE = 512
 """Texts up to this length are compared at no cost of their own; of longer ones, this many characters cost 1."""
+TEXTS = frozenset({str, bytes})
+"""The types whose values may be long. A value that is declared as a text may be null instead."""
 
 
 def spend(meter: Meter, cost: int) -> None:
@@ -24,5 +26,6 @@ def spend(meter: Meter, cost: int) -> None:
 
 
 def comparison_cost(items: list[Any]) -> int:
-    """The cost of comparing each item with another one, beyond a step an item. All items are of one type."""
-    return sum(map(len, items)) // COMPARED_FREE if items and type(items[0]) in (str, bytes) else 0
+    """The cost of comparing each item with another one, beyond a step an item. Items that are no texts cost nothing."""
+    texts = items if TEXTS.issuperset(map(type, items)) else [item for item in items if type(item) in TEXTS]
+    return sum(map(len, texts)) // COMPARED_FREE

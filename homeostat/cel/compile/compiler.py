@@ -67,7 +67,7 @@ class Compiler:
         codes = [self.code(each) for each in operands]
         if node.function in _FOLDED and all(isinstance(each, Constant) for each in operands):
             return _folded(calls.call(node, operands, codes))
-        return operators.specialised(node, operands, codes) or calls.call(node, operands, codes)
+        return operators.specialised(self.scope, node, operands, codes) or calls.call(node, operands, codes)
 
     def list_node(self, node: ListNode) -> Code:
         codes = [self.code(each) for each in node.elements]

@@ -12,9 +12,10 @@ from typing import Any
 from homeostat.cel.compile import calls
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.list_types import Merge, equality_of, merge_of
+from homeostat.cel.compile.scope import Scope
 from homeostat.cel.errors import EvaluationError, no_such_key
 from homeostat.cel.functions.operations import index_any
-from homeostat.cel.meter import COMPARED_FREE, spend
+from homeostat.cel.meter import COMPARED_FREE, TEXTS, spend
 from homeostat.cel.regex import compile_pattern
 from homeostat.cel.syntax.tree import Call, Constant, ListNode, Node
 from homeostat.cel.types import (
@@ -47,7 +48,7 @@ _PATTERN_COST, _WEIGHT_COST = 2000, 10
 _EQUALITIES = frozenset({"_==_", "_!=_"})
 
 
-def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
+def specialised(scope: Scope, node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
     """Code for an operator of these operands; None if a call is as good."""
     function = node.function
     if function in _COMPARISONS:
@@ -63,7 +64,7 @@ def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> 
     if function == "_+_" and (merge := merge_of(operands[0].type)) is not None:
         return _merge(merge, *codes)
     if function in _MATCHING and not isinstance(operands[1], Constant):
-        return calls.call(node, operands, [codes[0], _made_pattern(codes[1]), *codes[2:]])
+        return calls.call(node, operands, [codes[0], _made_pattern(scope, codes[1]), *codes[2:]])
     if function == "@in":
         return _membership(operands, codes)
     if function == "_[_]":
@@ -88,7 +89,7 @@ def _comparison(function: str, operands: Sequence[Node], codes: Sequence[Code]) 
 def _text_comparison(compare: Callable[[Any, Any], bool], left: Code, right: Code) -> Code:
     def run(frame: Frame) -> bool:
         first, second = left(frame), right(frame)
-        if len(first) > COMPARED_FREE < len(second):
+        if type(first) in TEXTS and type(second) in TEXTS and len(first) > COMPARED_FREE < len(second):
             spend(frame, min(len(first), len(second)) // COMPARED_FREE)
         return compare(first, second)
 
@@ -186,12 +187,18 @@ def _merge(merge: Merge, left: Code, right: Code) -> Code:
     return run
 
 
-def _made_pattern(code: Code) -> Code:
-    """The pattern of a match that is no literal, so that each evaluation may have to compile another one."""
+def _made_pattern(scope: Scope, code: Code) -> Code:
+    """The pattern of a match that is no literal: each that an evaluation has not met here before may be compiled."""
+    (slot,) = scope.open(("",))
+    scope.close(("",))
 
     def run(frame: Frame) -> Any:
         pattern = code(frame)
-        if type(pattern) is str:
+        met = frame[slot]
+        if met is None:
+            met = frame[slot] = set()
+        if type(pattern) is str and pattern not in met:
+            met.add(pattern)
             spend(frame, _PATTERN_COST + 4 * len(pattern))
             spend(frame, _WEIGHT_COST * compile_pattern(pattern).weight)
         return pattern
@@ -218,7 +225,8 @@ def _membership(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
 def _string_in_list(value_code: Code, container_code: Code) -> Code:
     def run(frame: Frame) -> bool:
         value, items = value_code(frame), container_code(frame)
-        spend(frame, len(items) * (1 + len(value) // COMPARED_FREE))
+        length = len(value) if type(value) is str else 0
+        spend(frame, len(items) * (1 + length // COMPARED_FREE))
         return value in items
 
     return run

@@ -50,11 +50,11 @@ def format_text(meter: Meter, template: str, values: list[Any]) -> str:
         precision = None if found[1] is None else int(found[1])
         if precision is not None and precision > MAX_PRECISION:
             raise EvaluationError(f"precision {precision} exceeds the limit of {MAX_PRECISION}")
+        if found[2] == "s":
+            return text_of(value, meter)
         formatter = _VERBS.get(found[2])
         if formatter is None:
             raise EvaluationError(f'unrecognized formatting clause "{found[2]}"')
-        if formatter is _string:
-            return text_of(value, meter)
         if isinstance(value, (str, bytes)):
             spend(meter, len(value) // 5)
         return formatter(value, precision)
@@ -106,10 +106,6 @@ def _double_words(value: float) -> str | None:
     return None
 
 
-def _string(_: Any, __: int | None) -> str:
-    raise AssertionError("is metered")
-
-
 def _decimal(value: Any, _: int | None) -> str:
     if type(value) in (int, Uint):
         return str(int(value))
@@ -155,7 +151,6 @@ def _hexadecimal(value: Any, _: int | None) -> str:
 
 
 _VERBS: dict[str, Callable[[Any, int | None], str]] = {
-    "s": _string,
     "d": _decimal,
     "f": _fixed,
     "e": _scientific,

@@ -76,6 +76,17 @@ def test_a_budget_is_shared_by_evaluations() -> None:
         program.evaluate({"l": LONG}, budget)
 
 
+def test_a_pattern_that_is_no_literal_is_paid_for_once_in_an_evaluation() -> None:
+    program = ENVIRONMENT.compile("names.all(n, n.matches(s))")
+    names = [f"name-{number}" for number in range(3000)]
+    for _ in range(2):
+        budget = Budget(100_000)
+        assert program.evaluate({"names": names, "s": "^[a-z]+-[0-9]+$"}, budget)
+        assert 10_000 < budget.remaining < 98_000, "each evaluation pays for its own patterns"
+    with pytest.raises(CostLimitError):
+        ENVIRONMENT.compile("names.all(n, n.matches(n))").evaluate({"names": names})
+
+
 def test_a_loop_that_ends_early_costs_only_what_it_did() -> None:
     program = ENVIRONMENT.compile("l.exists(a, a == 1)")
     budget = Budget()

@@ -105,6 +105,30 @@ def test_nulls_are_not_checked() -> None:
     assert told(raw, {"size": None}) == []
 
 
+NULLED = TEXT | {"nullable": True}
+TEXTS = {"type": "array", "maxItems": 5, "items": NULLED}
+
+
+@pytest.mark.parametrize("list_type", ["atomic", "set"])
+@pytest.mark.parametrize(
+    ("rule", "value", "holds"),
+    [
+        ("self.l == self.m", {"l": ["a", None], "m": ["a", None]}, True),
+        ("self.l == self.m", {"l": [None, "a"], "m": [None, "b"]}, False),
+        ("self.l != self.m", {"l": ["a", None], "m": ["a", "b"]}, True),
+        ("self.l[0] == self.m[0]", {"l": [None], "m": ["a"]}, False),
+        ("self.l[0] == self.m[0]", {"l": [None], "m": [None]}, True),
+        ("self.l[0] in self.m", {"l": [None], "m": ["a", None]}, True),
+        ("self.l[0] in self.m", {"l": ["a"], "m": [None, "b"]}, False),
+        ("(self.l + self.m).size() >= 3", {"l": ["a", None], "m": ["b", None]}, True),
+    ],
+)
+def test_a_null_among_texts_is_compared(list_type: str, rule: str, value: dict[str, Any], holds: bool) -> None:
+    listed = TEXTS | {"x-kubernetes-list-type": list_type}
+    found = told(of(spec=ruled(of(l=listed, m=listed), rule)), {"spec": value})
+    assert [text for _, text in found] == ([] if holds else [f'Invalid value: "object": failed rule: {rule}'])
+
+
 def test_names_are_escaped_in_rules() -> None:
     raw = of(spec=ruled({"type": "object", "properties": {"a-b": WHOLE, "namespace": TEXT}}, "self.a__dash__b > 1"))
     assert check_schema(raw, "s") == []
