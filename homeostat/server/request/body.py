@@ -203,7 +203,8 @@ def duplicate_keys(body: bytes, value: Json) -> list[str]:
     Parsing silently keeps the last one. The encoded value has as many colons as the document unless a key was lost, so
     for nearly every document two counts are enough; a document with an escaped colon is parsed again.
     """
-    if body.count(b":") == encode(value).count(b":") and b"\\u003" not in body:
+    has_escaped_colon = b"\\u003a" in body or b"\\u003A" in body
+    if not has_escaped_colon and body.count(b":") == encode(value).count(b":"):
         return []
     return [path.removeprefix(".") for path in _repeated(_decode_with(_Repeated, body))]
 

@@ -46,7 +46,6 @@ class Options(msgspec.Struct, frozen=True, gc=False):
 NO_OPTIONS = Options()
 
 
-@lru_cache(maxsize=512)
 def check_timeout(given: str) -> None:
     """`BadRequestError` unless it is a duration, or empty."""
     if given and not _DURATION.fullmatch(given):
@@ -55,6 +54,7 @@ def check_timeout(given: str) -> None:
         )
 
 
+@lru_cache(maxsize=512)
 def parse_options(query: str) -> Options:
     if not query:
         return NO_OPTIONS
