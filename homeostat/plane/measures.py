@@ -35,8 +35,7 @@ def measure(metrics: Metrics, settings: Settings, pki: Pki, store: PlaneStore, w
     metrics.gauge("homeostat_store_failures", "Commits refused since the start", lambda: store.counters.failures)
     metrics.gauge("homeostat_store_rows", "Changes committed since the start", lambda: store.counters.rows)
     place = settings.database.parent if isinstance(settings.database, Path) else settings.data
-    metrics.gauge("homeostat_disk_bytes", "Size of the disk that the plane writes to", lambda: disk_bytes(place)[0])
-    metrics.gauge("homeostat_disk_free_bytes", "Free space of that disk", lambda: disk_bytes(place)[1])
+    metrics.include(DiskFigures(place))
     metrics.include(ProcessFigures())
     if not settings.is_open:
         metrics.include(CertificateFigures(pki))
@@ -46,6 +45,23 @@ def disk_bytes(place: Path) -> tuple[int, int]:
     """The size of its disk, and what a process without privileges may still write."""
     found = os.statvfs(place)
     return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+
+
+class DiskFigures:
+    """The disk that the plane writes to. One that does not answer has no series."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        try:
+            size, free = disk_bytes(self._place)
+        except OSError:
+            return
+        yield GaugeMetricFamily("homeostat_disk_bytes", "Size of the disk that the plane writes to", value=size)
+        yield GaugeMetricFamily("homeostat_disk_free_bytes", "Free space of that disk", value=free)
 
 
 class CertificateFigures:

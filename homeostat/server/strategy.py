@@ -26,7 +26,10 @@ _SERVER_OWNED = (
 _DAEMONS = "daemonsets.apps"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """Counts the templates of a DaemonSet; controllers copy it to a label of Pods."""
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64_MAX = 2**63 - 1
+_DIGITS = 20
+"""More than an int64 has; that many are enough to see that a number is out of range."""
 _DECISIONS = ("Approved", "Denied")
 _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
 _NEITHER_SPEC_NOR_STATUS = _NOT_SPEC - {"status"}
@@ -87,16 +90,33 @@ def _prepare_builtin_update(kind: Kind, new: JsonObject, old: JsonObject, subres
     if kind.group_resource == _DAEMONS:
         _template_generation(metadata)
         is_changed = (new.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
-        _set_template_generation(metadata, max(_template_generation(former) + is_changed, 1))
+        number = _former_template_generation(former) + is_changed
+        _set_template_generation(metadata, min(max(number, 1), _INT64_MAX))
 
 
 def _template_generation(metadata: JsonObject) -> int:
-    """`BadRequestError` if it is not a number."""
+    """`BadRequestError` if it is not a number of 64 bits."""
     given = (metadata.get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
     if not _INTEGER.fullmatch(given):
-        problem = f"strconv.ParseInt: parsing {quoted(given)}: invalid syntax"
-        raise BadRequestError(f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {problem}')
-    return int(given)
+        raise _unreadable(given, "invalid syntax")
+    digits = given.lstrip("+-").lstrip("0")[:_DIGITS]
+    number = int(f"-0{digits}" if given[0] == "-" else f"0{digits}")
+    if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
+        raise _unreadable(given, "value out of range")
+    return number
+
+
+def _unreadable(given: str, reason: str) -> BadRequestError:
+    problem = f"strconv.ParseInt: parsing {quoted(given)}: {reason}"
+    return BadRequestError(f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {problem}')
+
+
+def _former_template_generation(metadata: JsonObject) -> int:
+    """A stored one that cannot be read must not keep its object from being changed."""
+    try:
+        return _template_generation(metadata)
+    except BadRequestError:
+        return 0
 
 
 def _set_template_generation(metadata: JsonObject, number: int) -> None:

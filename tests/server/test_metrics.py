@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.edge.metrics.exposition import Families, exposition
 from homeostat.edge.metrics.page import MetricsPage
+from homeostat.plane.measures import DiskFigures
 from homeostat.server.metrics import Metrics
 from tests.holds import measured_turns
 
@@ -40,6 +43,15 @@ def test_a_gauge_is_read_when_asked() -> None:
     metrics.gauge("homeostat_watches", "Open watches", lambda: open_watches[-1])
     open_watches.append(7)
     assert told(metrics)["homeostat_watches"] == 7
+
+
+def test_a_disk_that_does_not_answer_has_no_series(tmp_path: Path) -> None:
+    metrics = Metrics()
+    metrics.include(DiskFigures(tmp_path))
+    assert told(metrics)["homeostat_disk_bytes"] >= told(metrics)["homeostat_disk_free_bytes"] > 0
+    gone = Metrics()
+    gone.include(DiskFigures(tmp_path / "gone"))
+    assert not [name for name in told(gone) if "disk" in name]
 
 
 def test_sorts_past_a_bound_are_counted_together() -> None:

@@ -76,10 +76,10 @@ class Plugins:
             case "persistentvolumeclaims":
                 if old is None:
                     self._storage_class.complete_claim(obj)
-            case "ingresses.networking.k8s.io":
+            case resource if resource == _INGRESSES:
                 if old is None:
                     self._ingress_class.complete_ingress(obj)
-            case "resourcequotas":
+            case resource if resource == QUOTAS:
                 if old is None or struct(obj, "spec") != struct(old, "spec"):
                     await self.quotas.complete(call, obj)
             case _:
