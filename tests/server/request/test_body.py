@@ -40,7 +40,7 @@ def test_the_search_for_repeated_keys_lets_other_threads_run() -> None:
 
 
 def test_escapes_other_than_a_colon_do_not_make_a_body_be_read_again() -> None:
-    """Encoders that make JSON safe for HTML write `<` and `>` as escapes. Of this body, reading would find `a` twice."""
+    """Encoders that make JSON safe for HTML write `<` and `>` as escapes. Reading this body would find `a` twice."""
     assert duplicate_keys(rb'{"a": "\u003cb\u003e", "a": 1}', {"a": 1, "b": 2}) == []
 
 
