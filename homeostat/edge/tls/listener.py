@@ -7,8 +7,9 @@ its message slowly waits for itself alone, until the handshake's timeout: the ke
 the message is there (`SO_RCVLOWAT`), so that thousands of such clients take no time of the loop.
 
 Clients may also begin at different times and all finish at the same moment, which takes a third of a millisecond each.
-So only some handshakes are in progress; beyond that the oldest gives way. An honest client finishes within a round
-trip, in which a server cannot start as many.
+So only some handshakes are in progress, and further connections wait for their places. An honest client finishes
+within a round trip. A handshake that takes seconds gives way to those that wait, the sooner the more there are: clients
+that begin and never finish must not keep others out.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 
 MOST_HANDSHAKES = 8
 """Started in one turn of the loop."""
 MOST_UNFINISHED = 128
 """Handshakes in progress."""
+PATIENCE_S = 2.0
+"""How long a handshake may take while another connection waits for its place."""
+_IMPATIENT = 64
+"""With so many that wait, it is half as long; with twice as many, a third."""
+_EVICT_EVERY_S = 0.05
 _MOST_ACCEPTED = 64
 _ACCEPT_AGAIN_S = 0.1
 _PEEK_AGAIN_S = 1.0
@@ -56,9 +63,10 @@ class TlsListener:
         self._needed: dict[socket.socket, int] = {}
         """How many bytes of it the kernel waits for, if more than one."""
         self._ready: deque[socket.socket] = deque()
-        self._handshakes: dict[asyncio.Task[None], None] = {}
-        """In progress, oldest first."""
+        self._handshakes: dict[asyncio.Task[None], float] = {}
+        """In progress, with the times at which they began, oldest first."""
         self._is_scheduled = False
+        self._eviction: asyncio.TimerHandle | None = None
         self._is_closed = False
         listening.setblocking(False)
         self._loop.add_reader(listening, self._accept)
@@ -73,6 +81,8 @@ class TlsListener:
             self._drop(connection)
         while self._ready:
             self._ready.popleft().close()
+        if self._eviction is not None:
+            self._eviction.cancel()
 
     async def wait_closed(self) -> None:
         """Wait for the handshakes in progress, which have a timeout of their own."""
@@ -93,8 +103,8 @@ class TlsListener:
                 self._loop.call_later(_ACCEPT_AGAIN_S, self._accept_again)
                 return
             connection.setblocking(False)
-            if len(self._waiting) >= self._most_waiting:
-                self._drop(next(iter(self._waiting)))
+            if len(self._waiting) + len(self._ready) >= self._most_waiting:
+                self._drop_oldest()
             self._waiting[connection] = self._loop.call_later(self._handshake_timeout_s, self._drop, connection)
             self._loop.add_reader(connection, self._peek, connection)
 
@@ -108,6 +118,12 @@ class TlsListener:
             self._needed.pop(connection, None)
             self._loop.remove_reader(connection)
             connection.close()
+
+    def _drop_oldest(self) -> None:
+        if self._waiting:
+            self._drop(next(iter(self._waiting)))
+        else:
+            self._ready.popleft().close()
 
     def _peek(self, connection: socket.socket) -> None:
         if connection not in self._waiting:
@@ -148,24 +164,38 @@ class TlsListener:
             self._loop.add_reader(connection, self._peek, connection)
 
     def _schedule(self) -> None:
-        if not self._is_scheduled and self._ready:
-            self._is_scheduled = True
-            self._loop.call_soon(self._start_some)
+        if not self._ready:
+            return
+        if len(self._handshakes) < MOST_UNFINISHED:
+            if not self._is_scheduled:
+                self._is_scheduled = True
+                self._loop.call_soon(self._start_some)
+        elif self._eviction is None:
+            self._eviction = self._loop.call_later(_EVICT_EVERY_S, self._evict)
 
     def _start_some(self) -> None:
         self._is_scheduled = False
-        for _ in range(min(MOST_HANDSHAKES, len(self._ready))):
+        places = MOST_UNFINISHED - len(self._handshakes)
+        for _ in range(min(MOST_HANDSHAKES, places, len(self._ready))):
             task = self._loop.create_task(self._shake_hands(self._ready.popleft()))
-            self._handshakes[task] = None
+            self._handshakes[task] = self._loop.time()
             task.add_done_callback(self._finished)
-            if len(self._handshakes) > MOST_UNFINISHED:
-                oldest = next(iter(self._handshakes))
-                del self._handshakes[oldest]
-                oldest.cancel()
+        self._schedule()
+
+    def _evict(self) -> None:
+        """End handshakes that have had their time, as many as connections wait."""
+        self._eviction = None
+        late = self._loop.time() - PATIENCE_S / (1 + len(self._ready) / _IMPATIENT)
+        for task, began in list(islice(self._handshakes.items(), len(self._ready))):
+            if began > late:
+                break
+            del self._handshakes[task]
+            task.cancel()
         self._schedule()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._handshakes.pop(task, None)
+        self._schedule()
 
     async def _shake_hands(self, connection: socket.socket) -> None:
         # A client that is refused, or leaves, is no error of the server.
