@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,7 +54,7 @@ async def collect(subject: Subject, logs: list[Path], now: datetime) -> dict[str
     found["doctor.json"] = findings_document(findings)
     for path in logs:
         try:
-            found[f"logs/{path.name}"] = await asyncio.to_thread(_tail, path)
+            found[free_name(f"logs/{path.name}", found)] = await asyncio.to_thread(_tail, path)
         except OSError as error:
             notes.append(f"{path}: {error.strerror}")
     try:
@@ -71,6 +72,13 @@ async def collect(subject: Subject, logs: list[Path], now: datetime) -> dict[str
             notes.append(f"{subject.health}: {error}")
     found["summary.json"] = {"created": format_time(now), "files": sorted(found), "notes": list[Json](notes)}
     return {name: _encoded(redactor, content) for name, content in found.items()}
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Logs of several directories may have one name: `logs/plane.log`, `logs/2-plane.log`."""
+    folder, _, file = name.partition("/")
+    numbered = (f"{folder}/{number}-{file}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _encoded(redactor: Redactor, content: Json | str) -> bytes:

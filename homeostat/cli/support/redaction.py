@@ -18,8 +18,9 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import SECRET
 
-MOST_SECRETS: Final = 500
+MOST_SECRETS: Final = 2000
 """Secret objects whose values are looked for."""
+_PAGE: Final = 500
 _LONGEST: Final = 4096
 """Longer values are keys, certificates and archives, of which PEM is recognised by its form."""
 _IS_SECRET_NAME: Final = re.compile(rf"(?:{NAMES}|_KEY$)", re.IGNORECASE)
@@ -39,13 +40,22 @@ class Redactor:
 
     async def hide_secrets(self, client: Client) -> str:
         """The values of Secrets that the caller may read; says how many, or why none."""
-        try:
-            page = await client.request("GET", SECRET.path(""), {"limit": MOST_SECRETS})
-        except ApiError as error:
-            return f"the values of Secrets are not known, so only their forms are removed: {error.message}"
-        for each in page["items"]:
-            self.hide(_values(each))
-        return f"the values of {len(page['items'])} Secrets are removed wherever they appear"
+        known, token = 0, ""
+        while known < MOST_SECRETS:
+            try:
+                page = await client.request("GET", SECRET.path(""), {"limit": _PAGE, "continue": token})
+            except ApiError as error:
+                which = "the values of Secrets" if not known else f"the values of Secrets after the first {known}"
+                return f"{which} are not known, so only their forms are removed: {error.message}"
+            for each in page["items"]:
+                self.hide(_values(each))
+            known, token = known + len(page["items"]), page["metadata"].get("continue") or ""
+            if not token:
+                return f"the values of {known} Secrets are removed wherever they appear"
+        return (
+            f"the values of the first {known} Secrets are removed wherever they appear; there are more, of which only "
+            "the forms are removed: check the bundle before you share it"
+        )
 
     def text(self, text: str) -> str:
         return scrub_shapes(self._scrubber.scrub(text))

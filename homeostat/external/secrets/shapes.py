@@ -17,8 +17,14 @@ NAMES: Final = (
 )
 """A pattern of the names of secrets."""
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]{1,40}-----.*?(?:-----END [A-Z ]{1,40}-----|\Z)", re.DOTALL)
+# In quotes, in the escaped quotes of JSON within JSON, or up to the next separator.
+_VALUE: Final = r"""(?:"(?:[^"\\\n]|\\.)*"?|\\+"[^"\n]*"?|'[^'\n]*'?|[^\s,;&"'\\][^\s,;&"']*)"""
 _NAMED: Final = re.compile(
-    rf"""((?:{NAMES})\w{{0,20}}["']?\s{{0,3}}[=:]\s{{0,3}})(?:(?:Bearer|Basic|token)\s+)?("[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)""",
+    rf"""((?:{NAMES})[\w-]{{0,100}}\\{{0,8}}["']?\s{{0,3}}[=:]\s{{0,3}})(?:(?:Bearer|Basic|token)\s+)?{_VALUE}""",
+    re.IGNORECASE,
+)
+_SPOKEN: Final = re.compile(
+    rf"((?:(?<!\S)--?[\w-]{{0,40}}(?:{NAMES})[\w-]{{0,40}}|\bpass(?:word|wd|phrase)\s{{1,3}}is)\s{{1,3}})(?!-){_VALUE}",
     re.IGNORECASE,
 )
 _QUERY: Final = re.compile(r"([?&](?:code|key|sig|signature|state)=)[^\s&\"']+", re.IGNORECASE)
@@ -39,7 +45,7 @@ def scrub_shapes(text: str) -> str:
     text = _PEM.sub(HIDDEN, scrub_urls(text))
     text = _QUERY.sub(rf"\1{HIDDEN}", text)
     text = _DOTTED.sub(_without_jwt, _BEARER.sub(rf"\1 {HIDDEN}", text))
-    return _NAMED.sub(rf"\1{HIDDEN}", _TOKENS.sub(HIDDEN, text))
+    return _SPOKEN.sub(rf"\1{HIDDEN}", _NAMED.sub(rf"\1{HIDDEN}", _TOKENS.sub(HIDDEN, text)))
 
 
 def _without_jwt(found: re.Match[str]) -> str:

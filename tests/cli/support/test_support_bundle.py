@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from homeostat.cli.support.collection import free_name
 from homeostat.cli.support.redaction import Redactor
 from homeostat.objects.json import JsonObject
 from tests.cli.policy_files import write
@@ -193,3 +194,34 @@ def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_
 )
 def test_what_looks_like_a_credential_is_removed_and_other_text_stays(text: str, kept: str) -> None:
     assert Redactor().text(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"{\"password\":\"hunter22\"}",
+        r"{\\\"password\\\": \\\"hunter22\\\"}",
+        r'{"password": "ab\"hunter22"}',
+        "mysql --password hunter22 -u root",
+        "tool --db-password 'hunter22'",
+        "the password is hunter22",
+        f"password_{'of_a_very_long_name_' * 3}x=hunter22",
+        "api-key-of-somebody: hunter22",
+    ],
+)
+def test_a_password_is_recognised_however_it_is_printed(text: str) -> None:
+    shown = Redactor().text(text)
+    assert "hunter22" not in shown
+    assert "***" in shown
+
+
+def test_words_about_passwords_stay() -> None:
+    for text in ("give --password --user anna", "the token is expired", "2 secrets were read"):
+        assert Redactor().text(text) == text
+
+
+def test_logs_of_one_name_are_numbered() -> None:
+    taken = set[str]()
+    for _ in range(3):
+        taken.add(free_name("logs/plane.log", taken))
+    assert taken == {"logs/plane.log", "logs/2-plane.log", "logs/3-plane.log"}
