@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -40,6 +41,12 @@ def container(*command: str, image: str = "app:1", args: tuple[str, ...] = ()) -
         ([container(*SH, "set -e; false; sleep 1")], Ending(1, 0.0)),
         ([container(*SH, "echo on; while true; do date; sleep 1; done")], NEVER),
         ([container(*SH, "exit 2; while true; do date; done")], Ending(2, 0.0)),
+        ([container(*SH, "exit")], Ending(0, 0.0)),
+        ([container(*SH, "false; exit")], Ending(1, 0.0)),
+        ([container(*SH, "false && true; exit; sleep 3")], Ending(1, 0.0)),
+        ([container(*SH, "false; sleep 2; exit")], Ending(0, 2.0)),
+        ([container(*SH, "while true  ;  do date; done")], NEVER),
+        ([container(*SH, "until false\n\ndo date; done")], NEVER),
         ([container(*SH, "exec sleep 7; exit 1")], Ending(0, 7.0)),
         ([container("tail", "-f", "/dev/null")], NEVER),
         ([container(image="registry.example:5000/pause:3.10")], NEVER),
@@ -60,12 +67,23 @@ def container(*command: str, image: str = "app:1", args: tuple[str, ...] = ()) -
         ([container("true"), container(*SH, "exit 4")], Ending(4, 0.0)),
         ([container("true"), container(image="nginx")], NEVER),
         ([container("true"), container()], None),
+        ([container("echo", "x" * (MOST_SCRIPT // 2)), container("sleep", "1", "1" * 9)], Ending(0, 111111112.0)),
+        ([container("echo", "x" * (MOST_SCRIPT // 2)), container("echo", "x" * (MOST_SCRIPT // 2))], None),
+        ([container("echo", "x" * MOST_SCRIPT), container(image="nginx")], NEVER),
     ],
 )
 def test_only_a_command_whose_end_is_plain_is_understood(
     containers: list[dict[str, Any]], ending: Ending | None
 ) -> None:
     assert ending_of(pod(spec={"containers": containers}).spec) == ending
+
+
+def test_a_script_of_blanks_takes_time_in_proportion_to_its_length() -> None:
+    script = f"while true{' ' * (MOST_SCRIPT - 20)}"
+    start = time.process_time()
+    for blank in (" ", "\t", "\n", "\r", "\f"):
+        assert ending_of(pod(spec={"containers": [container(*SH, script.replace(" ", blank))]}).spec) is None
+    assert time.process_time() - start < 0.1
 
 
 def fate(*command: str, image: str = "app:1", **metadata: Any) -> Fate:

@@ -19,7 +19,7 @@ import msgspec
 from homeostat.operators.workloads.api import Container, PodSpec
 
 MOST_SCRIPT: Final = 4096
-"""The most characters of a command that is read."""
+"""The most characters of the commands of a Pod that are read."""
 _MOST_STEPS: Final = 100
 _SHELLS: Final = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 _SILENT: Final = frozenset({"echo", "printf", "date", "true", ":", "hostname", "pwd", "set", "export", "cd"})
@@ -28,7 +28,7 @@ _SERVERS: Final = frozenset(
     {"pause", "agnhost", "nginx", "httpd", "caddy", "haproxy", "traefik", "envoy", "redis", "valkey", "memcached"}
     | {"postgres", "mysql", "mariadb", "mongo", "rabbitmq", "nats", "etcd", "registry", "vault"}
 )
-_ENDLESS_LOOP: Final = re.compile(r"(?:while\s+(?:true|:|\[ 1 \])|until\s+false|for\s*\(\(;;\)\))\s*;?\s*do\b")
+_ENDLESS_LOOP: Final = re.compile(r"(?:while\s+(?:true|:|\[ 1 \])|until\s+false|for\s*\(\(;;\)\))\s*+(?:;\s*+)?do\b")
 _UNREADABLE: Final = frozenset("$`<>(){}&|*?[]")
 _SEPARATOR: Final = re.compile(r"(&&|;|\n)")
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -51,7 +51,8 @@ NEVER: Final = Ending(0, math.inf)
 
 def ending_of(spec: PodSpec) -> Ending | None:
     """When all containers have ended, and the first code that is not 0; None if that of one is unknown."""
-    found = [_container(each) for each in spec.containers]
+    is_short = sum(len(word) for each in spec.containers for word in (*each.command, *each.args)) <= MOST_SCRIPT
+    found = [_container(each, is_short=is_short) for each in spec.containers]
     known = [each for each in found if each is not None]
     if any(each.is_never for each in known):
         return NEVER
@@ -60,15 +61,13 @@ def ending_of(spec: PodSpec) -> Ending | None:
     return Ending(next((each.code for each in known if each.code), 0), max(each.after_s for each in known))
 
 
-def _container(container: Container) -> Ending | None:
+def _container(container: Container, *, is_short: bool) -> Ending | None:
     words = (*container.command, *container.args)
-    if sum(map(len, words)) > MOST_SCRIPT:
-        return None
     image = "" if container.command else image_name(container.image)
     # What follows the name of an image are options, or another program to run instead.
     if image in _SERVERS and (not words or words[0].startswith("-") or image == "agnhost"):
         return NEVER
-    return _command(words) if words else None
+    return _command(words) if words and is_short else None
 
 
 def image_name(image: str) -> str:
@@ -103,7 +102,7 @@ def _script(text: str, *, ends_on_failure: bool) -> Ending | None:
         if is_and:
             # The one before failed, or was left out for that reason.
             continue
-        found = None if step is None else _step(step[0].rpartition("/")[2], step[1:])
+        found = None if step is None else _step(step[0].rpartition("/")[2], step[1:], last=code)
         if step is None or found is None:
             return None
         total_s, code = total_s + found.after_s, found.code
@@ -135,7 +134,8 @@ def _words(text: str) -> tuple[str, ...]:
         return (text,)
 
 
-def _step(name: str, words: tuple[str, ...]) -> Ending | None:
+def _step(name: str, words: tuple[str, ...], *, last: int = 0) -> Ending | None:
+    """`last` is the code of the command before it, with which `exit` without a number ends."""
     if name == "exec" and words:
         return _command(words)
     if name == "sleep":
@@ -143,7 +143,7 @@ def _step(name: str, words: tuple[str, ...]) -> Ending | None:
     if name == "false":
         return Ending(1, 0.0)
     if name == "exit":
-        given = words[0] if words else "0"
+        given = words[0] if words else str(last)
         return Ending(int(given) % 256, 0.0) if _CODE.fullmatch(given) else None
     if name in _SILENT:
         return Ending(0, 0.0)
