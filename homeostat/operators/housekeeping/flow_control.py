@@ -1,4 +1,7 @@
-"""The mandatory FlowSchemas and PriorityLevelConfigurations: restored after a deletion or a change."""
+"""The mandatory FlowSchemas and PriorityLevelConfigurations: restored after a deletion or a change.
+
+The shares and the lendable part of the level `exempt` are for users to set, and stay as they are found.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,16 @@ class FlowControl:
     async def _restore(self, path: str, wanted: JsonObject) -> None:
         try:
             found = await self._client.get(path)
-            if found.get("spec") != wanted["spec"] and "deletionTimestamp" not in found["metadata"]:
-                await self._client.update(path, {**found, "spec": wanted["spec"]})
+            spec = _with_allowed(wanted["spec"], found.get("spec") or {})
+            if found.get("spec") != spec and "deletionTimestamp" not in found["metadata"]:
+                await self._client.update(path, {**found, "spec": spec})
         except NotFoundError:
             return  # It was deleted meanwhile; the watch will say so.
+
+
+def _with_allowed(wanted: JsonObject, found: JsonObject) -> JsonObject:
+    """What is wanted, with the values that users may change: those of the level `exempt`."""
+    if "exempt" not in wanted:
+        return wanted
+    given = found.get("exempt") or {}
+    return {**wanted, "exempt": {name: given.get(name, each) for name, each in wanted["exempt"].items()}}

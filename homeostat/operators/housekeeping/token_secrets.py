@@ -15,6 +15,7 @@ import msgspec
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import ConflictError, NotFoundError
+from homeostat.objects.identifiers import dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
@@ -93,10 +94,13 @@ class TokenSecrets:
             self._queue.add(key)
 
     async def _account(self, namespace: str, annotations: dict[str, str]) -> JsonObject | None:
-        """The service account that a Secret names; None if it does not exist."""
+        """The service account that a Secret names; None if it does not exist, or cannot, by its name."""
+        name = annotations.get(_NAME, "")
+        if dns1123_subdomain(name):
+            return None
         try:
-            found = await self._client.get(f"/api/v1/namespaces/{namespace}/serviceaccounts/{annotations[_NAME]}")
-        except (KeyError, NotFoundError):
+            found = await self._client.get(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}")
+        except NotFoundError:
             return None
         is_same = annotations.get(_UID) in (None, "", found["metadata"]["uid"])
         return found if is_same and "deletionTimestamp" not in found["metadata"] else None
