@@ -40,14 +40,13 @@ class CronJobs:
         if change.old is not None and not finished_condition(change.old):
             if change.new is not None:
                 self._record_end(change.new)
-            else:
+            elif change.old.metadata.uid not in self._deleted:
                 self._record_missing(change.old)
+        if change.new is None and change.old is not None:
+            self._deleted.discard(change.old.metadata.uid)
 
     def _record_missing(self, job: Workload) -> None:
         """Of an active Job that somebody else has deleted."""
-        if job.metadata.uid in self._deleted:
-            self._deleted.discard(job.metadata.uid)
-            return
         owner = job.metadata.controller
         if owner is None or not owner.is_of(CRON_JOB):
             return
@@ -83,12 +82,17 @@ class CronJobs:
         namespace = cron.metadata.namespace
         for name in decision.delete:
             options: JsonObject = {"propagationPolicy": "Background"}
-            if (job := self._jobs.get(namespace, name)) is not None and not finished_condition(job):
-                self._deleted.add(job.metadata.uid)
+            job = self._jobs.get(namespace, name)
+            uid = "" if job is None or finished_condition(job) else job.metadata.uid
+            if uid:
+                self._deleted.add(uid)
             try:
                 await self._client.delete(JOB.path(namespace, name), options)
-            except NotFoundError:
-                continue
+            except BaseException as error:
+                self._deleted.discard(uid)
+                if isinstance(error, NotFoundError):
+                    continue
+                raise
             self._record(cron, "Normal", "SuccessfulDelete", f"Deleted job {name}")
         if decision.create is not None:
             name = decision.create["metadata"]["name"]

@@ -70,7 +70,7 @@ class Jobs:
         job = self._jobs.get(change.namespace, owner.name)
         uid = pod.metadata.uid
         is_leaving = not old.metadata.is_terminating and (change.new is None or pod.metadata.is_terminating)
-        is_of_job = job is not None and job.metadata.uid == owner.uid
+        is_of_job = job is not None and job.metadata.uid == owner.uid and _is_ours(job)
         if is_of_job and uid not in self._dismissed and (is_leaving or (change.new is None and old.is_finished)):
             self._gone.setdefault(owner.uid, {})[uid] = pod
         if change.new is None:
@@ -78,7 +78,7 @@ class Jobs:
 
     async def _reconcile(self, key: Key) -> None:
         job = self._jobs.get(*key)
-        if job is None or job.spec.get("managedBy", _CONTROLLER) != _CONTROLLER:
+        if job is None or not _is_ours(job):
             return
         pods = await claim_pods(self._client, JOB, job, self._pods, selector_of(job.spec.get("selector")))
         former = self._tallies.pop(job.metadata.uid, None)
@@ -133,6 +133,10 @@ class Jobs:
             await self._client.delete(JOB.path(*job.key), options)
         except NotFoundError:
             return
+
+
+def _is_ours(job: Workload) -> bool:
+    return job.spec.get("managedBy", _CONTROLLER) == _CONTROLLER
 
 
 def _pod(job: Workload, index: int | None, failures: Mapping[int, int]) -> JsonObject:
