@@ -95,7 +95,7 @@ async def test_a_role_logs_in_with_the_password_of_its_secret(client: Client) ->
     ],
     ids=["too mighty", "another password", "a right less", "gone"],
 )
-async def test_drift_is_mended(client: Client, database: Any, tampering: str) -> None:
+async def test_drift_is_repaired(client: Client, database: Any, tampering: str) -> None:
     await declare(client)
     await reaches(client, "ready")
     await database.execute(tampering)
