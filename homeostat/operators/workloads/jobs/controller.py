@@ -136,7 +136,7 @@ class Jobs:
 
 
 def _is_ours(job: Workload) -> bool:
-    return job.spec.get("managedBy", _CONTROLLER) == _CONTROLLER
+    return bool(job.spec.get("managedBy", _CONTROLLER) == _CONTROLLER)
 
 
 def _pod(job: Workload, index: int | None, failures: Mapping[int, int]) -> JsonObject:
