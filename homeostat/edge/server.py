@@ -16,7 +16,6 @@ from itertools import islice
 
 from homeostat.edge.connection import Connection, Idleness
 from homeostat.edge.files import file_limit
-from homeostat.edge.heap import Heap, release_free_memory
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
@@ -57,7 +56,6 @@ class Server:
         self._service = Service(handler, limits, refuse, ids)
         self._open: dict[Connection, None] = {}
         """Oldest first, apart from those that `_give_way` has passed over."""
-        self._heap = Heap()
         self._most = limits.max_connections
         self._emptied = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -131,7 +129,6 @@ class Server:
             self._emptied.clear()
             return has_place
         self._open.pop(connection, None)
-        self._heap.note_closed()
         if not self._open:
             self._emptied.set()
         return True
@@ -167,8 +164,6 @@ class Server:
         now = loop.time()
         for connection in list(self._open):
             connection.sweep(now)
-        if self._heap.is_due(now):
-            loop.run_in_executor(None, release_free_memory)
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:

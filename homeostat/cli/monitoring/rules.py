@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from homeostat.cli.monitoring.alerts import RUNBOOKS, rule_group
+from homeostat.cli.monitoring.alerts import rule_group
 from homeostat.cli.monitoring.signals import chosen_signals, signals_options
 from homeostat.cli.monitoring.target import one_target
 from homeostat.objects import yaml
@@ -18,7 +18,7 @@ from homeostat.objects import yaml
 @click.option("--webhook-job", default="", metavar="JOB", help="The job of admission webhooks.  [default: as of --job]")
 @click.option("-n", "--namespace", default="", metavar="NS", help="The namespace that Prometheus adds, in a cluster.")
 @click.option(
-    "--runbooks", default=RUNBOOKS, show_default=True, metavar="URL", help="The address of the page of runbooks."
+    "--runbooks", default="", metavar="URL", help="Where docs/runbooks.md is served: alerts then link to their section."
 )
 def command(operators: str, has_plane: bool, job: str, webhook_job: str, namespace: str, runbooks: str) -> None:
     """Print the alerts of a plane, of the controllers and of operators as a rule file of Prometheus.
