@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
-from homeostat.objects.conditions import ABNORMAL, RECONCILING, Condition
+from homeostat.objects.conditions import ABNORMAL, PAUSED, RECONCILING, Condition
 from homeostat.web.dashboard.html.components import chip, moment, row, table
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
+
+_ABNORMAL: Final = frozenset(
+    {*ABNORMAL, "Conflicting", "Degraded", "SharedScope", "ReplicaFailure", "Failed", "FailureTarget"}
+    | {"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "NonStructuralSchema"}
+)
+_NEUTRAL: Final = frozenset({"Pinned", PAUSED, "Suspended", "SuccessCriteriaMet"})
+"""Neither value of these is bad."""
 
 
 def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] = ()) -> Node:
@@ -32,7 +40,9 @@ def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] 
 def look_of(condition: Condition, abnormal: Collection[str] = ()) -> str:
     if condition.status == "Unknown":
         return "phase-pending"
-    if condition.type not in (*ABNORMAL, *abnormal):
+    if condition.type in _NEUTRAL:
+        return "plain"
+    if condition.type not in _ABNORMAL and condition.type not in abnormal:
         return "good" if condition.status == "True" else "bad"
     if condition.status == "False":
         return "plain"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,12 +11,15 @@ from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus, SyncPolicy
+from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
+from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import Action, actions, annotate, command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -48,10 +52,11 @@ class PolicyPage:
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _title(each),
             actions(visit.viewer.proof, _actions(policy)) if may_act and not policy.is_terminating else None,
-            _facts(each),
+            await _observing(visit, each) if may_act and not policy.is_terminating else None,
+            _facts(each, await _objects(visit, policy)),
             self._plan(each),
             _resources(each),
-            conditions_table(status.conditions, ("SharedScope",)),
+            conditions_table(status.conditions),
         ]
         return Page(policy.metadata.name, content, TITLE)
 
@@ -106,10 +111,43 @@ class PolicyPage:
             steps.append("Nothing is changed: the mode is observe.")
         else:
             steps.append("Everything else that differs by then is made as declared.")
+        if spec.sync.mode == "observe":
+            return _next_sync(steps, None)
         look = shell("kubectl", "patch", "syncpolicy", each.policy.metadata.name, "-n", each.policy.metadata.namespace)
         patch = """--type merge -p '{"spec":{"sync":{"mode":"observe"}}}'"""
         how = el("p", "To see every difference before it is applied: ", command(f"{look} {patch}"), class_="note")
-        return el("section", el("h2", "Next sync"), el("ul", [el("li", one) for one in steps], class_="steps"), how)
+        return _next_sync(steps, how)
+
+
+def _next_sync(steps: Sequence[Node], how: Node) -> Markup:
+    return el("section", el("h2", "Next sync"), el("ul", [el("li", one) for one in steps], class_="steps"), how)
+
+
+async def _observing(visit: Visit, each: PolicyRow) -> Node:
+    """Why a sync changes nothing, and what lets it; None in other modes."""
+    if each.policy.spec.sync.mode != "observe":
+        return None
+    where = each.policy.metadata
+    patch = shell("kubectl", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
+    edit = await edit_link(visit, _KIND, where.namespace, where.name)
+    return el(
+        "p",
+        "Nothing is changed: mode is observe, so a sync only compares. To let it change what differs: ",
+        command(f"""{patch} '{{"spec":{{"sync":{{"mode":"enforce"}}}}}}'"""),
+        [" or ", edit] if edit is not None else None,
+        class_="note",
+    )
+
+
+async def _objects(visit: Visit, policy: SyncPolicy) -> Node:
+    spec, namespace = policy.spec, policy.metadata.namespace
+    return joined(
+        [
+            await object_link(visit, _KIND, namespace, policy.metadata.name),
+            await object_link(visit, RESOURCE_REPOSITORY.kind, namespace, spec.resource_repository_ref.name),
+            await object_link(visit, MANAGED_SERVER.kind, namespace, spec.managed_server_ref.name),
+        ]
+    )
 
 
 def _question(namespace: str, name: str) -> Question:
@@ -154,7 +192,7 @@ def _actions(policy: SyncPolicy) -> list[Action]:
     ]
 
 
-def _facts(each: PolicyRow) -> Markup:
+def _facts(each: PolicyRow, objects: Node) -> Markup:
     where, spec, status = each.policy.metadata, each.policy.spec, each.status
     repository, server = spec.resource_repository_ref.name, spec.managed_server_ref.name
     return facts(
@@ -163,6 +201,7 @@ def _facts(each: PolicyRow) -> Markup:
         ("Repository", el("a", repository, href=f"{REPOSITORIES}/{where.namespace}/{repository}")),
         ("Server", el("a", server, href=f"{SERVERS}/{where.namespace}/{server}")),
         ("Secret store", spec.secret_store_ref.name),
+        ("Objects", objects),
         ("Interval", spec.sync_interval),
         ("Cron", spec.full_resync_cron or ""),
         ("Last sync", moment(status.last_successful_sync_time, "never")),

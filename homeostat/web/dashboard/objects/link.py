@@ -1,0 +1,41 @@
+"""Links from the pages of sections to the page of an object, for who may read it there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.objects.kinds import object_path
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.gate import Question
+
+
+async def may_read(visit: Visit, kind: Kind, namespace: str, name: str = "") -> bool:
+    """Whether the visitor sees the section Objects, and may get this object, or all of the namespace."""
+    if not (visit.caller.is_admin or visit.caller.is_cluster_user):
+        return False
+    return await visit.caller.allows(Question(kind.group, kind.plural, "get", namespace, name))
+
+
+async def object_link(visit: Visit, kind: Kind, namespace: str, name: str, text: str = "") -> Node:
+    """The text alone, `KIND NAME` by default, for who may not read the object."""
+    shown = text or f"{kind.kind} {name}"
+    if not name or not await may_read(visit, kind, namespace, name):
+        return shown
+    return el("a", shown, href=object_path(kind, namespace, name))
+
+
+async def edit_link(visit: Visit, kind: Kind, namespace: str, name: str) -> Node:
+    """None for who may not change the object."""
+    if not await may_read(visit, kind, namespace, name):
+        return None
+    if not await visit.caller.allows(Question(kind.group, kind.plural, "patch", namespace, name)):
+        return None
+    return el("a", f"Edit {kind.kind} {name}", href=object_path(kind, namespace, name, "edit"))
+
+
+def joined(nodes: Collection[Node]) -> Node:
+    """With commas, without those that are None."""
+    shown = [each for each in nodes if each is not None]
+    return [[", " if at else "", each] for at, each in enumerate(shown)] if shown else None
