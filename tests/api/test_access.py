@@ -144,6 +144,15 @@ async def test_secrets_are_not_readable_on_disk(api: Api) -> None:
     created = await api("POST", "/api/v1/namespaces/default/secrets", secret)
     assert created.json["data"] == {"password": "aHVudGVyMi1odW50ZXIy"}
     assert "stringData" not in created.json
+    patched = await api(
+        "PATCH",
+        "/api/v1/namespaces/default/secrets/s",
+        {"stringData": {"password": "hunter3-hunter3"}},
+        content_type="application/merge-patch+json",
+    )
+    assert patched.json["data"] == {"password": "aHVudGVyMy1odW50ZXIz"}
+    stored_now = await api("GET", "/api/v1/namespaces/default/secrets/s")
+    assert stored_now.json["data"] == {"password": "aHVudGVyMy1odW50ZXIz"}
     await api("POST", CONFIGMAPS, {**configmap(), "data": {"x": "findable-text"}})
     data = api.plane.settings.data
     stored = b"".join(file.read_bytes() for file in data.glob("homeostat.db*"))

@@ -50,7 +50,7 @@ def test_no_secret_is_in_the_files() -> None:
         for name, value in service.get("environment", {}).items():
             assert "PASSWORD" not in name or name.endswith("_FILE")
             assert not urlsplit(value).password
-    assert (FOLDER / ".gitignore").read_text() == "secrets/\n"
+    assert (FOLDER / ".gitignore").read_text() == "secrets/\nkubeconfig\n"
 
 
 def test_the_balancer_knows_every_replica_by_its_port() -> None:

@@ -11,13 +11,14 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.operators.actions.api import RESOURCE_TYPE, RESOURCES
 from homeostat.runtime.checkup import Finding
-from homeostat.runtime.description import Description, resource_of
+from homeostat.runtime.description import Description
 
 MOST_OBJECTS: Final = 500
 """Of a kind; the status of further ones is not read."""
 _MOST_NAMES: Final = 5
+_TYPES, _RESOURCES = "resourcetypes.homeostat.dev", "resources.homeostat.dev"
+"""The definition of resource types, and the group of the kinds that they become."""
 _BAD: Final = {("Ready", "False"), ("Stalled", "True"), ("Degraded", "True")}
 
 
@@ -80,8 +81,8 @@ def trouble_of(status: Any) -> str:
 def _kinds_of(operator: Description, kinds: Mapping[str, Kind]) -> list[Kind]:
     """Those that it defines; the operator of resource types also has the kinds of their resources."""
     defined = {each["metadata"]["name"] for each in operator.definitions()}
-    has_types = resource_of(RESOURCE_TYPE.kind) in defined
-    return [each for name, each in kinds.items() if name in defined or (has_types and each.group == RESOURCES)]
+    has_types = _TYPES in defined
+    return [each for name, each in kinds.items() if name in defined or (has_types and each.group == _RESOURCES)]
 
 
 def _place(obj: JsonObject) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.members import ensure_struct, items, set_default, struct, structs, text
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -32,8 +32,12 @@ def _default_secret(obj: JsonObject) -> None:
         del obj["stringData"]
         data = ensure_struct(obj, "data") if plain else None
         if data is not None:
-            for key, value in plain.items():
-                data[key] = b64encode(value.encode()).decode() if isinstance(value, str) else value
+            # A new one: a patched object shares with the stored one what the patch did not name.
+            obj["data"] = {**data, **{key: _encoded(value) for key, value in plain.items()}}
+
+
+def _encoded(value: Json) -> Json:
+    return b64encode(value.encode()).decode() if isinstance(value, str) else value
 
 
 def _default_node(obj: JsonObject) -> None:
