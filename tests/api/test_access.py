@@ -148,7 +148,7 @@ async def test_secrets_are_not_readable_on_disk(api: Api) -> None:
         "PATCH",
         "/api/v1/namespaces/default/secrets/s",
         {"stringData": {"password": "hunter3-hunter3"}},
-        content_type="application/merge-patch+json",
+        type="application/merge-patch+json",
     )
     assert patched.json["data"] == {"password": "aHVudGVyMy1odW50ZXIz"}
     stored_now = await api("GET", "/api/v1/namespaces/default/secrets/s")
