@@ -1,6 +1,6 @@
-"""Exits with 0 if a plane says that it is ready: the health check of its container.
+"""Exits with 0 if a plane reports that it is ready: the health check of its container.
 
-The certificate is not looked at, for the answer decides nothing but whether this container is healthy.
+The certificate is not verified, for the answer decides nothing but whether this container is healthy.
 """
 
 import http.client
