@@ -59,6 +59,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     check: str | None
     sign_in: str = ""
     opened_by: tuple[str, ...]
+    is_signed: bool = False
     switch: str = ""
     admission: FaceAdmission | None = None
 

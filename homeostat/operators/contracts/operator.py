@@ -66,6 +66,7 @@ FACES = (
         title="contract webhooks",
         prefixes=("/hooks/contracts",),
         open="homeostat.web.receivers.contracts:open_app",
+        is_signed=True,
         pages=(("contract hooks", "/hooks/contracts"),),
         rules="homeostat.web.receivers.contracts:RULES",
         settings=("CONTRACTS_WEBHOOK_SECRET", "CONTRACTS_WEBHOOK_SECRET_REF"),

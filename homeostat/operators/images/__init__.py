@@ -80,6 +80,7 @@ FACES = (
         prefixes=("/hooks/images",),
         pages=(("image hooks", "/hooks/images"),),
         open="homeostat.web.receivers.images:open_app",
+        is_signed=True,
         rules="homeostat.web.receivers.images:RULES",
         settings=("IMAGES_WEBHOOK_SECRET", "IMAGES_WEBHOOK_SECRET_REF"),
         check="homeostat.web.receivers.images:check_settings",

@@ -53,6 +53,7 @@ FACES = (
         alone=("/healthz",),
         pages=(("sync hooks", "/hooks/v1/repositorywebhooks"),),
         open="homeostat.web.receivers.sync:open_app",
+        is_signed=True,
         rules="homeostat.web.receivers.sync:RULES",
     ),
     Face(

@@ -136,6 +136,10 @@ class Face(msgspec.Struct, frozen=True, kw_only=True):
     """Another name in `--no-NAME`."""
     opened_by: tuple[str, ...] = ()
     """Environment variables of which each opens the face at the start, because it then works without requests."""
+    is_signed: bool = False
+    """Whether its requests prove their sender, as those of webhooks do. Only such a face answers requests for another
+    host where callers need no credentials.
+    """
     admission: FaceAdmission | None = None
     """For a face that an API server calls at admission."""
 

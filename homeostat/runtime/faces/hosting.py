@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from homeostat.edge.limits import MIB, Limits
+from homeostat.edge.loopback import refusal_of
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Handler, serve
 from homeostat.runtime.faces.face import Face
@@ -47,7 +48,8 @@ async def serve_faces(
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[ServedFace, ...]]:
     """Serves during the block, and finishes running requests at its end. `environment` decides which faces are opened
-    at once. `FaceError` if a required port is in use.
+    at once. `FaceError` if a required port is in use. Without TLS only this machine is served, and no web page of
+    another site, apart from faces whose requests prove their sender.
     """
     async with AsyncExitStack() as stack:
         served: list[ServedFace] = []
@@ -65,9 +67,10 @@ async def _listen(
 ) -> list[ServedFace]:
     apps = {face.name: OnDemand(face.title, partial(open_face, face)) for face in listener.faces}
     prefixes, place = prefixes_of(listener.faces), listener.place
+    local = frozenset(face.name for face in listener.faces if ssl is None and not face.is_signed)
 
     def route(request: Request) -> Answer | Awaitable[Answer]:
-        return route_to(apps, prefixes, request)
+        return route_to(apps, prefixes, request, local)
 
     try:
         server = await serve(route, host=place.host, port=place.port, ssl=ssl, limits=LIMITS, refuse=refuse)
@@ -87,9 +90,16 @@ async def _listen(
     return [ServedFace(face=face, url=url) for face in listener.faces]
 
 
-def route_to(apps: Mapping[str, Handler], prefixes: Mapping[str, str], request: Request) -> Answer | Awaitable[Answer]:
-    app = apps.get(by_prefix(request.path, prefixes))
-    return refuse(404, "Not Found") if app is None else app(request)
+def route_to(
+    apps: Mapping[str, Handler], prefixes: Mapping[str, str], request: Request, local: frozenset[str] = frozenset()
+) -> Answer | Awaitable[Answer]:
+    """`local` names the faces that serve this machine alone."""
+    name = by_prefix(request.path, prefixes)
+    app = apps.get(name)
+    if app is None:
+        return refuse(404, "Not Found")
+    refused = refusal_of(request.method, request.headers) if name in local else ""
+    return refuse(403, refused) if refused else app(request)
 
 
 def _callable(host: str) -> str:

@@ -51,6 +51,21 @@ async def ask(url: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
+async def ask_as(url: str, host: str) -> int:
+    async with aiohttp.ClientSession(headers={"Host": host}) as session, session.get(url) as answer:
+        return answer.status
+
+
+async def test_without_tls_a_request_for_another_host_reaches_only_faces_whose_requests_prove_their_sender() -> None:
+    opened = Opened()
+    hooks = Face(name="hooks", title="hooks", prefixes=("/hooks",), open="nowhere:app", is_signed=True)
+    listeners = arrange((*TWO, hooks), FaceChoice(shared=Place(HERE, 0)))
+    async with serve_faces(listeners, opened, ssl=None) as (site, *_):
+        foreign = [await ask_as(f"{site.url}{path}", "rebound.example:80") for path in ("/docs", "/images", "/hooks")]
+        own = [await ask_as(f"{site.url}{path}", "localhost:80") for path in ("/docs", "/images", "/hooks")]
+    assert (foreign, own) == ([403, 403, 200], [200, 200, 200])
+
+
 async def test_faces_share_a_port_and_each_is_opened_by_its_first_request() -> None:
     opened = Opened()
     listeners = arrange(TWO, FaceChoice(shared=Place(HERE, 0)))
