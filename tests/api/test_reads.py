@@ -53,6 +53,32 @@ async def test_pages_are_of_one_snapshot(api: Api) -> None:
     assert "continue" not in second["metadata"]
 
 
+async def test_a_page_of_large_objects_has_fewer_of_them_and_the_next_one_goes_on(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("homeostat.server.verbs.list.LARGEST_PAGE_BYTES", 25_000)
+    for name in "abcde":
+        await api("POST", CONFIGMAPS, configmap(name, data={"large": "x" * 10_000}))
+    first = (await api("GET", CONFIGMAPS, limit=500, labelSelector="", fieldSelector="metadata.name!=zz")).json
+    second = (await api("GET", CONFIGMAPS, limit=500, **{"continue": first["metadata"]["continue"]})).json
+    unlimited = [(await api("GET", CONFIGMAPS, **query)).json for query in ({}, {"limit": 500, "resourceVersion": "0"})]
+    assert (names_of(first), names_of(second)) == (["a", "b"], ["c", "d"])
+    assert [names_of(each)[:5] for each in unlimited] == [list("abcde")] * 2
+
+
+async def test_an_object_larger_than_a_page_is_a_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.server.verbs.list.LARGEST_PAGE_BYTES", 10)
+    await make(api, *"abc")
+    names, token = list[str](), ""
+    while True:
+        page = (await api("GET", CONFIGMAPS, limit=2, **{"continue": token})).json
+        names.append(*names_of(page))
+        token = page["metadata"].get("continue", "")
+        if not token:
+            break
+    assert names[:3] == ["a", "b", "c"]
+
+
 async def test_pages_of_a_selection_are_full(api: Api) -> None:
     for name in "abcdef":
         await make(api, name, half="odd" if name in "ace" else "even")

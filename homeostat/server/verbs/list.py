@@ -1,9 +1,14 @@
-"""LIST: the state of a scope at a revision, at once or in pages of the same snapshot."""
+"""LIST: the state of a scope at a revision, at once or in pages of the same snapshot.
+
+A page has at most as many objects as the client asks for, and fewer if they are large: the client decodes a page at
+once, and so it must not become larger because of what others store.
+"""
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -17,6 +22,8 @@ from homeostat.server.view.versions import await_version, expired, reach, refuse
 from homeostat.server.view.view import view_of
 from homeostat.store.base import CompactedError, Page, Record
 
+LARGEST_PAGE_BYTES: Final = 8 * 1024 * 1024
+"""Of the stored objects; the first one is in the page in any case."""
 _LATEST = -1
 """In a token: continue with the newest state, because the first page's snapshot is compacted."""
 
@@ -52,6 +59,9 @@ async def list_objects(call: Call) -> Answer:
         raise BadRequestError("the parameter limit must be a positive number")
     selection = selection_of(call)
     page = await _page(call, selection)
+    # Kubernetes answers version 0 from its cache, which has no pages.
+    if call.options.limit and (call.options.continue_token or call.options.resource_version != "0"):
+        page = _bounded(page)
     token = ""
     if page.remaining:
         last = page.records[-1].key
@@ -74,7 +84,6 @@ async def _page(call: Call, selection: Selection) -> Page:
         await reach(call, asked)
         return await _snapshot(call, selection, at=asked, after=None)
     await await_version(call)
-    # Kubernetes answers version 0 from its cache, which has no pages.
     return await _newest(call, selection, limit=0 if options.resource_version == "0" else options.limit)
 
 
@@ -123,3 +132,13 @@ def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:
     if limit and len(records) > limit:
         return Page(records[:limit], revision, len(records) - limit)
     return Page(records, revision, 0)
+
+
+def _bounded(page: Page) -> Page:
+    """The beginning of the page, if the whole is too large."""
+    size = 0
+    for at, record in enumerate(page.records):
+        size += len(record.value)
+        if size > LARGEST_PAGE_BYTES and at:
+            return Page(page.records[:at], page.revision, page.remaining + len(page.records) - at)
+    return page

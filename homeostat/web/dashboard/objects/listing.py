@@ -141,7 +141,7 @@ async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
         table = await _read(client, kind, wanted, wanted.limit, "")
     rows = sorted_rows(table.rows or [], columns, column, is_reversed=is_reversed)
     following = wanted.at(kind, after=table.metadata.token) if table.metadata.token else ""
-    note = f"Only this page is sorted: the list has more than {MOST_SORTED:,} objects."
+    note = f"Only this page is sorted: the list has more than {MOST_SORTED:,} objects, or large ones."
     return Found(columns, rows, total, following, note, read=limit)
 
 
@@ -153,14 +153,15 @@ async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
         table = await _read(client, kind, exact, wanted.limit, "")
         rows, columns = list(table.rows or ()), table.column_definitions
     known, token = {each.metadata.uid for each in rows}, wanted.after
-    while True:
+    # A page of large objects has fewer of them, so it is the requests that are counted.
+    for _ in range(MOST_SEARCHED // _SEARCHED_AT_ONCE):
         table = await _read(client, kind, wanted, _SEARCHED_AT_ONCE, token)
         columns, token = table.column_definitions or columns, table.metadata.token
         seen += len(table.rows or ())
         rows += [
             each for each in table.rows or () if word in each.metadata.name.lower() and each.metadata.uid not in known
         ]
-        if not token or len(rows) >= wanted.limit or seen >= MOST_SEARCHED:
+        if not token or len(rows) >= wanted.limit:
             break
     column, is_reversed = _order(wanted.sort)
     if column:

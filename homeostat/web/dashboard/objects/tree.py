@@ -163,7 +163,9 @@ class Family:
         except TimeoutError:
             note = f"The search for dependents ended after {_WITHIN_S:g} s; there may be more."
         if partly:
-            note = f"Searched the first {MOST_SEARCHED} objects of {', '.join(sorted(partly))}; there may be more."
+            note = (
+                f"Searched at most the first {MOST_SEARCHED} objects of {', '.join(sorted(partly))}; there may be more."
+            )
         return Searched(children, note)
 
 
