@@ -15,7 +15,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -118,7 +118,7 @@ class Transport:
             raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
-        await import_aside("aiohttp")
+        await import_aside("homeostat.external.rest.protocol")
         session = self._session(is_proxied=bool(proxy))
         routed = _routed(request.headers, scheme, proxy)
         if isinstance(request.body, StreamedBody) and request.body.length is not None:
@@ -146,12 +146,14 @@ class Transport:
     def _opened(self, factory: Callable[[Any], socket.socket]) -> aiohttp.ClientSession:
         import aiohttp
 
+        from homeostat.external.rest.protocol import PacedConnector
+
         settings = self._settings
         tracing = aiohttp.TraceConfig()
         tracing.on_request_headers_sent.append(_note_sent)
         # No cookies, and no settings from the environment: a request carries only what its sender says.
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=PacedConnector(
                 limit=settings.connections,
                 limit_per_host=settings.connections_per_host,
                 resolver=self._resolver,
@@ -270,7 +272,18 @@ def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
 
 
 def _unreadable(host: str, error: aiohttp.ClientResponseError) -> RestError:
-    causes = (error.__cause__, error.__context__)
-    if any(type(each).__name__ == "LineTooLong" for each in causes):
+    causes = {type(each).__name__ for each in _causes(error)}
+    if "LineTooLong" in causes:
         return ResponseTooLargeError(f"{host}: a header of the response is too long")
+    if "TooManyInterimError" in causes:
+        return InvalidResponseError(f"{host}: it sent interim responses only, and more than any server needs to")
+    if error.message == "Too many headers received":
+        return ResponseTooLargeError(f"{host}: the response has more than {_MOST_HEADERS} headers")
     return InvalidResponseError(f"{host}: the response is not valid HTTP")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

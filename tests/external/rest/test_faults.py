@@ -74,6 +74,13 @@ async def many_headers(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     await writer.drain()
 
 
+async def interim(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await read_head(reader)
+    while True:
+        writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 1000)
+        await writer.drain()
+
+
 async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await read_head(reader)
     writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
@@ -86,8 +93,9 @@ FAULTS = {
     "an endless body": (endless, ResponseTooLargeError, "at most 100000 bytes"),
     "a reset": (resets, ResponseLostError, "the connection broke"),
     "half a body": (cut, ResponseLostError, "the connection broke"),
-    "a long header": (long_header, RestError, "header of the response is too long|not valid HTTP"),
-    "many headers": (many_headers, RestError, "too long|not valid HTTP"),
+    "a long header": (long_header, ResponseTooLargeError, "header of the response is too long"),
+    "many headers": (many_headers, ResponseTooLargeError, "more than 100 headers"),
+    "interim responses only": (interim, InvalidResponseError, "interim responses only"),
     "another protocol": (nonsense, InvalidResponseError, "not valid HTTP"),
 }
 

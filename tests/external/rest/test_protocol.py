@@ -1,0 +1,54 @@
+"""A response is received in slices: whole, whatever its framing, and with turns for others in between."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import ResponseTooLargeError
+from homeostat.external.rest.request import Request
+from tests.external.rest.raw import Conversation, read_head, speaking
+from tests.holds import measured_turns
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+BODY = bytes(range(256)) * 2000
+CHUNKED = b"".join(b"%x\r\n%b\r\n" % (size, BODY[:size]) for size in (1, 7, 65_000)) + b"0\r\n\r\n"
+RESPONSES = {
+    "a length": (HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY, BODY),
+    "until the end of the connection": (HEAD + b"\r\n" + BODY, BODY),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKED, BODY[:1] + BODY[:7] + BODY[:65_000]),
+    "interim responses before it": (
+        b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3 + HEAD + b"Content-Length: 2\r\n\r\nok",
+        b"ok",
+    ),
+}
+
+
+def says(sent: bytes) -> Conversation:
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(sent)
+        await writer.drain()
+
+    return converse
+
+
+@pytest.mark.parametrize("longest_s", [0.005, -1.0], ids=["at once", "a slice a turn"])
+@pytest.mark.parametrize(("sent", "body"), RESPONSES.values(), ids=RESPONSES)
+async def test_a_response_arrives_whole(
+    sent: bytes, body: bytes, longest_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("homeostat.external.rest.protocol._LONGEST_S", longest_s)
+    async with RestClient() as client, speaking(says(sent)) as host:
+        response = await client.send(Request("GET", f"http://{host}/", timeout_s=20))
+    assert (response.status, response.body) == (200, body)
+
+
+async def test_a_body_of_tiny_chunks_gives_others_their_turn() -> None:
+    tiny = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 200_000
+    async with RestClient() as client, speaking(says(tiny)) as host, measured_turns() as turns:
+        with pytest.raises(ResponseTooLargeError):
+            await client.send(Request("GET", f"http://{host}/", timeout_s=30, largest=150_000))
+    assert turns.longest_s < 0.07
