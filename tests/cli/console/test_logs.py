@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from homeostat.cli.console.logs import OneLine
+from homeostat.cli.console.logs import OneLine, UnblockedHandler
 
 
 def record(message: str, **further: object) -> logging.LogRecord:
@@ -42,3 +44,51 @@ def test_a_traceback_is_a_field() -> None:
         line = OneLine().format(record("failed", exc_info=sys.exc_info()))
     assert "\n" not in line
     assert 'failed traceback="Traceback' in line
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for each in ends:
+        os.close(each)
+
+
+def test_a_line_is_written_at_once_if_there_is_room(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    handler = UnblockedHandler(writer)
+    handler.handle(record("started"))
+    os.set_blocking(reader, False)
+    assert os.read(reader, 100) == b"started\n"
+
+
+def test_logging_to_a_pipe_that_nobody_reads_does_not_wait(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    handler = UnblockedHandler(writer, most_bytes=400_000)
+    lines = [f"{number} {'x' * 1000}" for number in range(1000)]
+    for line in lines:
+        handler.handle(record(line))
+    dropped = handler.dropped
+    assert 500 < dropped < 600
+
+    read = b""
+    while b"dropped" not in read:
+        read += os.read(reader, 65536)
+    handler.flush()
+    written = [*lines[: len(lines) - dropped], "dropped log lines"]
+    assert read.decode().splitlines() == written
+
+    handler.handle(record("after"))
+    assert os.read(reader, 100) == b"after\n"
+
+
+def test_logging_to_a_closed_pipe_is_no_error(pipe: tuple[int, int]) -> None:
+    _, writer = pipe
+    gone, closed = os.pipe()
+    os.close(gone)
+    os.dup2(closed, writer)
+    os.close(closed)
+    handler = UnblockedHandler(writer)
+    handler.handle(record("to nobody"))
+    handler.flush()
+    assert handler.dropped == 0
