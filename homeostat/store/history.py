@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from homeostat.store.base import Event, Key, Record, Scope
 from homeostat.store.state import State
@@ -66,10 +67,28 @@ def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
         undo.setdefault(event.record.key, event.previous)
 
 
-def rewind(
-    state: State, scope: Scope, undo: dict[Key, Past], *, after: tuple[str, str] | None, limit: int
-) -> tuple[Sequence[Record | int], int]:
-    """The first `limit` (0: all) records of an older state after `after`, and the number of records that follow.
+class Rewound(NamedTuple):
+    """What an older state is made from. It changes no more, so `first` may run in a thread."""
+
+    window: Sequence[Record]
+    """Current records that include what the older state still has."""
+    undo: dict[Key, Past]
+    total: int
+    """The number of records of the older state."""
+
+    def first(self, limit: int) -> tuple[Sequence[Record | int], int]:
+        """The first `limit` (0: all) records of the older state, and the number of records that follow."""
+        if not self.undo:
+            return self.window, self.total - len(self.window)
+        then: dict[Key, Past] = {record.key: record for record in self.window}
+        then.update(self.undo)
+        ordered = [past for _, past in sorted(then.items(), key=_first) if past is not None]
+        chosen = ordered[:limit] if limit else ordered
+        return chosen, self.total - len(chosen)
+
+
+def rewind(state: State, scope: Scope, undo: dict[Key, Past], *, after: tuple[str, str] | None, limit: int) -> Rewound:
+    """The older state of a scope after `after`, as far as its first `limit` (0: all) records need it.
 
     `undo` has every key of the scope that changed since, with its value at that time.
     """
@@ -79,16 +98,8 @@ def rewind(
         undo = {key: past for key, past in undo.items() if key[1:] > after}
     # Even if the undo removes a record per key, this many current records include `limit` of the older state.
     window = table[start : min(stop, start + limit + len(undo)) if limit else stop]
-    if not undo:
-        return window, stop - start - len(window)
-    then: dict[Key, Past] = {record.key: record for record in window}
-    then.update(undo)
-    ordered = [past for _, past in sorted(then.items(), key=_first) if past is not None]
-    total = stop - start
-    for key, past in undo.items():
-        total += (past is not None) - (key in state.records)
-    chosen = ordered[:limit] if limit else ordered
-    return chosen, total - len(chosen)
+    existed = len(undo) - list(undo.values()).count(None)
+    return Rewound(window, undo, stop - start + existed - sum(map(state.records.__contains__, undo)))
 
 
 def _first(item: tuple[Key, Past]) -> Key:

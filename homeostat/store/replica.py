@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from homeostat.edge.threads import in_thread
 from homeostat.store.base import (
     CompactedError,
     Deliver,
@@ -29,6 +30,8 @@ from homeostat.store.state import State
 
 # Deliveries per turn of the loop, so that a long replay does not block it.
 _TURN = 256
+_MANY = 5_000
+"""Records of an older state, and changes since. More are sorted in a thread."""
 
 
 class Archive(Protocol):
@@ -93,7 +96,11 @@ class Replica:
         self._require(at)
         undo = await self._undo(scope, at)
         # No await between the undo and this: the undo applies to the current state only.
-        chosen, remaining = rewind(self._state, scope, undo, after=after, limit=limit)
+        rewound = rewind(self._state, scope, undo, after=after, limit=limit)
+        if rewound.undo and len(rewound.undo) + len(rewound.window) > _MANY:
+            chosen, remaining = await in_thread(lambda: rewound.first(limit), user="snapshots")
+        else:
+            chosen, remaining = rewound.first(limit)
         records = await self._resolve(chosen, at) if undo else cast(Sequence[Record], chosen)
         return Page(records, at, remaining)
 

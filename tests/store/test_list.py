@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from homeostat.store import replica
 from homeostat.store.base import CompactedError, FutureRevisionError, Key, Page, Scope, Store
 from tests.store.contract import PODS, StoreFactory, names, pod, put, remove
 
@@ -95,10 +96,12 @@ async def test_pages_add_up_to_the_scope(store: Store, limit: int) -> None:
     assert set(left) == {6}
 
 
+@pytest.mark.parametrize("most", [5_000, 1], ids=["few", "many"])
 @pytest.mark.parametrize("history_events", [1000, 3, 0], ids=["memory", "partly-disk", "disk"])
 async def test_pages_of_a_snapshot_do_not_show_what_came_later(
-    store_factory: StoreFactory, history_events: int
+    store_factory: StoreFactory, history_events: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(replica, "_MANY", most)
     store = await store_factory.open(history_events=history_events)
     for name in "abcdef":
         await put(store, pod(name), "1")

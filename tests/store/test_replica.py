@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from homeostat.store.base import CompactedError, Event, Key, Put, Record, Scope, StoreError
-from homeostat.store.history import History
+from homeostat.store.history import History, Past, rewind
 from homeostat.store.log import events_of, plan
 from homeostat.store.replica import Replica
 from homeostat.store.state import State
+from tests.holds import measured_turns
 from tests.store.contract import PODS, Subscriber, draft, pod
 
 
@@ -74,3 +75,27 @@ async def test_a_replay_leaves_nothing_of_its_readers_in_memory() -> None:
 
     await replica.subscribe(PODS, since=0, deliver=frame)
     assert [event.frames for event in events] == [None] * 3
+
+
+async def test_an_older_state_of_many_records_is_put_together_beside_the_event_loop() -> None:
+    keys = [pod(f"p{number:05}") for number in range(40_000)]
+    records = [Record(key, b"", revision, revision) for revision, key in enumerate(keys, 1)]
+    made = events_of(plan([Put(keys[0], draft("new"), 1)], 40_000, {keys[0]: records[0]}.get))
+    replica = Replica(Shelf(False), State(records, revision=40_000), History(40_000), revision=40_000, oldest=0)
+    replica.absorb(made)
+    async with measured_turns() as turns:
+        page = await replica.page(PODS, at=40_000)
+    assert page.records == records
+    assert turns.longest_s < 0.02, "on the loop it would take 50 ms"
+
+
+def test_later_changes_do_not_alter_a_state_that_was_rewound() -> None:
+    keys = [pod(name) for name in "abc"]
+    state = State([Record(key, b"", revision, revision) for revision, key in enumerate(keys, 1)], revision=3)
+    undo: dict[Key, Past] = {keys[0]: None, pod("d"): 7}
+    rewound = rewind(state, PODS, undo, after=None, limit=0)
+    for event in events_of(plan([Put(pod("aa"), draft("new"), 0)], 3, lambda _: None)):
+        state.apply(event)
+    chosen, remaining = rewound.first(2)
+    assert [each if isinstance(each, int) else each.key.name for each in chosen] == ["b", "c"]
+    assert remaining == 1
