@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from homeostat.edge.imports import import_aside
 from homeostat.edge.threads import give_way, in_thread
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
@@ -85,7 +86,11 @@ def _duplicates(call: Call, value: Json) -> list[str]:
 
 async def settle_body(call: Call) -> None:
     """Convert a YAML body that is slow to parse to JSON in a thread, so that it does not block the event loop."""
-    if "yaml" not in call.content_type or not _is_slow_yaml(call.body):
+    if "yaml" not in call.content_type:
+        return
+    if not call.body.lstrip().startswith(b"{"):  # Most bodies that are called YAML are JSON, which needs no reader.
+        await import_aside("homeostat.objects.yaml.reader")
+    if not _is_slow_yaml(call.body):
         return
     from homeostat.objects import yaml
 
@@ -96,7 +101,7 @@ async def settle_body(call: Call) -> None:
 
 
 def _is_slow_yaml(body: bytes) -> bool:
-    """Whether a body is large, or expands by aliases, and is not JSON. Most bodies that are called YAML are JSON."""
+    """Whether a body is large, or expands by aliases, and is not JSON."""
     if len(body) < _LARGE_YAML_BYTES and b"&" not in body:
         return False
     try:
