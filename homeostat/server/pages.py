@@ -9,6 +9,7 @@ from functools import partial
 from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import metrics as metrics_module
@@ -122,25 +123,37 @@ class Pages:
 
     async def _openapi(self, request: Request, user: User) -> Reply:
         document = await self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/"))
-        return _sent(request, document, JSON)
+        return await _sent_aside(request, document, JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
         """Protobuf for Go clients, which request it by its name; JSON for everybody else."""
         accepted = request.headers.get("accept", "")
         if any(each in accepted for each in _V2_ACCEPTED):
-            return _sent(request, await self._catalog.openapi_v2("protobuf"), _V2_MEDIA_TYPE)
+            return await _sent_aside(request, await self._catalog.openapi_v2("protobuf"), _V2_MEDIA_TYPE)
         if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
             raise NotAcceptableError(f"OpenAPI v2 is served as application/json and {_V2_ACCEPTED[0]}")
-        return _sent(request, await self._catalog.openapi_v2("json"), JSON)
+        return await _sent_aside(request, await self._catalog.openapi_v2("json"), JSON)
+
+
+async def _sent_aside(request: Request, document: Document, content_type: str) -> Reply:
+    """As `_sent`. A large document is unpacked in a thread."""
+    make = partial(_sent, request, document, content_type)
+    if document.is_quick or _accepts_gzip(request):
+        return make()
+    return await in_thread(make, user="openapi")
 
 
 def _sent(request: Request, document: Document, content_type: str) -> Reply:
     headers = (("ETag", document.etag), ("Vary", "Accept, Accept-Encoding"), ("Cache-Control", "public"))
     if document.is_known(request.headers.get("if-none-match", "")):
         return Reply(304, b"", "", headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if _accepts_gzip(request):
         return Reply(200, document.gzip, content_type, (*headers, ("Content-Encoding", "gzip")))
     return Reply(200, document.body, content_type, headers)
+
+
+def _accepts_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 def _openid(issuer: str) -> JsonObject:

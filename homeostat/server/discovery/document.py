@@ -8,6 +8,9 @@ from hashlib import sha256
 
 from homeostat.objects.json import Json, encode
 
+_QUICK_BYTES = 32 * 1024
+"""Compressed; the plain form is up to 25 times as large, and unpacked in some milliseconds."""
+
 
 class Document:
     """Each form is computed from the other when first needed; `pack` keeps only the compressed one."""
@@ -18,6 +21,11 @@ class Document:
         self._body: bytes | None = body
         self._gzip: bytes | None = None
         self.etag = etag or f'"{content_hash(body)}"'
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the plain form is at hand, or unpacked at once."""
+        return self._gzip is None or self._body is not None or len(self._gzip) < _QUICK_BYTES
 
     @property
     def body(self) -> bytes:

@@ -158,6 +158,13 @@ def test_a_client_with_the_current_document_gets_304(sent: str, is_known: bool) 
     assert Document(b"{}", etag='"AB"').is_known(sent) is is_known
 
 
+def test_only_a_large_document_takes_long_to_unpack() -> None:
+    small, large = Document(b"{}"), Document(bytes(range(256)) * 40_000)
+    assert [each.is_quick for each in (small, large)] == [True, True], "the plain form is at hand"
+    assert small.pack().is_quick
+    assert not large.pack().is_quick
+
+
 def test_a_packed_document_gives_the_same_bytes() -> None:
     plain = groups.group_list(KINDS)
     body = plain.body
