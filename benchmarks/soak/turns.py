@@ -32,8 +32,10 @@ class Turn(msgspec.Struct):
     others_ms: float
     """CPU time of the other threads meanwhile. If they did not give up the interpreter lock, the loop waited."""
     collection_ms: float
-    """CPU time of the garbage collector in the thread of the event loop."""
+    """CPU time of the garbage collector, in whichever thread: it holds the interpreter lock."""
     where: list[str]
+    generation: int = -1
+    """The oldest generation that was collected, if any was."""
 
 
 class Recorder:
@@ -46,6 +48,7 @@ class Recorder:
         self._ident = threading.get_ident()
         self._where: list[str] = []
         self._collected_s = self._collecting_since = 0.0
+        self._generation = -1
         self._thread_s, self._process_s = time.thread_time(), time.process_time()
         self._encode = msgspec.json.Encoder().encode
         loop.call_soon(self._tick)
@@ -57,20 +60,20 @@ class Recorder:
         mine = thread_s - self._thread_s
         others = process_s - self._process_s - mine
         if max(mine, others) >= NOTED_S:
-            turn = Turn(time.monotonic(), mine * 1000, others * 1000, self._collected_s * 1000, self._where)
+            spent = (mine * 1000, others * 1000, self._collected_s * 1000)
+            turn = Turn(time.monotonic(), *spent, self._where, self._generation)
             self._file.write(self._encode(turn) + b"\n")
             self._file.flush()
-        self._where, self._collected_s = [], 0.0
+        self._where, self._collected_s, self._generation = [], 0.0, -1
         self._thread_s, self._process_s = time.thread_time(), time.process_time()
         self._loop.call_later(_EVERY_S, self._tick)
 
-    def _note_collection(self, phase: str, _facts: dict[str, int]) -> None:
-        if threading.get_ident() != self._ident:
-            return
+    def _note_collection(self, phase: str, facts: dict[str, int]) -> None:
         if phase == "start":
             self._collecting_since = time.thread_time()
         else:
             self._collected_s += time.thread_time() - self._collecting_since
+            self._generation = max(self._generation, facts["generation"])
 
     def _sample(self) -> None:
         while True:
