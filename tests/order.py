@@ -171,7 +171,7 @@ LONG = (
     "operators/policy/test_live_cluster.py",
     "web/admission/test_policy_webhook.py",
     "kubectl/test_describe.py",
-    "server/admission/test_webhooks.py",
+    "server/admission/webhooks/test_calls.py",
     "runtime/test_replicas.py",
     "operators/housekeeping/test_faults.py",
     "web/documentation/test_site.py",

@@ -28,7 +28,7 @@ from homeostat.server.access.signers import certified
 from homeostat.server.access.token_request import answer_token_request
 from homeostat.server.access.tokens import Tokens
 from homeostat.server.admission.chain import AdmissionChain
-from homeostat.server.admission.webhook_client import WebhookClient
+from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.app import App
 from homeostat.server.audit.auditor import Auditor
 from homeostat.server.audit.log import AuditLog

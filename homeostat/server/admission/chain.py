@@ -24,7 +24,7 @@ from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.guards import Guards
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
-from homeostat.server.admission.webhook_client import WebhookClient
+from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.server.request.offload import is_heavy, is_large
@@ -32,9 +32,9 @@ from homeostat.server.verbs.scale import with_replicas
 from homeostat.store.base import Put, Store
 
 if TYPE_CHECKING:
-    from homeostat.server.admission.mutations import Mutations
-    from homeostat.server.admission.policies import Policies
-    from homeostat.server.admission.webhooks import Webhooks
+    from homeostat.server.admission.policies.mutating import Mutations
+    from homeostat.server.admission.policies.validating import Policies
+    from homeostat.server.admission.webhooks.calls import Webhooks
 
 _NOT_GUARDED = frozenset({"eviction", "binding"})
 """Subresources whose object is not of the guarded kind."""
@@ -55,19 +55,19 @@ class AdmissionChain:
 
     @cached_property
     def _webhooks(self) -> Webhooks:
-        from homeostat.server.admission.webhooks import Webhooks
+        from homeostat.server.admission.webhooks.calls import Webhooks
 
         return Webhooks(self._client)
 
     @cached_property
     def _policies(self) -> Policies:
-        from homeostat.server.admission.policies import Policies
+        from homeostat.server.admission.policies.validating import Policies
 
         return Policies()
 
     @cached_property
     def _mutations(self) -> Mutations:
-        from homeostat.server.admission.mutations import Mutations
+        from homeostat.server.admission.policies.mutating import Mutations
 
         return Mutations()
 
@@ -165,7 +165,7 @@ class AdmissionChain:
         causes = await in_thread(partial(_configuration_causes, obj), user=call.user.name)
         if causes or call.subresource:
             return causes
-        from homeostat.server.admission.params import reading_causes
+        from homeostat.server.admission.policies.params import reading_causes
 
         return reading_causes(self._authorizer, call, obj, old)
 
@@ -181,7 +181,7 @@ def _is_unchecked(obj: JsonObject, old: JsonObject | None) -> bool:
 
 
 def _checked_status(obj: JsonObject, registry: Registry) -> JsonObject:
-    from homeostat.server.admission.type_checking import checked_status
+    from homeostat.server.admission.policies.type_checking import checked_status
 
     return checked_status(obj, registry)
 

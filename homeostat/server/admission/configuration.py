@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
 from homeostat.objects.json import JsonObject
 from homeostat.server.admission.expressions import Expression
-from homeostat.server.admission.policy import policy_of
-from homeostat.server.admission.webhooks import webhooks_of
+from homeostat.server.admission.policies.policy import policy_of
+from homeostat.server.admission.webhooks.webhook import webhooks_of
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import numbered, struct, text
 

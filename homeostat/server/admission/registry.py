@@ -21,9 +21,9 @@ from homeostat.store.follow import follow
 
 if TYPE_CHECKING:
     from homeostat.server.admission.match import Occasion
-    from homeostat.server.admission.policies import BoundPolicy
-    from homeostat.server.admission.policy import Binding, Policy
-    from homeostat.server.admission.webhooks import Matched, Webhook
+    from homeostat.server.admission.policies.policy import Binding, Policy
+    from homeostat.server.admission.policies.validating import BoundPolicy
+    from homeostat.server.admission.webhooks.webhook import Matched, Webhook
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class AdmissionRules:
 def _bound(
     policies: dict[str, Policy], known: dict[str, Binding], occasion: Occasion, others: list[Kind]
 ) -> tuple[BoundPolicy, ...]:
-    from homeostat.server.admission.policies import BoundPolicy
+    from homeostat.server.admission.policies.validating import BoundPolicy
 
     found = []
     of_policy: dict[str, list[Binding]] = {}
@@ -125,19 +125,19 @@ def _bound(
 
 
 def _webhooks_of(configuration: JsonObject) -> list[Webhook]:
-    from homeostat.server.admission.webhooks import webhooks_of
+    from homeostat.server.admission.webhooks.webhook import webhooks_of
 
     return webhooks_of(configuration)
 
 
 def _policy_of(obj: JsonObject) -> Policy:
-    from homeostat.server.admission.policy import policy_of
+    from homeostat.server.admission.policies.policy import policy_of
 
     return policy_of(obj)
 
 
 def _binding_of(obj: JsonObject) -> Binding:
-    from homeostat.server.admission.policy import binding_of
+    from homeostat.server.admission.policies.policy import binding_of
 
     return binding_of(obj)
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.whole_number import make_whole
-from homeostat.server.admission.webhook_client import Endpoint
+from homeostat.server.admission.webhooks.client import Endpoint
 from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.store.base import Record
 

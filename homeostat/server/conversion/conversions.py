@@ -16,7 +16,7 @@ from typing import TypeVar
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import TooManyRequestsError
 from homeostat.objects.json import MAX_CONTAINERS, JsonObject, encode
-from homeostat.server.admission.webhook_client import CallError, WebhookClient, address_of
+from homeostat.server.admission.webhooks.client import CallError, WebhookClient, address_of
 from homeostat.server.conversion.cache import Cache, Found, Place
 from homeostat.server.conversion.conversion import Conversion
 from homeostat.server.conversion.review import converted_objects, failed, review_of

@@ -252,7 +252,7 @@ def _stored_behaviour(definition: JsonObject, kinds: Iterable[Kind]) -> CustomBe
 
 def conversion_of(spec: JsonObject, kinds: Sequence[Kind], defaults_before: int) -> Conversion:
     """The conversion that a definition asks for."""
-    from homeostat.server.admission.webhook_client import endpoint_of
+    from homeostat.server.admission.webhooks.client import endpoint_of
     from homeostat.server.conversion.conversion import Conversion
     from homeostat.server.conversion.review import review_version
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from homeostat.server.admission.pace import Deadlines, Pace, Room, Share
-from homeostat.server.admission.policy import binding_of, policy_of
+from homeostat.server.admission.policies.policy import binding_of, policy_of
 from homeostat.server.admission.registry import AdmissionRules
 from homeostat.server.kinds.registry import Kind, Registry
 from tests.holds import measured_turns

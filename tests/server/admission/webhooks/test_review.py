@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.server.admission.review import AnswerError, Verdict, verdict_of
+from homeostat.server.admission.webhooks.review import AnswerError, Verdict, verdict_of
 
 REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 PATCH = base64.b64encode(b'[{"op":"remove","path":"/a"}]').decode()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from homeostat.edge.reply import Reply
-from homeostat.server.admission import webhook_client
-from homeostat.server.admission.webhook_client import Address, CallError, WebhookClient
+from homeostat.server.admission.webhooks import client as webhook_client
+from homeostat.server.admission.webhooks.client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
@@ -96,7 +96,7 @@ def test_a_plane_without_admission_configurations_imports_nothing_that_reads_the
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     imported = set(done.stdout.split())
     assert "homeostat.server.admission.chain" in imported
-    unneeded = ("admission.webhooks", "admission.policies", "admission.configuration", "discovery.openapi")
+    unneeded = {"admission.webhooks.webhook", "admission.policies", "admission.configuration", "discovery.openapi"}
     assert not imported & {f"homeostat.server.{name}" for name in unneeded}
 
 

@@ -25,8 +25,8 @@ from homeostat.server.admission.expressions import (
 )
 from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.pace import Share
-from homeostat.server.admission.params import ParamError, Params
-from homeostat.server.admission.policy import Binding, Expressions, Policy, Validation
+from homeostat.server.admission.policies.params import ParamError, Params
+from homeostat.server.admission.policies.policy import Binding, Expressions, Policy, Validation
 from homeostat.server.kinds.registry import Kind
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}

@@ -6,7 +6,7 @@ import pytest
 
 from homeostat.objects.errors import ApiError
 from homeostat.plane import Plane
-from homeostat.server.admission import policy as policy_module
+from homeostat.server.admission.policies import policy as policy_module
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, CRDS, configmap, definition
 from tests.holds import measured_turns

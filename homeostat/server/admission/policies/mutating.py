@@ -39,10 +39,10 @@ from homeostat.server.admission.expressions import (
 )
 from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.pace import Share
-from homeostat.server.admission.params import ParamError, Params
-from homeostat.server.admission.policies import COMPILER, BoundPolicy, Run
-from homeostat.server.admission.policy import Binding, Mutation, Policy
-from homeostat.server.admission.webhooks import conform
+from homeostat.server.admission.patched import conform
+from homeostat.server.admission.policies.params import ParamError, Params
+from homeostat.server.admission.policies.policy import Binding, Mutation, Policy
+from homeostat.server.admission.policies.validating import COMPILER, BoundPolicy, Run
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.offload import is_heavy, is_large
 

@@ -11,7 +11,7 @@ from homeostat.objects.json import Json, JsonObject, decode_stored, encode
 from homeostat.server.admission.construction import OBJECT, OPERATIONS
 from homeostat.server.admission.expressions import Conditions, Expression, compile_expression, policy_environment
 from homeostat.server.admission.match import Match, resource_match
-from homeostat.server.admission.params import ParamRef, param_ref
+from homeostat.server.admission.policies.params import ParamRef, param_ref
 
 
 @dataclass(frozen=True, slots=True)

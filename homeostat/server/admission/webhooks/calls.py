@@ -1,4 +1,4 @@
-"""Admission webhooks: reads their configuration and calls them for a write.
+"""Calls the admission webhooks of a write.
 
 Mutating webhooks are called one after the other, in the order of their configurations' names, each with the object that
 the ones before returned. If a later one changes the object, those with the reinvocation policy `IfNeeded` are called
@@ -18,22 +18,15 @@ from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch
-from homeostat.objects.schema.whole_number import make_whole
 from homeostat.server.admission.attempt import Attempt
-from homeostat.server.admission.expressions import (
-    QUICK_COST,
-    Conditions,
-    ExpressionError,
-    bindings_of,
-    evaluated,
-    webhook_environment,
-)
-from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
+from homeostat.server.admission.expressions import QUICK_COST, ExpressionError, bindings_of, evaluated
+from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.pace import Share
-from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
-from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
+from homeostat.server.admission.patched import conform
+from homeostat.server.admission.webhooks.client import CallError, WebhookClient, address_of
+from homeostat.server.admission.webhooks.review import AnswerError, Verdict, review_of, verdict_of
+from homeostat.server.admission.webhooks.webhook import Matched, Webhook
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.offload import LARGE_BYTES, is_heavy, is_large
 
@@ -43,49 +36,12 @@ _REPORT_EVERY_S = 10.0
 _MOST_REPORTED = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Webhook:
-    name: str
-    match: Match
-    conditions: Conditions
-    endpoint: Endpoint
-    fails: bool
-    """A failed call denies the write."""
-    timeout_s: int
-    allows_dry_run: bool
-    is_reinvoked: bool
-    accepts_v1: bool
-
-
 @dataclass(slots=True)
 class Reported:
     """When a failure of a webhook was logged, and how many were not logged since."""
 
     at: float
     omitted: int = 0
-
-
-Matched = tuple[Webhook, Narrowed]
-"""A webhook whose rules match a kind of write, and what remains to be matched."""
-
-
-def webhooks_of(configuration: JsonObject) -> list[Webhook]:
-    return [_webhook(each) for each in configuration.get("webhooks") or ()]
-
-
-def _webhook(value: JsonObject) -> Webhook:
-    fails = value.get("failurePolicy") != "Ignore"
-    return Webhook(
-        name=value["name"],
-        match=match_of(value, tuple(rule_of(each) for each in value.get("rules") or ())),
-        conditions=Conditions(value.get("matchConditions"), webhook_environment(), fails=fails),
-        endpoint=endpoint_of(value.get("clientConfig") or {}),
-        fails=fails,
-        timeout_s=value.get("timeoutSeconds") or 10,
-        allows_dry_run=value.get("sideEffects") in ("None", "NoneOnDryRun"),
-        is_reinvoked=value.get("reinvocationPolicy") == "IfNeeded",
-        accepts_v1="v1" in (value.get("admissionReviewVersions") or ()),
-    )
 
 
 class Webhooks:
@@ -261,27 +217,3 @@ def _changed(before: JsonObject, operations: list[Json], kind: Kind, subresource
         return None
     conform(after, kind, subresource)
     return cast("JsonObject", after)
-
-
-def conform(obj: object, kind: Kind, subresource: str) -> None:
-    """Check and complete an object that was changed; `BadRequestError` if it cannot be of its kind."""
-    if not isinstance(obj, dict):
-        raise BadRequestError("the result of the patch is not an object")
-    if subresource == "scale":
-        spec = obj.get("spec")
-        replicas = spec.get("replicas") if isinstance(spec, dict) else None
-        if type(replicas) is not int or replicas < 0:
-            raise BadRequestError("spec.replicas of a Scale must be a number that is not negative")
-        return
-    if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
-        raise BadRequestError("the patch changes apiVersion or kind")
-    if isinstance(obj.get("metadata"), dict):
-        obj["metadata"] = dict(obj["metadata"])
-    clean_metadata(obj)
-    if kind.custom:
-        make_whole(obj)
-    errors = kind.behaviour.type_errors(obj)
-    if errors:
-        raise BadRequestError(f"{errors[0].field}: {errors[0].message}")
-    kind.behaviour.prune(obj)
-    kind.behaviour.default(obj)
