@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.target import Target
 from benchmarks.usage import Processes
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 
 _STOP_WITHIN_S = 30.0
 _BYTECODE = Path(__file__).parent.parent / ".cache" / "bytecode"

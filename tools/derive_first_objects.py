@@ -20,8 +20,8 @@ from homeostat.plane.assembly import assemble
 from homeostat.plane.credentials import pki_of
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import open_store
-from homeostat.server.access.rbac import GROUP
-from homeostat.server.access.roles import default_roles
+from homeostat.server.access.rbac.authorizer import GROUP
+from homeostat.server.access.rbac.default_roles import default_roles
 from homeostat.server.bootstrap import TABLE, TIME, UID, entry_of
 from homeostat.server.namespaces import SYSTEM_NAMESPACES
 from homeostat.store.base import Record, Scope

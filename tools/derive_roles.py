@@ -1,9 +1,10 @@
-"""Derive the table of default roles and bindings, `homeostat/server/access/data/roles.jsonl`, from a real cluster.
+"""Derive the table of default roles and bindings, `homeostat/server/access/rbac/data/roles.jsonl`, from a real cluster.
 
     kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o json | python -m tools.derive_roles
 
 The cluster needs nothing but a kube-apiserver that has just started. The table has one object a line, without what all
-of them share; `server/access/roles.py` adds that again. Rules of aggregated roles are computed, so it has none.
+of them share; `server/access/rbac/default_roles.py` adds that again. Rules of aggregated roles are computed, so it has
+none.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored
-from homeostat.server.access.rbac import GROUP
-from homeostat.server.access.roles import brought_up_to_date, default_roles
+from homeostat.server.access.rbac.authorizer import GROUP
+from homeostat.server.access.rbac.default_roles import brought_up_to_date, default_roles
 from homeostat.server.bootstrap import first_records
 from homeostat.server.uid import new_uid
 from homeostat.store.base import Key, Put, Record, RevisionMismatchError, Store

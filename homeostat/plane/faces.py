@@ -17,7 +17,7 @@ from homeostat.runtime.faces.face import Face, Figures, Surroundings, TokenFacts
 from homeostat.runtime.faces.hosting import ServedFace, serve_faces
 from homeostat.runtime.faces.listeners import arrange
 from homeostat.runtime.supervisor import Supervisor
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 
 _NAMESPACE = "default"
 

@@ -15,8 +15,8 @@ from homeostat.plane.sign_in import OneTimeCode
 from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.runtime.supervisor import Supervisor
-from homeostat.server.access.service_account_tokens import AccountTokens
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
+from homeostat.server.access.tokens.service_account import AccountTokens
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App

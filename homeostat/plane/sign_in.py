@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.server.access.user import MASTERS
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from tests.cluster.running import TOKEN, Cluster
 from tests.differential.compare import Conversation
 

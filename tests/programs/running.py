@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.server.pki.kubeconfig import kubeconfig
 from tests.served import RefusedError, ServedPlane
 from tools.build_programs import find_program

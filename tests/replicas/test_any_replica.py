@@ -24,7 +24,7 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.authn import RECHECK_S
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from tests.replicas.replica import Replica, open_clients
 from tools.build_kubectl import find_kubectl
 

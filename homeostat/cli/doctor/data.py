@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from homeostat.cli.doctor.server import judge_certificate
 from homeostat.plane.measures import disk_bytes
 from homeostat.runtime.checkup import Finding
-from homeostat.server.access.tokens import TokenFileError, Tokens
+from homeostat.server.access.tokens.file import TokenFileError, Tokens
 from homeostat.server.pki.certificate import read_pem
 from homeostat.store.base import StoreError
 

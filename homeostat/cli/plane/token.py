@@ -19,7 +19,7 @@ from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.objects.time.timestamp import format_time
-from homeostat.server.access.tokens import Token, TokenFileError, Tokens
+from homeostat.server.access.tokens.file import Token, TokenFileError, Tokens
 from homeostat.server.pki.kubeconfig import kubeconfig
 
 _DAY_S = 86400

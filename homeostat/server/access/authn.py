@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import NamedTuple, NoReturn
 
 from homeostat.objects.errors import UnauthorizedError
-from homeostat.server.access.service_account_tokens import Accepted, AccountTokens, InvalidTokenError
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
+from homeostat.server.access.tokens.service_account import Accepted, AccountTokens, InvalidTokenError
 from homeostat.server.access.user import AUTHENTICATED, CREDENTIAL_ID, NOBODY, User
 from homeostat.server.pki.certificate import read_certificate
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from homeostat.objects.errors import ForbiddenError, quoted
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import MASTERS
 
 _MASTER = Decision(True)

@@ -14,9 +14,9 @@ from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_ob
 from homeostat.objects.json import JsonObject, type_name
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.rbac import join_problems
-from homeostat.server.access.rule import FULL_AUTHORITY, rule_object
-from homeostat.server.access.service_account_tokens import Accepted, InvalidTokenError
+from homeostat.server.access.rbac.authorizer import join_problems
+from homeostat.server.access.rbac.rule import FULL_AUTHORITY, rule_object
+from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
 from homeostat.server.access.user import User, user_info
 from homeostat.server.request.spec import read_spec
 

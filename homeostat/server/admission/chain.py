@@ -17,7 +17,7 @@ from homeostat.objects.errors import Cause, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.escalation import check_grant
+from homeostat.server.access.rbac.escalation import check_grant
 from homeostat.server.access.signers import GROUP as CERTIFICATES
 from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt

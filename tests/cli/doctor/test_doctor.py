@@ -18,7 +18,7 @@ from homeostat.cli.doctor.server import check_version, judge_certificate
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.server.pki.certificate import Certificate
 from homeostat.server.pki.directory import Pki, prepare_pki
 from tests.cli.policy_files import write

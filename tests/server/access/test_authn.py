@@ -9,12 +9,12 @@ import pytest
 from homeostat.edge.loopback import host_is_loopback, origin_is_loopback, refusal_of
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.server.access.authn import RECHECK_S, Authenticator
-from homeostat.server.access.service_account_tokens import DEFAULT_ISSUER, InvalidTokenError
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
+from homeostat.server.access.tokens.service_account import DEFAULT_ISSUER, InvalidTokenError
 from homeostat.server.access.user import AUTHENTICATED, NOBODY, User
 from homeostat.server.pki.authority import Authority, Subject, issue, make_authority
 from homeostat.server.pki.keys import new_key
-from tests.server.access.test_service_account_tokens import NOW, OBJECTS, account_tokens, minted
+from tests.server.access.tokens.test_service_account import NOW, OBJECTS, account_tokens, minted
 from tests.server.pki.test_certificate import certified
 
 KEY = new_key()

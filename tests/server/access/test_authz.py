@@ -5,9 +5,9 @@ import pytest
 from homeostat.objects.errors import ForbiddenError, status_of
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer, refusal
-from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import SELF
-from tests.server.access.rbac_objects import granting, rule, user
+from tests.server.access.rbac.objects import granting, rule, user
 
 U = user("u")
 

@@ -6,7 +6,7 @@ from homeostat.edge.request import Headers
 from homeostat.objects.errors import BadRequestError
 from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.user import AUTHENTICATED, User
-from tests.server.access.rbac_objects import user
+from tests.server.access.rbac.objects import user
 
 ROOT = user("root")
 

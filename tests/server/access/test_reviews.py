@@ -7,11 +7,11 @@ import pytest
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.reviews import Reviews
-from homeostat.server.access.service_account_tokens import Accepted, InvalidTokenError
+from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
 from homeostat.server.access.user import SELF, User
-from tests.server.access.rbac_objects import binding, granting, put, rule, user
+from tests.server.access.rbac.objects import binding, granting, put, rule, user
 
 ALICE = user("alice", "devs")
 

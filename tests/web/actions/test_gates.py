@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.face import Face

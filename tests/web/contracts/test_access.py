@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.contracts.settings import read_settings
 from tests.web.contracts.calling import Api, open_api, review_gate, status_of

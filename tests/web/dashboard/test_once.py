@@ -10,7 +10,7 @@ import pytest
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane
 from homeostat.plane.sign_in import LIFE_S, OneTimeCode
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.web.dashboard.once import OnceLoginPage
 from homeostat.web.dashboard.static import Static
 from tests.web.dashboard.site import Site

@@ -11,7 +11,7 @@ import pytest
 from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
 from homeostat.runtime.faces.private import NamespaceSecrets
-from homeostat.server.access.tokens import Tokens as ServerTokens
+from homeostat.server.access.tokens.file import Tokens as ServerTokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.credentials.token import SettingError, load_key
 from tests.web.faces import ADMIN, Caller, Face, open_face

@@ -14,7 +14,7 @@ from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.objects.kind import POD
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.dashboard.objects.access import may
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, bind, seed

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.rbac import Rbac, RoleRef
-from homeostat.server.access.rule import allows, rule_of
+from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
+from homeostat.server.access.rbac.rule import allows, rule_of
 from homeostat.server.access.user import User, service_account_name
 from tests.examples import examples
-from tests.server.access.rbac_objects import binding, granting, may, put, role, rule, user
+from tests.server.access.rbac.objects import binding, granting, may, put, role, rule, user
 
 GET_PODS = rule("get", "pods")
 

@@ -7,7 +7,7 @@ from typing import Any
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import AUTHENTICATED, User
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.rbac import Rbac, RoleRef
-from homeostat.server.access.rule import Rule, rule_of
-from tests.server.access.rbac_objects import binding, may, put, role, rule, user
+from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
+from homeostat.server.access.rbac.rule import Rule, rule_of
+from tests.server.access.rbac.objects import binding, may, put, role, rule, user
 
 
 def labelled(name: str, label: str, *rules: JsonObject) -> JsonObject:

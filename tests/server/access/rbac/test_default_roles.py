@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.rbac import Rbac
-from homeostat.server.access.roles import brought_up_to_date, default_roles
+from homeostat.server.access.rbac.authorizer import Rbac
+from homeostat.server.access.rbac.default_roles import brought_up_to_date, default_roles
 from homeostat.server.access.user import NOBODY, SELF, User
-from tests.server.access.rbac_objects import binding, may, put, user
+from tests.server.access.rbac.objects import binding, may, put, user
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.server.access.tokens import TokenFileError, Tokens
+from homeostat.server.access.tokens.file import TokenFileError, Tokens
 from homeostat.server.access.user import AUTHENTICATED, User
 
 NOW = 1_900_000_000.5

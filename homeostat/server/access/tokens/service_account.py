@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.access import secret_tokens
-from homeostat.server.access.secret_tokens import SecretClaims, secret_claims, secret_problem, secret_user
+from homeostat.server.access.tokens import secret as secret_tokens
+from homeostat.server.access.tokens.secret import SecretClaims, secret_claims, secret_problem, secret_user
 from homeostat.server.access.user import CREDENTIAL_ID, User, service_account_groups, service_account_name
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import msgspec
 
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.aggregation import Aggregation
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.rule import Rule, allows_any_name, rule_of
+from homeostat.server.access.rbac.aggregation import Aggregation
+from homeostat.server.access.rbac.rule import Rule, allows_any_name, rule_of
 from homeostat.server.access.user import User, service_account_name
 
 GROUP = "rbac.authorization.k8s.io"

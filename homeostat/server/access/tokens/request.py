@@ -8,7 +8,7 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid, invalid_object, quoted
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.service_account_tokens import BOUND_RESOURCES, AccountTokens, Bound
+from homeostat.server.access.tokens.service_account import BOUND_RESOURCES, AccountTokens, Bound
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authentication.k8s.io"

@@ -7,10 +7,10 @@ import pytest
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.escalation import check_grant
-from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.rbac.authorizer import Rbac
+from homeostat.server.access.rbac.escalation import check_grant
 from homeostat.server.access.user import SELF, User
-from tests.server.access.rbac_objects import binding, granting, put, role, rule, user
+from tests.server.access.rbac.objects import binding, granting, put, role, rule, user
 
 RBAC = "rbac.authorization.k8s.io"
 ALICE = user("alice", "devs")

@@ -7,7 +7,7 @@ import jwt
 import msgspec
 import pytest
 
-from homeostat.server.access.service_account_tokens import DEFAULT_ISSUER, AccountTokens, Bound, InvalidTokenError
+from homeostat.server.access.tokens.service_account import DEFAULT_ISSUER, AccountTokens, Bound, InvalidTokenError
 from homeostat.server.access.user import AUTHENTICATED
 from homeostat.server.pki.keys import load_key, new_key
 

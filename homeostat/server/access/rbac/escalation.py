@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from homeostat.objects.errors import ForbiddenError, NotFoundError, quoted
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.aggregation import selectors_of
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer, forbidden
-from homeostat.server.access.permissions import missing
-from homeostat.server.access.rbac import GROUP, RoleRef, role_ref
-from homeostat.server.access.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
+from homeostat.server.access.rbac.aggregation import selectors_of
+from homeostat.server.access.rbac.authorizer import GROUP, RoleRef, role_ref
+from homeostat.server.access.rbac.permissions import missing
+from homeostat.server.access.rbac.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
 from homeostat.server.access.user import User
 
 _PLURALS = {

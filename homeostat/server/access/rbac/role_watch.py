@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.json import decode_stored
-from homeostat.server.access.rbac import GROUP, Rbac
+from homeostat.server.access.rbac.authorizer import GROUP, Rbac
 from homeostat.store.base import Record, Scope, Store
 from homeostat.store.follow import follow
 

@@ -4,9 +4,9 @@ import pytest
 
 from homeostat.objects.errors import ApiError, BadRequestError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.service_account_tokens import DEFAULT_ISSUER
-from homeostat.server.access.token_request import answer_token_request
-from tests.server.access.test_service_account_tokens import NOW, account_tokens
+from homeostat.server.access.tokens.request import answer_token_request
+from homeostat.server.access.tokens.service_account import DEFAULT_ISSUER
+from tests.server.access.tokens.test_service_account import NOW, account_tokens
 
 
 def requested(spec: JsonObject | None = None, *, name: str = "bot") -> JsonObject:
