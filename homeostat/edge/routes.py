@@ -13,9 +13,9 @@ from urllib.parse import unquote
 
 import msgspec
 
+from homeostat.edge.handler import Answer, Refuse, plain_refusal
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.edge.service import Answer, Refuse, plain_refusal
 
 RouteHandler = Callable[[Request, Mapping[str, str]], Answer | Awaitable[Answer]]
 

@@ -15,7 +15,7 @@ from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Limits
 from homeostat.edge.stream import Stream, frame
-from tests.edge.test_parser import ACCEPTED, REFUSED
+from tests.edge.connection.test_parser import ACCEPTED, REFUSED
 from tests.edge.wire import connected, running
 
 LIMITS = Limits(

@@ -12,11 +12,11 @@ from functools import partial
 
 import pytest
 
-from homeostat.edge import turns
-from homeostat.edge.connection import SLICE, Connection
+from homeostat.edge.connection import turns
+from homeostat.edge.connection.connection import SLICE, Connection
+from homeostat.edge.connection.parser import RequestParser
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.items import Items
-from homeostat.edge.parser import RequestParser
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Limits, Server, serve

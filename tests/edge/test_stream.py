@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.edge.connection.turns import MOST_REQUESTS
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
 from homeostat.edge.stream import PIECE, HttpStream, Stream, frame, unframe
-from homeostat.edge.turns import MOST_REQUESTS
 from tests.edge.wire import Client, connected, eventually, request, running
 
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
+from homeostat.edge.handler import Answer
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Answer
 from homeostat.objects.json import Json, JsonObject, encode
 
 _LARGEST_MAILBOX_MB: Final = 1000

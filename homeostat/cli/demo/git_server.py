@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from homeostat.edge.handler import Answer
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Answer
 
 _WITHIN_S: Final = 30.0
 _AUTHOR: Final = ("-c", "user.name=Demo", "-c", "user.email=demo@example.org")

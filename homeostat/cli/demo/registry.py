@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
+from homeostat.edge.handler import Answer
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Answer
 from homeostat.external.oci.digest import digest_of
 from homeostat.objects.json import encode
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from homeostat.edge.handler import Handler
 from homeostat.edge.reply import Reply
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Handler
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.pages.cluster import Cluster
 from homeostat.web.actions.pages.history import History

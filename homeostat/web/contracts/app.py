@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from homeostat.edge.handler import Handler
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Handler
 from homeostat.objects.json import encode
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.origin import guarded

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from homeostat.edge.handler import Answer, Handler
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
-from homeostat.edge.service import Answer, Handler
 from homeostat.web.kit.refusal import forbidden, refusal_reply
 from homeostat.web.kit.session import is_own_page
 

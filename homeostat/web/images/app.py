@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
+from homeostat.edge.handler import Answer
 from homeostat.edge.metrics.exposition import CONTENT_TYPE
 from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
 from homeostat.edge.server import Handler
-from homeostat.edge.service import Answer
 from homeostat.operators.images.api import IMAGE_UPDATE
 from homeostat.operators.images.batching.scheduler import NotLeadingError
 from homeostat.operators.images.engine.annotations import Settings, Tracked

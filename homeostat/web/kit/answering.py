@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Mapping
 from uuid import uuid4
 
 from homeostat.client.base import UnreachableError
+from homeostat.edge.handler import Answer
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Answer
 from homeostat.objects.errors import ApiError
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply

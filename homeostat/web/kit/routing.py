@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
+from homeostat.edge.handler import Answer
 from homeostat.edge.request import Request
-from homeostat.edge.service import Answer
 
 API: Final = "/api/v1"
 """The path prefix of everything that programs call."""

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
+from homeostat.edge.connection.memory import Bodies, Unread
+from homeostat.edge.connection.turns import Turns
+from homeostat.edge.handler import Answer, Handler, Refuse, plain_refusal
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
-from homeostat.edge.memory import Bodies, Unread
 from homeostat.edge.metrics.counters import Counters
-from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.edge.turns import Turns
 
 log = logging.getLogger(__name__)
-
-Answer = Reply | StreamReply
-Handler = Callable[[Request], Answer | Awaitable[Answer]]
-"""A handler returns an answer, which is written at once, or an awaitable of one. The connection runs the awaitable in a
-task and cancels it if the client disconnects."""
-Refuse = Callable[[int, str], Reply]
-"""Formats an error of the protocol, or of a handler that raised, as the owner of the server wants it."""
-
-
-def plain_refusal(status: int, message: str) -> Reply:
-    return Reply(status, message.encode() + b"\n", "text/plain; charset=utf-8")
 
 
 class Service:

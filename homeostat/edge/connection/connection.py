@@ -18,13 +18,14 @@ from enum import Enum
 from types import CoroutineType
 from typing import cast
 
+from homeostat.edge.connection.memory import LARGE_BYTES
+from homeostat.edge.connection.parser import Refusal, RequestParser
+from homeostat.edge.connection.service import Service
+from homeostat.edge.handler import Answer
 from homeostat.edge.items import whole_of
 from homeostat.edge.limits import StateTimer
-from homeostat.edge.memory import LARGE_BYTES
-from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import Peer, Request
-from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import HttpStream, split
 
 log = logging.getLogger(__name__)

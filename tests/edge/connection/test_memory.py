@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from homeostat.edge import turns
+from homeostat.edge.connection import turns
 from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.server import Handler, Limits

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.edge.connection.parser import Refusal, RequestParser
 from homeostat.edge.limits import Limits
-from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.request import Peer, Request
 from tests.examples import examples
 
