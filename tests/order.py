@@ -87,7 +87,7 @@ LONG = (
     "docs/test_contracts.py",
     "replicas/test_loss.py",
     "docs/test_actions.py",
-    "objects/test_pieces.py",
+    "objects/json/test_pieces.py",
     "runtime/control/test_controller.py",
     "cli/completion/test_completion.py",
     "kubectl/test_change.py",

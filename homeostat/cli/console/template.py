@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import Json
-from homeostat.objects.json_path import JSONPathError, compile_path
+from homeostat.objects.json.path import JSONPathError, compile_path
 
 Find = Callable[[Json], Sequence[Json]]
 _LONGEST: Final = 64 << 10

@@ -18,9 +18,9 @@ from homeostat.cli.console.connection import Connection, open_connection, report
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.stop import Stop
 from homeostat.cli.demo.world import World, open_world
+from homeostat.cli.files.manifests import read_manifests
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.kinds import discover
-from homeostat.cli.objects.manifests import read_manifests
 from homeostat.cli.plane.data_directory import Directory
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError

@@ -11,8 +11,8 @@ import click
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.kinds import Kinds, discover
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.client.base import APPLY_PATCH
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError, UnavailableError
 from homeostat.objects.json import JsonObject

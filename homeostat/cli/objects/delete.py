@@ -13,8 +13,8 @@ from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.kinds import Kinds, discover
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.cli.objects.targets import parse_targets, require_names
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError

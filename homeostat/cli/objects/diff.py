@@ -17,9 +17,9 @@ from homeostat.cli.console.colour import paint
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import title
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.apply import TAKE_OVER, apply_query, compared_fields, is_field_conflict
 from homeostat.cli.objects.kinds import Kinds, discover
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.client.base import APPLY_PATCH
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError, NotFoundError

@@ -15,9 +15,9 @@ from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of
 from homeostat.cli.console.template import TemplateError, find_values, value_text
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.changes import versions_of
 from homeostat.cli.objects.kinds import Kinds, discover
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.cli.objects.targets import Target, parse_targets
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import is_table, output_option, print_object
-from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.plan.declared import as_stored, changes_between, schema_of_type
 from homeostat.cli.plan.plugins import ask, plugins_of_this_machine, read_only
 from homeostat.cli.plan.report import Change, Planned, print_plan, report_of

@@ -7,8 +7,8 @@ import click
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import title
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.apply import Applying
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.cli.resource.body import adopted
 from homeostat.cli.resource.kinds import ResourceKinds, discover_resources, title_of
 from homeostat.cli.resource.state import Goal

@@ -11,10 +11,10 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.changes import versions_of
 from homeostat.cli.objects.kinds import Kinds
-from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.cli.resource.body import adopted
 from homeostat.cli.type.stored import FoundType, found_type, list_types
 from homeostat.client.base import Client

@@ -5,10 +5,10 @@ Errors name the fields as Kubernetes does, which is by their names in its intern
 
 from __future__ import annotations
 
-from homeostat.objects import json_types as form
 from homeostat.objects.client_config import check_client_config, check_review_versions
 from homeostat.objects.errors import Cause, forbidden, required, unsupported
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import types as form
 
 WEBHOOK = form.object_of(
     {

@@ -8,12 +8,12 @@ A part that is the same in all versions is reported once, without the version, a
 
 from __future__ import annotations
 
-from homeostat.objects import json_types as form
 from homeostat.objects.crd.conversion import WEBHOOK, check_conversion, default_conversion
 from homeostat.objects.crd.version import check_columns, check_deprecation, check_selectable, check_subresources
 from homeostat.objects.errors import Cause, are_enough, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
+from homeostat.objects.json import types as form
 from homeostat.objects.schema.openapi import schema_of
 
 _APPROVAL = "api-approved.kubernetes.io"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from homeostat.objects.crd.field_path import FieldPathError, resolve
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.json_path import JSONPathError, compile_path
+from homeostat.objects.json.path import JSONPathError, compile_path
 from homeostat.objects.schema.schema import Schema
 
 COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

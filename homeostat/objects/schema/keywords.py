@@ -9,10 +9,10 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from homeostat.objects import json_types as form
 from homeostat.objects.crd.field_path import FieldPathError, resolve
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import Json, JsonObject, is_deeper
+from homeostat.objects.json import types as form
 from homeostat.objects.schema.openapi import TYPES, schema_of
 
 _DEEPEST = 200

@@ -74,7 +74,7 @@ async def open_dependencies(
         without_programs,
     )
     from homeostat.operators.actions.plugins.plugin import Tools
-    from homeostat.operators.actions.stores import secret_stores
+    from homeostat.operators.actions.plugins.stores import secret_stores
 
     async with (
         RestClient(RestSettings(proxies=read_proxies(environment))) as http,

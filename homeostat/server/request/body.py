@@ -18,8 +18,8 @@ from homeostat.edge.imports import import_aside
 from homeostat.edge.threads import give_way, in_thread
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
+from homeostat.objects.json.pieces import PIECE_BYTES
 from homeostat.objects.meta import clean_metadata
-from homeostat.objects.pieces import PIECE_BYTES
 from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type

@@ -16,7 +16,7 @@ import msgspec
 
 from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, decode_stored, encode
-from homeostat.objects.pieces import PIECE_BYTES
+from homeostat.objects.json.pieces import PIECE_BYTES
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.store.base import Draft, Record

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.objects.json_path import JSONPathError, compile_path
+from homeostat.objects.json.path import JSONPathError, compile_path
 from homeostat.objects.time.age import INVALID, Since, human_duration, since
 from homeostat.server.kinds.builtins.columns import printer_of
 from homeostat.server.kinds.builtins.columns.column import AGE, NAME, Cell, Column, Printer, age_of, name_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.objects.json import Json
-from homeostat.objects.pieces import decode_pieces, is_dense
+from homeostat.objects.json.pieces import decode_pieces, is_dense
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
 from homeostat.operators.sync.engine.metadata.step import RESOURCE_FUNCTION
 from homeostat.operators.sync.jq import message

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import Json
-from homeostat.objects.pieces import decode_pieces, is_dense
+from homeostat.objects.json.pieces import decode_pieces, is_dense
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import ini, properties, yaml
 from homeostat.operators.sync.engine.payload.format import BINARY, JSON, YAML, Descriptor

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.pieces import decode_pieces, is_dense
+from homeostat.objects.json.pieces import decode_pieces, is_dense
 
 Json = Any
 JsonObject = dict[str, Any]

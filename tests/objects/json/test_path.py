@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import Json
-from homeostat.objects.json_path import JSONPathError, compile_path
+from homeostat.objects.json.path import JSONPathError, compile_path
 
 OBJECT = {
     "metadata": {"name": "web", "labels": {"app.kubernetes.io/name": "shop", "a'b": "quoted"}},

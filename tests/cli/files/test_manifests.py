@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.objects.manifests import read_manifests
+from homeostat.cli.files.manifests import read_manifests
 
 
 def test_definitions_and_namespaces_come_first_and_the_rest_stays_in_order(tmp_path: Path) -> None:

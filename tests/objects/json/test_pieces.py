@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.objects import pieces
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import decode, decode_stored, encode
-from homeostat.objects.pieces import decode_pieces
+from homeostat.objects.json import decode, decode_stored, encode, pieces
+from homeostat.objects.json.pieces import decode_pieces
 from tests.holds import longest_hold_s
 
 TEXTS = ("", "a", 'q"', "\\", '{"', "},[", "a:b", ":" * 20, "é\n", "\\\\", '\\"')

@@ -11,7 +11,7 @@ from homeostat.external.secrets.scrub import HIDDEN
 from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets
 from homeostat.external.vault.session import VaultRefusedError
 from homeostat.operators import actions
-from homeostat.operators.actions.stores import secret_stores
+from homeostat.operators.actions.plugins.stores import secret_stores
 from tests.external.servers import serving
 from tests.external.vault.fake import FakeVault
 
