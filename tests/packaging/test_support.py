@@ -15,7 +15,7 @@ import pytest
 
 from homeostat import __version__
 from homeostat.objects import yaml
-from homeostat.store.postgres.schema import _OLDEST_SERVER
+from homeostat.store.postgres.schema import OLDEST_SERVER
 from homeostat.store.sqlite.schema import _OLDEST_SQLITE
 from tests.cli.running import HOMEOSTAT
 from tests.packaging.charting import one, open_helm
@@ -43,7 +43,7 @@ def test_the_table_of_supported_versions_is_that_of_the_code_and_of_the_tests() 
     chart = yaml.load((ROOT / "deploy/chart/Chart.yaml").read_bytes())
     assert rows["Python"][0] == f"{project['requires-python'].removeprefix('>=')} or newer"
     assert rows["SQLite"][0] == f"{_OLDEST_SQLITE[0]}.{_OLDEST_SQLITE[1]} or newer"
-    assert rows["PostgreSQL"][0] == f"{_OLDEST_SERVER // 10000} or newer"
+    assert rows["PostgreSQL"][0] == f"{OLDEST_SERVER // 10000} or newer"
     assert rows["Kubernetes"] == (
         f"{chart['kubeVersion'].removeprefix('>=').removesuffix('.0-0')} or newer",
         KUBERNETES,

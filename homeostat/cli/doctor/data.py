@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from homeostat.cli.doctor.server import judge_certificate
 from homeostat.plane.measures import disk_bytes
@@ -137,28 +136,3 @@ def _database(path: Path) -> Finding:
     if answer != "ok":
         return Finding("database", "FAIL", f"{path} is damaged: {answer}", remedy)
     return Finding("database", "OK", f"{path.stat().st_size / (1 << 20):.1f} MiB, checked")
-
-
-async def check_postgres(url: str) -> Finding:
-    place = urlsplit(url)
-    shown = f"PostgreSQL at {place.hostname or 'localhost'}"
-    try:
-        import asyncpg
-    except ImportError:
-        remedy = "pip install 'homeostat-plane[postgres]'"
-        return Finding("database", "FAIL", "the driver of PostgreSQL is not installed", remedy)
-    remedy = "check that it runs, and the address, user and password of --database"
-    try:
-        connection = await asyncpg.connect(url, timeout=10)
-        try:
-            version = await connection.fetchval("SHOW server_version", timeout=10)
-            is_read_only = await connection.fetchval("SHOW transaction_read_only", timeout=10)
-        finally:
-            await connection.close(timeout=10)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        # The text of an error may repeat the address with its password.
-        return Finding("database", "FAIL", f"{shown} does not answer: {type(error).__name__}", remedy)
-    if is_read_only == "on":
-        remedy = "connect to the primary: a plane writes"
-        return Finding("database", "FAIL", f"{shown} is read-only", remedy)
-    return Finding("database", "OK", f"{shown}, version {version}")

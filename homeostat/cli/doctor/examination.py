@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from homeostat.cli.console.kubeconfig import kubeconfig_paths
-from homeostat.cli.doctor.data import check_data, check_postgres
+from homeostat.cli.doctor.data import check_data
 from homeostat.cli.doctor.metrics import check_metrics, read_metrics
 from homeostat.cli.doctor.objects import check_objects
 from homeostat.cli.doctor.operators import check_operator, is_installed, served_kinds
+from homeostat.cli.doctor.postgres import check_postgres
 from homeostat.cli.doctor.report import CONNECTION
 from homeostat.cli.doctor.server import (
     check_certificates,
@@ -57,15 +58,18 @@ async def examine(subject: Subject, now: datetime) -> AsyncIterator[Finding]:
     if subject.data is not None:
         for each in await asyncio.to_thread(lambda: list(check_data(subject.data or Path(), subject.database, now))):
             yield each
-        if isinstance(subject.database, str):
-            yield await check_postgres(subject.database)
+    if isinstance(subject.database, str):
+        for each in await check_postgres(subject.database, subject.data):
+            yield each
     if subject.health:
         async for each in _examine_process(subject.health):
             yield each
     try:
         endpoint = subject.endpoint()
     except KubeconfigError as error:
-        yield Finding("kubeconfig", "SKIPPED" if subject.data or subject.health else "FAIL", str(error))
+        yield Finding(
+            "kubeconfig", "SKIPPED" if subject.data or subject.database or subject.health else "FAIL", str(error)
+        )
         return
     try:
         async with open_transport(endpoint) as transport:

@@ -66,13 +66,17 @@ async def check_clock(client: Client, namespace: str, now: datetime) -> Finding:
         there = parse_time(made["metadata"]["creationTimestamp"])
     except (ApiError, KeyError, ValueError) as error:
         return Finding("clock", "SKIPPED", f"cannot read the server's clock: {error}")
-    # It has whole seconds.
+    return judge_clock("clock", there, now)
+
+
+def judge_clock(check: str, there: datetime, now: datetime) -> Finding:
+    # A timestamp has whole seconds.
     off = max(abs(there - now) - timedelta(seconds=1), timedelta())
     detail = f"differs from the server's by {off.total_seconds():.0f} s"
     remedy = "synchronise the clocks of both machines (NTP): certificates, tokens and timestamps depend on them"
     if off > _FAR_OFF:
-        return Finding("clock", "FAIL", detail, remedy)
-    return Finding("clock", "WARN", detail, remedy) if off > _OFF else Finding("clock", "OK", detail)
+        return Finding(check, "FAIL", detail, remedy)
+    return Finding(check, "WARN", detail, remedy) if off > _OFF else Finding(check, "OK", detail)
 
 
 async def check_certificates(endpoint: Endpoint, now: datetime) -> AsyncIterator[Finding]:

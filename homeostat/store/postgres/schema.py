@@ -13,7 +13,7 @@ from homeostat.store.migration import migrations, refusal_of_newer
 from homeostat.store.postgres.database import Connection
 from homeostat.store.seal import Seal
 
-_OLDEST_SERVER = 130000
+OLDEST_SERVER = 130000
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('homeostat ' || $1, 0))"
 
 RESTORED = "restored"
@@ -45,7 +45,7 @@ async def _check_server(connection: Connection) -> None:
     )
     assert found is not None
     version, encoding, fsync = found
-    if version < _OLDEST_SERVER:
+    if version < OLDEST_SERVER:
         raise StoreError(f"PostgreSQL {version // 10000} is too old; 13 or newer is needed")
     if encoding != "UTF8":
         raise StoreError(f"the database has the encoding {encoding}; create one with UTF8")

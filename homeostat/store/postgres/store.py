@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import asyncpg
 
+from homeostat import __version__
 from homeostat.store.base import (
     Change,
     Deliver,
@@ -63,7 +64,8 @@ class PostgresStore(Replica):
     def __init__(self, database: Database, seal: Seal, *, loaded: Loaded, history: History, patience_s: float) -> None:
         self._id = uuid4()
         self._reader = Link(database, "reader", patience_s=patience_s)
-        self._writer = Link(database, "writer", patience_s=patience_s)
+        # The version is for `homeostat doctor`, which looks for replicas of different versions.
+        self._writer = Link(database, f"writer {__version__}", patience_s=patience_s)
         self._listener = Link(database, "listener", patience_s=patience_s, prepare=self._listen)
         archive = PostgresArchive(self._reader, seal)
         state = State(loaded.records, revision=loaded.revision)

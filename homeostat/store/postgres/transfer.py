@@ -34,7 +34,7 @@ _CONTENTS = f"""
 """  # noqa: S608
 _SERVING = """
     SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name IN ('homeostat writer', 'homeostat listener')
+    WHERE datname = current_database() AND application_name SIMILAR TO 'homeostat (writer|listener)%'
 """
 _NOBODY = UUID(int=0)
 
