@@ -55,10 +55,10 @@ def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
         assert run_session(section("Objects from start to end"), up, ROOT) == 3
 
 
-def test_the_resource_of_the_readme_drifts_and_is_repaired(tmp_path: Path) -> None:
+def test_the_resource_of_two_minutes_drifts_and_is_repaired(tmp_path: Path) -> None:
     notes = Path(copytree(ROOT / "examples" / "notes", tmp_path / "examples" / "notes"))
     (notes / "type.yaml").write_text((notes / "type.yaml").read_text().replace('"/tmp"', f'"{tmp_path}"'))
-    text = section("Infrastructure without a cluster", "README.md").replace("/tmp/", f"{tmp_path}/")
+    text = section("In two minutes", "docs/actions.md").replace("/tmp/", f"{tmp_path}/")
     with running(make_cli(tmp_path / "data"), "--allow-programs") as up:
         assert run_session(text, up, tmp_path) == 1
 

@@ -25,9 +25,8 @@ def test_every_decision_is_numbered_in_its_title_as_in_its_name() -> None:
     assert all(path.read_text("utf-8").startswith(f"# {n}. ") for n, path in zip(numbers, decisions, strict=True))
 
 
-def test_the_index_and_the_readme_lead_to_every_page() -> None:
+def test_the_readme_leads_to_the_index_and_that_to_every_page() -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
     index = {link.partition("#")[0] for link in relative_links(text_of("docs/README.md"))}
-    readme = {link.partition("#")[0].removeprefix("docs/") for link in relative_links(text_of("README.md"))}
     assert pages - index == set()
-    assert pages - readme == set()
+    assert "docs/README.md" in relative_links(text_of("README.md"))
