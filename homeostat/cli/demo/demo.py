@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import shlex
 import shutil
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -26,6 +28,7 @@ from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError
 
 _MARK: Final = ".homeostat-demo"
+_FACES_PORT: Final = 8000
 _START_WITHIN_S: Final = 60.0
 _STOP_WITHIN_S: Final = 8.0
 _POLL_S: Final = 0.1
@@ -44,17 +47,23 @@ _MAILBOX: Final = ("resources.homeostat.dev/v1", "Mailbox")
 _TOUR: Final = """
 Everything runs, and five things are wrong. In another terminal:
 
-  export KUBECONFIG={kubeconfig}
+  export HOMEOSTAT_DATA={data} KUBECONFIG={data}/kubeconfig
   homeostat get pactos,syncpolicies,imageupdates,devopspolicies,mailboxes -A
 
   1 contracts  orders listens on another port than its contract promises
+               homeostat describe pacto orders -n shop
   2 sync       the topic payments was changed by hand
+               homeostat describe syncpolicy topics -n shop
   3 images     web is behind its newest commit
+               homeostat image status -n shop
   4 policy     mailer breaks the rules for Pods
+               homeostat policy analyze -n shop --violations
   5 actions    the mailbox support cannot be created
+               homeostat resource history mailbox/support
 
-docs/demo.md finds and fixes each, in the dashboard and by commands. The files that fix them are in
-{fixes}. Ctrl-C ends the demo and removes {folder}.
+Fix them in the dashboard, or by commands: homeostat apply -f {fixes}
+for all but 3, which is homeostat image unpin shop/web, then homeostat image update shop/web.
+docs/demo.md of the source says more about each. Ctrl-C ends the demo and removes {folder}.
 """
 
 
@@ -69,11 +78,10 @@ docs/demo.md finds and fixes each, in the dashboard and by commands. The files t
 @click.option(
     "--faces-port",
     type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port of the dashboard; 0 takes a free one.",
+    default=None,
+    help=f"Port of the dashboard; 0 takes a free one.  [default: {_FACES_PORT}, or a free one if that is in use]",
 )
-def command(directory: Path, faces_port: int) -> None:
+def command(directory: Path, faces_port: int | None) -> None:
     """Run a plane with all five operators, a git server, a registry and a REST API, all on this machine.
 
     Five things are wrong on purpose, one for each operator. Find and fix them in the dashboard or by commands. It
@@ -87,7 +95,17 @@ def command(directory: Path, faces_port: int) -> None:
     if shutil.which("git") is None:
         raise Failure("the demo needs git, and there is none on PATH; install it")
     with _prepared(directory.absolute()) as folder, reporting_errors():
-        asyncio.run(_run(folder, faces_port))
+        asyncio.run(_run(folder, _FACES_PORT * is_free(_FACES_PORT) if faces_port is None else faces_port))
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as asked:
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 @contextmanager
@@ -131,7 +149,8 @@ async def _run(folder: Path, faces_port: int) -> None:
             await _serving(process, kubeconfig)
             async with open_connection(str(kubeconfig), context="", namespace="shop") as connection:
                 await _apply(connection, files)
-            click.echo(_TOUR.format(kubeconfig=kubeconfig, fixes=folder / "story" / "fixes", folder=folder))
+            places = {"data": kubeconfig.parent, "fixes": folder / "story" / "fixes", "folder": folder}
+            click.echo(_TOUR.format_map({name: shlex.quote(str(path)) for name, path in places.items()}))
             ended = asyncio.ensure_future(process.wait())
             asked = asyncio.ensure_future(stop.wait())
             await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)

@@ -26,6 +26,7 @@ from homeostat.runtime.faces.listeners import FaceError, Listener, by_prefix, pr
 from homeostat.runtime.faces.on_demand import OnDemand, refuse
 
 LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
+_MOST_TITLES = 2
 _GRACE_S: Final = 3.0
 
 OpenFace = Callable[[Face], AbstractAsyncContextManager[Handler]]
@@ -77,8 +78,10 @@ async def _listen(
     except OSError as error:
         trouble = _why(error, listener)
         if listener.is_required:
-            titles = " and ".join(f"the {face.title}" for face in listener.faces)
-            raise FaceError(f"{titles}: {trouble}") from error
+            titles = [f"the {face.title}" for face in listener.faces]
+            if len(titles) > _MOST_TITLES:
+                titles = [titles[0], f"{len(titles) - 1} others"]
+            raise FaceError(f"{' and '.join(titles)}: {trouble}") from error
         return [ServedFace(face=face, url="", trouble=trouble) for face in listener.faces]
     for app in apps.values():
         await stack.enter_async_context(app.running())

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.cli.demo.demo import is_free
 from tests.cli.running import HOMEOSTAT, Cli
 from tests.docs.documents import ROOT
 
@@ -83,11 +85,35 @@ def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monk
     demo.eventually("mailbox", "support", lambda status: status["phase"] == "ready")
 
 
+def test_what_the_demo_prints_can_be_typed(demo: Demo) -> None:
+    printed = (demo.folder / "log").read_text("utf-8").partition("In another terminal:")[2]
+    (exports,) = re.findall(r"^ +export (.*)$", printed, re.MULTILINE)
+    own = dict(each.split("=", 1) for each in exports.split())
+    cli = Cli({**{name: value for name, value in os.environ.items() if name != "HOMEOSTAT_DATA"}, **own})
+    typed = [line.split() for line in re.findall(r"^ +homeostat (.*)$", printed, re.MULTILINE)]
+    fixes = re.findall(r"homeostat apply -f (\S+)", printed)
+    assert (len(typed), len(fixes)) == (6, 1)
+    for each in (*typed, ["token", "list"], ["diff", "-f", *fixes]):
+        done = cli.here(*each)
+        # Policies and differences have exit codes of their own.
+        assert done.code == 0 or each[0] in ("policy", "diff"), done.err
+        assert not done.err.startswith("error"), done.err
+
+
 def test_a_second_demo_leaves_the_directory_of_the_first_alone(demo: Demo) -> None:
     done = subprocess.run([HOMEOSTAT, "demo"], cwd=demo.folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "another demo runs in" in done.stderr
     assert demo.status("mailbox", "support")
+
+
+def test_a_port_that_is_in_use_is_not_chosen() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert not is_free(port)
+    assert is_free(port)
 
 
 def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
