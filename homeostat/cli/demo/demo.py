@@ -19,6 +19,7 @@ import click
 from homeostat.cli.console.connection import Connection, open_connection, reporting_errors
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.stop import Stop
+from homeostat.cli.demo.delivery import delivering
 from homeostat.cli.demo.world import World, open_world
 from homeostat.cli.files.manifests import read_manifests
 from homeostat.cli.objects.apply import Applying
@@ -149,12 +150,13 @@ async def _run(folder: Path, faces_port: int) -> None:
             await _serving(process, kubeconfig)
             async with open_connection(str(kubeconfig), context="", namespace="shop") as connection:
                 await _apply(connection, files)
-            places = {"data": kubeconfig.parent, "fixes": folder / "story" / "fixes", "folder": folder}
-            click.echo(_TOUR.format_map({name: shlex.quote(str(path)) for name, path in places.items()}))
-            ended = asyncio.ensure_future(process.wait())
-            asked = asyncio.ensure_future(stop.wait())
-            await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
-            asked.cancel()
+                places = {"data": kubeconfig.parent, "fixes": folder / "story" / "fixes", "folder": folder}
+                click.echo(_TOUR.format_map({name: shlex.quote(str(path)) for name, path in places.items()}))
+                ended = asyncio.ensure_future(process.wait())
+                asked = asyncio.ensure_future(stop.wait())
+                async with delivering(world.git, connection.client):
+                    await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+                asked.cancel()
 
 
 async def _publish(world: World, bundle: Path) -> None:

@@ -22,7 +22,7 @@ class GitServer:
     """Serves the bare repositories of a directory at `/git/NAME.git`; everybody may push."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root, self._pushes = root, dict[str, asyncio.Event]()
         root.mkdir(parents=True, exist_ok=True)
 
     def add_routes(self, routes: Routes) -> None:
@@ -47,6 +47,16 @@ class GitServer:
         await _git(bare, "config", "http.receivepack", "true")
         return commits
 
+    async def pushed(self, name: str) -> None:
+        """Returns after the next push to a repository, or at once if there was one since the last return."""
+        event = self._pushes.setdefault(name, asyncio.Event())
+        await event.wait()
+        event.clear()
+
+    async def read(self, name: str, path: str) -> bytes:
+        """A file of the newest commit."""
+        return (await _git(self._root / f"{name}.git", "show", f"HEAD:{path}")).encode()
+
     async def _serve(self, request: Request, captured: Mapping[str, str]) -> Answer:
         environment = {
             **_NEUTRAL,
@@ -66,6 +76,8 @@ class GitServer:
         status = int(fields.pop("Status", "200").split()[0])
         content_type = fields.pop("Content-Type", "text/plain")
         fields.pop("Content-Length", None)
+        if request.method == "POST" and captured["path"].endswith(".git/git-receive-pack"):
+            self._pushes.setdefault(captured["path"].partition(".git/")[0], asyncio.Event()).set()
         return Reply(status, body, content_type, tuple(fields.items()))
 
 

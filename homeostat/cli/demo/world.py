@@ -27,6 +27,7 @@ class World:
     port: int
     commits: list[str]
     """Of the application `web`, the oldest first."""
+    git: GitServer
 
     def fill(self, text: str) -> str:
         """A file of the story with the addresses of this run."""
@@ -54,7 +55,7 @@ async def open_world(folder: Path) -> AsyncIterator[World]:
     server = await serve(routes, limits=Limits(body_bytes=16 * MIB))
     try:
         commits = await git.create("web", {"README.md": "The web application.\n"}, "Start", "Show prices with tax")
-        world = World(folder, server.port, commits)
+        world = World(folder, server.port, commits, git)
         await git.create("manifests", {"web.yaml": world.fill(_read("git/manifests-web.yaml"))}, "Deploy web")
         topics = {f"topics/{name}/resource.json": _topic(name, 7) for name in ("orders", "payments")}
         await git.create("topics", topics, "Declare topics")

@@ -12,7 +12,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.images.api import PullRequest
 from homeostat.operators.images.engine.annotations import Tracked
 
-_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
+_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "RUNS", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
 
 
 @click.command(short_help="List the tracked Deployments, their tags and results.")
@@ -21,8 +21,9 @@ _HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "TAG", "WANTED", "RESULT",
 async def command(connection: Connection, output: str) -> None:
     """List the tracked Deployments of all namespaces, or with --namespace those of one.
 
-    TAG is the tag in the manifests repository after the last pass, WANTED the one that is due, and REQUEST the pull
-    request that proposes it: (refused) if somebody closed it, (changed) if somebody else pushed to its branch.
+    RUNS is the tag in the Deployment, TAG the one in the manifests repository after the last pass, WANTED the one that
+    is due, and REQUEST the pull request that proposes it: (refused) if somebody closed it, (changed) if somebody else
+    pushed to its branch.
 
     \b
     Examples:
@@ -50,6 +51,7 @@ def _row(tracked: Tracked, known: Known) -> JsonObject:
         "name": tracked.label,
         "enabled": tracked.settings.enabled,
         "image": tracked.settings.image,
+        "runs": tracked.version,
         "tag": status.tag or "",
         "wanted": status.wanted or "",
         "result": status.result.action if status.result is not None else "",

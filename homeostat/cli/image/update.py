@@ -17,6 +17,7 @@ from homeostat.cli.image.preview import delivery_of, previews
 from homeostat.cli.image.targets import named_deployments, read_known
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.images.api import REQUESTED
+from homeostat.operators.images.decide import pinned_text
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import skipped
 
@@ -116,11 +117,17 @@ async def _preview(connection: Connection, tracked: Sequence[Tracked], *, allow_
 
 
 async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s: int) -> bool:
-    asked = [each for each in tracked if each.settings.enabled]
+    known = await read_known(connection, is_required=True)
+    asked = list[Tracked]()
     for each in tracked:
+        record = known.of(each)
         if not each.settings.enabled:
             click.echo(f"{each.key}: skipped: {skipped(each).message}")
-    await read_known(connection, is_required=True)
+        elif record.pin is not None:
+            # A pass would change nothing: say so now, and not after waiting for it.
+            click.echo(f"{each.key}: skipped: {pinned_text(each, record.pin, record)}")
+        else:
+            asked.append(each)
     request = format_micro_time(datetime.now(UTC))
     for each in asked:
         patch = {"metadata": {"annotations": {REQUESTED: request}}}

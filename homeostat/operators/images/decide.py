@@ -176,7 +176,7 @@ def _compared(
     assert isinstance(wanted, Wanted)
     current = next((each for each in seen if each != target.tag), target.tag)
     if record.pin is not None:
-        entry = skipped(tracked, _pinned(tracked, current, record))
+        entry = skipped(tracked, pinned_text(tracked, current, record))
         return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current)
     if not changes:
         entry = up_to_date(tracked, new=target.tag)
@@ -184,7 +184,7 @@ def _compared(
             tracked=tracked, entry=entry, reason="UpToDate", tag=target.tag, wanted=target.tag, commit=wanted.commit
         )
     if is_set_by_hand(seen, known=(record.tag, record.attempt, *record.proposed), wanted=target.tag):
-        entry = skipped(tracked, _pinned(tracked, current, record))
+        entry = skipped(tracked, pinned_text(tracked, current, record))
         return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current, pin=current, wanted=target.tag)
     since = record.since if record.candidate == target.tag and record.since else format_time(world.now)
     held = _held(tracked, rules, since, world.now)
@@ -270,7 +270,7 @@ def _failed(tracked: Tracked, problem: Problem) -> Settled:
     return Settled(tracked=tracked, entry=failed(tracked, problem.text), reason=problem.reason, retry_s=problem.retry_s)
 
 
-def _pinned(tracked: Tracked, tag: str, record: Record) -> str:
+def pinned_text(tracked: Tracked, tag: str, record: Record) -> str:
     reason = record.pin_reason
     why = ", which was not set by this operator" if reason is None else reason and f" ({reason})"
     return (

@@ -62,7 +62,7 @@ class Dashboard:
         within: str = "",
     ) -> None:
         self._client, self._kinds, self._within = client, ServedKinds(client), within
-        self._sections = [*sections, objects_section(client, self._kinds)]
+        self._sections = [*sections, objects_section(client, self._kinds, sections)]
         self._identify, self._static = identify, Static()
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)

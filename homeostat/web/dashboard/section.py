@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from homeostat.client.base import Client
 from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
+from homeostat.web.dashboard.finding import FindAbout
 from homeostat.web.dashboard.home.report import Report
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
@@ -45,6 +46,8 @@ class Section:
     """The API groups of its objects: Home shows their Events."""
     summary: Callable[[Visit], Awaitable[Node]] | None = None
     """Further parts of Home, below the reports of all sections."""
+    findings: FindAbout | None = None
+    """Its pages about an object of any kind, for the page of that object (`finding.py`)."""
     run: Callable[[], Awaitable[object]] | None = None
     """Runs as long as the dashboard is served: the watches of its pages, for instance."""
     largest_form: int = FORM_BYTES

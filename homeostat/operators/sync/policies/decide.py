@@ -41,6 +41,7 @@ SHARED_SCOPE: Final = "SharedScope"
 FIRST_RETRY_S: Final = 5.0
 LONGEST_RETRY_S: Final = 1000.0
 _SOONEST: Final = timedelta(seconds=1)
+_INPUTS: Final = ("policy changed", "dependency changed", "secret changed", "request", "new revision")
 Plan = Decision[Action]
 
 
@@ -133,15 +134,15 @@ def _decide_due(policy: SyncPolicy, world: World) -> Plan:
 
 
 def inputs_of(policy: SyncPolicy, world: World) -> str:
-    """Identifies all that a sync depends on, but the server itself."""
+    """Identifies all that a sync depends on, but the server itself: a part for each of `_INPUTS`."""
     facts = (
         str(policy.metadata.generation),
-        world.revision,
         world.dependencies_hash,
         world.secrets_hash,
         policy.metadata.annotations.get(REQUESTED, ""),
+        world.revision,
     )
-    return sha256("\0".join(facts).encode()).hexdigest()[:32]
+    return ".".join(sha256(each.encode()).hexdigest()[:12] for each in facts)
 
 
 def due(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mode, str] | None:
@@ -164,7 +165,7 @@ def _changed(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mo
     requested = policy.metadata.annotations.get(REQUESTED, "")
     cron = world.spec.full_resync_cron
     reasons = (
-        ("first sync", not status.last_applied_repo_revision),
+        (_news(policy, status, world), not status.last_applied_repo_revision),
         ("policy changed", status.last_applied_generation != policy.metadata.generation),
         ("dependency changed", status.last_dependencies_hash != world.dependencies_hash),
         ("secret changed", status.last_secret_resource_version_hash != world.secrets_hash),
@@ -178,6 +179,17 @@ def _changed(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mo
     )
     full = next((reason for reason, is_so in reasons if is_so), "")
     return ("full", full) if full else ("incremental", "new revision")
+
+
+def _news(policy: SyncPolicy, status: PolicyStatus, world: World) -> str:
+    """What differs from the last sync, which applied nothing: it failed, or held all changes, as in observe mode."""
+    if status.last_inputs_hash is None:
+        return "first sync"
+    # An earlier version wrote one hash of all inputs together.
+    before = status.last_inputs_hash.split(".")
+    pairs = zip(_INPUTS, before, inputs_of(policy, world).split("."), strict=False)
+    found = [reason for reason, old, new in pairs if old != new] if len(before) == len(_INPUTS) else []
+    return found[0] if found else "changed inputs"
 
 
 def _is_interval_over(status: PolicyStatus, world: World) -> bool:

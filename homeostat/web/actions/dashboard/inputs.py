@@ -20,6 +20,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
 from homeostat.web.dashboard.html.redaction import plain_text, without_secrets
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
@@ -80,6 +81,7 @@ class Inputs:
             el("p", el("a", "Inputs", href=INPUTS), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),
             facts(
+                ("Object", await _object(visit, self._face.namespace, name)),
                 ("Plugin", spec.plugin),
                 ("Read every", f"{spec.interval_seconds} s"),
                 (
@@ -112,6 +114,11 @@ class Inputs:
             raise forbidden(
                 f"{visit.caller.username} is not allowed to list resourceinputs in the namespace {self._face.namespace}"
             )
+
+
+async def _object(visit: Visit, namespace: str, name: str) -> Node:
+    own = await object_link(visit, _KIND, namespace, name)
+    return joined([own, await edit_link(visit, _KIND, namespace, name, "edit")])
 
 
 def _status(found: ResourceInput) -> ResourceInputStatus:

@@ -41,7 +41,8 @@ def _problem(failure: Failure) -> Problem:
     status = entry.read_status()
     ready = next((each for each in status.conditions if each.type == "Ready"), None)
     since = ready.last_transition_time if ready is not None else None
-    return Problem(entry.metadata.name, _path(failure), status.message, since=since or failure.moment)
+    own = (failure.resource.kind, entry.metadata.namespace, entry.metadata.name)
+    return Problem(entry.metadata.name, _path(failure), status.message, since=since or failure.moment, object=own)
 
 
 def _soonest(failures: list[Failure]) -> list[Failure]:

@@ -40,6 +40,7 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_number, read_query
@@ -104,7 +105,7 @@ class ResourcePage:
             _title(found, status),
             await self._actions(visit, found, status),
             await self._run(found, status),
-            await self._facts(found, status),
+            await self._facts(visit, found, status),
             el("div", declared, outputs if status.outputs else None, class_="columns"),
             conditions_table(status.conditions, (DEGRADED, PAUSED)),
             listed,
@@ -139,8 +140,10 @@ class ResourcePage:
         printed = await last_output(self._face.client, resource, status)
         return _run(status.run, printed.text)
 
-    async def _facts(self, found: Found, status: ResourceStatus) -> Markup:
+    async def _facts(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
+        where = found.indexed.kind, metadata.namespace, metadata.name
+        own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
         generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
         next_run = "after the current run" if status.run is not None else moment(status.next_run)
         return facts(
@@ -154,6 +157,7 @@ class ResourcePage:
             ("Deleted", moment(metadata.deletion_timestamp) if metadata.deletion_timestamp else ""),
             ("Finalizers", ", ".join(metadata.finalizers) if metadata.deletion_timestamp else ""),
             ("Number", found.entry.number),
+            ("Object", own),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homeostat.operators.actions.api import GROUP, RESOURCES
+from homeostat.web.actions.dashboard.findings import ResourceFindings
 from homeostat.web.actions.dashboard.inputs import INPUTS, Inputs
 from homeostat.web.actions.dashboard.listing import HERE, Listing
 from homeostat.web.actions.dashboard.overview import ResourceOverview
@@ -31,6 +32,7 @@ def resource_section(face: Face) -> Section:
             f"{one}/resume": resource.resume,
         },
         report=ResourceReport(face, counts).make,
+        findings=ResourceFindings(face).find,
         groups=(GROUP, RESOURCES),
         summary=ResourceOverview(face, counts).show,
     )

@@ -14,6 +14,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.contracts.api import PACTO, REQUESTED
+from homeostat.operators.contracts.live.targets import SERVICE
 from homeostat.web.contracts.dashboard.contracts import (
     HERE,
     TITLE,
@@ -24,11 +25,13 @@ from homeostat.web.contracts.dashboard.contracts import (
     readiness_chip,
     status_chip,
 )
+from homeostat.web.contracts.dashboard.findings import target_in, target_kind
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.dashboard.html.command import Action, actions, annotate
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -56,7 +59,7 @@ class ContractPage:
         content: list[Node] = [
             _title(pacto, status),
             actions(visit.viewer.proof, [_reconcile(namespace, name)]) if may_act else None,
-            _facts(pacto, status),
+            _facts(pacto, status, await _objects(visit, pacto)),
             _checks(status.conditions),
             _findings(status),
             _dependencies(status),
@@ -93,8 +96,25 @@ def _title(pacto: ShownPacto, status: PactoState) -> list[Node]:
     ]
 
 
-def _facts(pacto: ShownPacto, status: PactoState) -> Markup:
-    contract, target = status.contract, pacto.spec.target
+async def _objects(visit: Visit, pacto: ShownPacto) -> tuple[Node, Node]:
+    """The Pacto, and what its contract is checked against: where somebody goes to fix what failed."""
+    where, target = pacto.metadata, target_in(pacto)
+    own = joined(
+        [
+            await object_link(visit, PACTO.kind, where.namespace, where.name),
+            await edit_link(visit, PACTO.kind, where.namespace, where.name, "edit"),
+        ]
+    )
+    if target is None:
+        return own, "none; the contract is only loaded"
+    targets = [await object_link(visit, target_kind(target), where.namespace, target.workload)]
+    if target.service:
+        targets.insert(0, await object_link(visit, SERVICE, where.namespace, target.service))
+    return own, joined(targets)
+
+
+def _facts(pacto: ShownPacto, status: PactoState, objects: tuple[Node, Node]) -> Markup:
+    contract, (own, target) = status.contract, objects
     service = contract.service_name
     return facts(
         ("Namespace", pacto.metadata.namespace),
@@ -104,7 +124,8 @@ def _facts(pacto: ShownPacto, status: PactoState) -> Markup:
         ("Source", contract.resolved_ref),
         ("Revision", status.current_revision),
         ("Image", contract.image_ref),
-        ("Target", target.service_name if target is not None else "none; the contract is only loaded"),
+        ("Target", target),
+        ("Object", own),
         ("Checks", f"{status.summary.passed} of {status.summary.total} passed" if status.summary.total else ""),
         ("Readiness", readiness_chip(status.readiness) if status.readiness is not None else ""),
         ("Ready until", status.readiness.passing_until if status.readiness is not None else ""),

@@ -116,8 +116,14 @@ class PactoState(msgspec.Struct, frozen=True, rename="camel"):
     dependencies: tuple[Dependency, ...] = ()
 
 
+class _Workload(msgspec.Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+
+
 class _Target(msgspec.Struct, frozen=True, rename="camel"):
     service_name: str = ""
+    workload_ref: _Workload | None = None
 
 
 class _Spec(msgspec.Struct, frozen=True):

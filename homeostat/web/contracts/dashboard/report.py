@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.contracts.api import PACTO
 from homeostat.web.contracts.dashboard.contracts import ContractRow, Contracts, failed_checks
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
 from homeostat.web.dashboard.visit import Visit
@@ -39,7 +40,11 @@ def _problem(each: ContractRow) -> Problem:
     text = ", ".join(one.type for one in failed) or each.status.contract_status
     since = min((one.last_transition_time for one in failed if one.last_transition_time), default="")
     severity: Severity = "bad" if each.status.contract_status == "NonCompliant" else "warn"
-    return Problem(_name(each), each.pacto.path, f"{text}: {failed[0].message}" if failed else text, severity, since)
+    where = each.pacto.metadata
+    own = (PACTO.kind, where.namespace, where.name)
+    return Problem(
+        _name(each), each.pacto.path, f"{text}: {failed[0].message}" if failed else text, severity, since, own
+    )
 
 
 def _expiring(rows: list[ContractRow], now: datetime) -> list[Upcoming]:

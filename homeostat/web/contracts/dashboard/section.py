@@ -8,6 +8,7 @@ from homeostat.client.base import Client
 from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
 from homeostat.web.contracts.dashboard.contract import ContractPage
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE, Contracts
+from homeostat.web.contracts.dashboard.findings import ContractFindings
 from homeostat.web.contracts.dashboard.graph import GRAPH, GraphPage
 from homeostat.web.contracts.dashboard.readiness import READINESS, ReadinessPage
 from homeostat.web.contracts.dashboard.report import ContractReport
@@ -41,6 +42,7 @@ def open_section(client: Client, within: str = "") -> Section:
         },
         forms={f"{one}/reconcile": contract.reconcile},
         report=ContractReport(contracts).make,
+        findings=ContractFindings(contracts).find,
         groups=(PACTO.kind.group,),
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),

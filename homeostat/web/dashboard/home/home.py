@@ -18,6 +18,8 @@ from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcomin
 from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.kinds import object_path
+from homeostat.web.dashboard.objects.link import may_read
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError
@@ -54,7 +56,7 @@ class Home:
         changes, trouble = await self._all_changes(visit, known)
         content: list[Node] = [_verdict(known), _numbers(known)]
         aside = [_upcoming(known), _timeline(changes, trouble)]
-        content.append(el("div", el("div", _problems(known)), el("div", aside), class_="halves"))
+        content.append(el("div", el("div", await _problems(visit, known)), el("div", aside), class_="halves"))
         content += summaries
         return Page(TITLE, content, TITLE)
 
@@ -163,7 +165,7 @@ def _start() -> Markup:
     )
 
 
-def _problems(reported: Sequence[Reported]) -> Node:
+async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:
     found = [
         (problem, each.section) for each in reported if each.report is not None for problem in each.report.problems
     ]
@@ -178,7 +180,10 @@ def _problems(reported: Sequence[Reported]) -> Node:
         # Many objects often fail for one reason, which is to be read once.
         groups.setdefault((section.title, problem.text or problem.name), []).append((problem, section))
     shown = list(groups.values())[:MOST_PROBLEMS]
-    rows = [_problem(at, *each[0], alike=len(each) - 1) for at, each in enumerate(shown)]
+    rows = [
+        _problem(at, *each[0], alike=len(each) - 1, own=await _object(visit, each[0][0]))
+        for at, each in enumerate(shown)
+    ]
     rest = max(count, len(found)) - sum(map(len, shown))
     note = el("p", f"and {rest:,} more, on the pages of the sections", class_="summary") if rest > 0 else None
     body = table("Wrong now", ("Object", "State", "Why", "Since"), rows, class_="problems")
@@ -190,12 +195,20 @@ def _how_bad(problem: Problem) -> tuple[int, str]:
     return _SEVERITIES.index(problem.severity), problem.since or "~"
 
 
-def _problem(at: int, problem: Problem, section: Section, *, alike: int) -> Markup:
+async def _object(visit: Visit, problem: Problem) -> Node:
+    """None for who may not read the object; the page of the section says more."""
+    if problem.object is None or not await may_read(visit, *problem.object):
+        return None
+    kind, namespace, name = problem.object
+    return [" · ", el("a", f"{kind.kind} {name}", href=object_path(kind, namespace, name))]
+
+
+def _problem(at: int, problem: Problem, section: Section, *, alike: int, own: Node) -> Markup:
     word = "failed" if problem.severity == "bad" else "warning"
     more = [el("a", f"and {alike} more for this reason", href=section.path), " · "] if alike else None
     return row(
         f"problem-{_key(section.title)}-{problem.name}-{at}",
-        [el("a", problem.name, href=problem.path), el("span", more, section.title, class_="note")],
+        [el("a", problem.name, href=problem.path), el("span", more, section.title, own, class_="note")],
         chip(word, problem.severity),
         el("span", one_line(problem.text), class_="why"),
         moment(problem.since, "unknown"),
@@ -240,7 +253,7 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
                 "div",
                 el("a", each.name, href=each.path),
                 f" {one_line(each.text)} ",
-                moment(each.at, "until somebody resumes it"),
+                moment(each.at, each.otherwise) if each.at or each.otherwise else None,
             ),
         )
         for each in found[:MOST_UPCOMING]

@@ -19,6 +19,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from homeostat.objects.kind import Kind
+
 MOST_REPORTED: Final = 25
 Look = Literal["good", "bad", "warn", "plain"]
 """`bad` failed, `warn` is unknown or will fail, `good` succeeded."""
@@ -35,6 +37,8 @@ class Problem(msgspec.Struct, frozen=True):
     text: str
     severity: Severity = "bad"
     since: str = ""
+    object: tuple[Kind, str, str] | None = None
+    """Kind, namespace and name of the object, for a link to its page."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -53,6 +57,8 @@ class Upcoming(msgspec.Struct, frozen=True):
     text: str
     at: str = ""
     look: Look = "plain"
+    otherwise: str = "until somebody resumes it"
+    """Shown instead of a missing time."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,11 @@ class ServedKinds:
         await self._read()
         return self._by_name.get((api_version, kind))
 
+    async def by_word(self) -> dict[str, Kind]:
+        """The listed kinds by their names in lower case; of several groups' kinds of one name, the first."""
+        await self._read()
+        return {each.kind.lower(): each for each in reversed(self._listed)}
+
     async def versions(self, kind: Kind) -> list[str]:
         """All versions in which the server has the kind, the preferred one first."""
         await self._read()

@@ -26,13 +26,13 @@ async def object_link(visit: Visit, kind: Kind, namespace: str, name: str, text:
     return el("a", shown, href=object_path(kind, namespace, name))
 
 
-async def edit_link(visit: Visit, kind: Kind, namespace: str, name: str) -> Node:
-    """None for who may not change the object."""
+async def edit_link(visit: Visit, kind: Kind, namespace: str, name: str, text: str = "") -> Node:
+    """`Edit KIND NAME` by default; None for who may not change the object."""
     if not await may_read(visit, kind, namespace, name):
         return None
     if not await visit.caller.allows(Question(kind.group, kind.plural, "patch", namespace, name)):
         return None
-    return el("a", f"Edit {kind.kind} {name}", href=object_path(kind, namespace, name, "edit"))
+    return el("a", text or f"Edit {kind.kind} {name}", href=object_path(kind, namespace, name, "edit"))
 
 
 def joined(nodes: Collection[Node]) -> Node:

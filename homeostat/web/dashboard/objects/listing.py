@@ -8,7 +8,7 @@ sorted only up to `MOST_SORTED` objects; beyond that, the page is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
@@ -114,7 +114,11 @@ class Listing:
             _head(kind, wanted, await self._kinds.versions(kind)),
             await _form(client, kind, wanted),
             el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
-            _rows(kind, wanted, found) if found.rows else None if problem else _nothing(kind, wanted),
+            _rows(kind, wanted, found, await self._kinds.by_word() if _is_event(kind) else {})
+            if found.rows
+            else None
+            if problem
+            else _nothing(kind, wanted),
             _pager(kind, wanted, found),
         ]
         # A later page is one of the list as it was when its first page was read.
@@ -272,13 +276,14 @@ def _summary(wanted: Filter, found: Found) -> Markup:
     return el("p", text, f". {found.note}" if found.note else None, class_="summary", id="summary")
 
 
-def _rows(kind: Kind, wanted: Filter, found: Found) -> Markup:
+def _rows(kind: Kind, wanted: Filter, found: Found, kinds: Mapping[str, Kind]) -> Markup:
+    """`kinds` by their names in lower case, for the objects that Events are about."""
     shown = [(at, each) for at, each in enumerate(found.columns) if each.priority == 0]
     headings = [_heading(kind, wanted, each.name, each.description) for _, each in shown]
     has_namespace = kind.is_namespaced and not wanted.namespace
     if has_namespace:
         headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
-    rows = [_row(kind, each, shown, wanted, has_namespace=has_namespace) for each in found.rows]
+    rows = [_row(kind, each, shown, wanted, kinds, has_namespace=has_namespace) for each in found.rows]
     head, body = el("thead", el("tr", headings)), el("tbody", rows)
     whole = el("table", el("caption", kind.plural, class_="unseen"), head, body, class_="objects")
     return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
@@ -294,7 +299,29 @@ def _heading(kind: Kind, wanted: Filter, name: str, about: str) -> Markup:
     return el("th", link, scope="col", aria_sort=state)
 
 
-def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], wanted: Filter, *, has_namespace: bool) -> Markup:
+def _is_event(kind: Kind) -> bool:
+    return kind.plural == "events" and kind.group in ("", "events.k8s.io")
+
+
+def _subject(value: Json, namespace: str, kinds: Mapping[str, Kind]) -> Node:
+    """`deployment/web` as a link, if the server has the kind."""
+    text = _text(value)
+    word, _, name = text.partition("/")
+    found = kinds.get(word.lower())
+    if found is None or not name:
+        return text
+    return el("a", text, href=object_path(found, namespace, name))
+
+
+def _row(
+    kind: Kind,
+    row: Row,
+    shown: Sequence[tuple[int, Column]],
+    wanted: Filter,
+    kinds: Mapping[str, Kind],
+    *,
+    has_namespace: bool,
+) -> Markup:
     meta = row.metadata
     path = object_path(kind, meta.namespace, meta.name, version=wanted.version)
     cells: list[Markup] = []
@@ -308,6 +335,8 @@ def _row(kind: Kind, row: Row, shown: Sequence[tuple[int, Column]], wanted: Filt
                 cells.append(el("td", meta.namespace, data_label="Namespace"))
         elif column.name == "Age" and meta.creation_timestamp:
             cells.append(el("td", moment(meta.creation_timestamp), data_label=column.name))
+        elif column.name == "Object" and kinds:
+            cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name))
         else:
             cells.append(el("td", _text(value), data_label=column.name))
     return el("tr", cells, id=f"row-{meta.uid}")

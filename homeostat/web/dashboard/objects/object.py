@@ -13,6 +13,7 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line
 from homeostat.web.dashboard.html.conditions import conditions_table, look_of
@@ -21,6 +22,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.events import events_of
+from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
@@ -93,8 +95,8 @@ def crumbs(place: Place, *, is_object_linked: bool = False) -> Markup:
 
 
 class ObjectPage:
-    def __init__(self, client: Client, kinds: ServedKinds) -> None:
-        self._client, self._kinds, self._family = client, kinds, Family(kinds)
+    def __init__(self, client: Client, kinds: ServedKinds, findings: Findings) -> None:
+        self._client, self._kinds, self._family, self._findings = client, kinds, Family(kinds), findings
 
     async def show(self, visit: Visit) -> Page:
         place = await place_of(visit, self._client, self._kinds)
@@ -104,11 +106,12 @@ class ObjectPage:
         content: list[Node] = [
             crumbs(place),
             el("div", _title(place, obj, conditions), await _choices(place), class_="title"),
-            _facts(place, obj, shown),
+            _facts(place, obj, shown, await self._about(obj)),
             el(
                 "div",
                 el(
                     "div",
+                    await self._findings.show(visit, Subject(place.kind, place.namespace, place.name, obj)),
                     conditions_table(conditions),
                     await self._family.show(place.client, place.kind, obj),
                     await events_of(place.client, place.namespace, str(obj["metadata"].get("uid", ""))),
@@ -118,6 +121,18 @@ class ObjectPage:
             ),
         ]
         return Page(f"{place.name} · {place.kind.kind}", content, TITLE, is_live=size <= LARGE_BYTES)
+
+    async def _about(self, obj: JsonObject) -> Node:
+        """The object that an Event is about, linked; None for other objects."""
+        found = obj.get("involvedObject") if obj.get("kind") == "Event" else None
+        found = obj.get("regarding") if found is None and obj.get("kind") == "Event" else found
+        if not isinstance(found, dict):
+            return None
+        version, kind, namespace, name = (
+            str(found.get(each) or "") for each in ("apiVersion", "kind", "namespace", "name")
+        )
+        path = await self._kinds.path_of(version, kind, namespace, name)
+        return el("a", f"{kind} {name}", href=path) if path and name else f"{kind} {name}"
 
 
 def conditions_of(obj: JsonObject) -> list[Condition]:
@@ -157,7 +172,7 @@ async def _choices(place: Place) -> Markup:
     return el("div", rows, class_="choices")
 
 
-def _facts(place: Place, obj: JsonObject, shown: JsonObject) -> Markup:
+def _facts(place: Place, obj: JsonObject, shown: JsonObject, about: Node) -> Markup:
     metadata = obj["metadata"]
     status = obj.get("status")
     observed = status.get("observedGeneration") if isinstance(status, dict) else None
@@ -166,6 +181,7 @@ def _facts(place: Place, obj: JsonObject, shown: JsonObject) -> Markup:
     deleted = metadata.get("deletionTimestamp")
     return facts(
         ("Kind", f"{place.kind.kind} ({place.kind.api_version})"),
+        ("About", about),
         ("Namespace", place.namespace),
         ("Created", moment(metadata.get("creationTimestamp"))),
         ("Deleted", [moment(deleted), ", waiting for its finalizers"] if deleted else ""),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from homeostat.client.base import Client
 from homeostat.web.dashboard.objects.delete import DeletePage
 from homeostat.web.dashboard.objects.edit import LARGEST_FORM, EditPage
+from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
@@ -12,7 +15,8 @@ from homeostat.web.dashboard.objects.object import ObjectPage
 from homeostat.web.dashboard.section import Section
 
 
-def objects_section(client: Client, kinds: ServedKinds) -> Section:
+def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Section] = ()) -> Section:
+    """`sections` are the others, whose pages about an object its page links to."""
     of_kind = f"{HERE}/{{group}}/{{plural}}"
     one = f"{of_kind}/{{namespace}}/{{name}}"
     edit, delete = EditPage(client, kinds), DeletePage(client, kinds)
@@ -22,7 +26,7 @@ def objects_section(client: Client, kinds: ServedKinds) -> Section:
         views={
             HERE: Index(client, kinds).show,
             of_kind: Listing(client, kinds).show,
-            one: ObjectPage(client, kinds).show,
+            one: ObjectPage(client, kinds, Findings(sections)).show,
             f"{one}/edit": edit.show,
             f"{one}/delete": delete.show,
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,18 +15,20 @@ from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, Writ
 from homeostat.operators.images.engine.annotations import PREFIX, Tracked
 from homeostat.operators.images.records import owned
 from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, facts, moment
+from homeostat.web.dashboard.html.components import chip, facts, many, moment
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
 from homeostat.web.dashboard.login import read_form
+from homeostat.web.dashboard.objects.link import joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import HERE, TITLE, image_path, state_chip, tag_text
-from homeostat.web.images.dashboard.tracked import TrackedUpdates, Update
+from homeostat.web.images.dashboard.pods import running_tags
+from homeostat.web.images.dashboard.tracked import NOT_APPLIED, TrackedUpdates, Update
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.own_access import server_may
-from homeostat.web.kit.refusal import forbidden, unknown
+from homeostat.web.kit.refusal import RefusalError, forbidden, unknown
 
 _KIND: Final = IMAGE_UPDATE.kind
 _LONGEST_REASON: Final = 1000
@@ -45,12 +47,15 @@ class ImagePage:
         update = await self._find(visit)
         tracked, result = update.tracked, update.status.result
         title = el("h1", tracked.label, " ", state_chip(update))
-        message = el("p", plain_text(result.message), class_="message") if result is not None else None
+        said = update.explanation or (plain_text(result.message) if result is not None else "")
+        message = el("p", said, class_="message") if said else None
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),
             actions(visit.viewer.proof, await self._actions(visit, update)),
-            _facts(update),
+            _hint(update),
+            await self._tags(visit, update),
+            _facts(update, await _objects(visit, update)),
             _rules(tracked),
             _history(update),
             conditions_table(update.status.conditions, (PINNED,)),
@@ -63,6 +68,9 @@ class ImagePage:
         update = await self._find(visit)
         tracked = update.tracked
         await _check(visit, _of_workload(tracked))
+        if update.pin is not None:
+            unpin = shell("homeostat", "image", "unpin", tracked.key)
+            raise RefusalError(409, f"{tracked.title} is pinned at {update.pin.tag}; unpin it first: {unpin}")
         patch: JsonObject = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}
         await self._client.merge(tracked.kind.path(tracked.namespace, tracked.name), patch)
         return image_path(update)
@@ -95,16 +103,35 @@ class ImagePage:
             raise unknown(f"no tracked workload {namespace}/{record}; list them with: homeostat image status")
         return found
 
+    async def _tags(self, visit: Visit, update: Update) -> Markup:
+        """The way of a tag: from the newest commit to the manifests, to the workload, to its Pods."""
+        tracked, status = update.tracked, update.status
+        since = el("span", "since ", moment(status.since), class_="note") if status.since else None
+        pods = await running_tags(visit, self._client, tracked)
+        steps: list[tuple[str, Node, bool]] = [
+            ("Newest", [tag_text(status.wanted or ""), since], True),
+            ("In Git", tag_text(status.tag or ""), not status.wanted or status.wanted == status.tag),
+            (f"In the {tracked.kind.kind}", tag_text(tracked.version), tracked.version == status.tag),
+            ("Pods run", _pods(pods), pods is None or set(pods) <= {tracked.version}),
+        ]
+        items = [
+            el("li", el("span", name, class_="step"), el("div", value), class_="same" if is_same else "other")
+            for name, value, is_same in steps
+        ]
+        return el("ol", items, class_="way", aria_label="The way of a tag")
+
     async def _actions(self, visit: Visit, update: Update) -> list[Action]:
         tracked, path, found = update.tracked, image_path(update), list[Action]()
         workload = _of_workload(tracked)
-        if await visit.caller.allows(workload) and await server_may(self._client, workload):
+        # Of a pinned workload a pass changes nothing, so that a button would promise too much.
+        if update.pin is None and await visit.caller.allows(workload) and await server_may(self._client, workload):
             label = shell("homeostat", "image", "update", tracked.key)
             found.append(Action("Update now", f"{path}/update", label, is_primary=True))
         if not await visit.caller.allows(_of_record(tracked)):
             return found
         if update.pin is not None:
-            return [*found, Action("Unpin", f"{path}/unpin", shell("homeostat", "image", "unpin", tracked.key))]
+            unpin = shell("homeostat", "image", "unpin", tracked.key)
+            return [*found, Action("Unpin", f"{path}/unpin", unpin, is_primary=True)]
         if not update.exists and not await visit.caller.allows(_of_record(tracked, "create")):
             return found
         return [*found, Action("Pin", f"{path}/pin", shell("homeostat", "image", "pin", tracked.key))]
@@ -128,22 +155,50 @@ def _of_record(tracked: Tracked, verb: str = "patch") -> Question:
     return Question(_KIND.group, _KIND.plural, verb, tracked.namespace, name)
 
 
+def _hint(update: Update) -> Node:
+    """What somebody does next, where the buttons do not say it."""
+    tracked = update.tracked
+    if update.pin is not None:
+        steps = [shell("homeostat", "image", each, tracked.key) for each in ("unpin", "update")]
+        text = "Pinned: passes change nothing until somebody unpins it. Then update it now, or wait for the next pass: "
+        return el("p", text, [[command(each), " "] for each in steps], class_="note")
+    if update.state == NOT_APPLIED:
+        path = tracked.settings.deployment_path
+        text = "The program that deploys the manifests repository applies them; by hand, in a checkout of it: "
+        return el("p", text, command(shell("kubectl", "apply", "--server-side", "-f", path)), class_="note")
+    return None
+
+
+def _pods(counts: Mapping[str, int] | None) -> Node:
+    if counts is None:
+        return el("span", "unknown", class_="quiet")
+    if not counts:
+        return el("span", "no Pods", class_="quiet")
+    return [
+        el("div", tag_text(tag), el("span", many(count, "Pod"), class_="note"))
+        for tag, count in sorted(counts.items(), key=lambda each: -each[1])
+    ]
+
+
 def _dry_run(tracked: Tracked) -> str:
     return shell("homeostat", "image", "update", "--dry-run", tracked.key)
 
 
-def _facts(update: Update) -> Markup:
+async def _objects(visit: Visit, update: Update) -> Node:
+    tracked = update.tracked
+    found = [await object_link(visit, tracked.kind, tracked.namespace, tracked.name)]
+    if update.exists:
+        found.append(await object_link(visit, _KIND, tracked.namespace, tracked.record))
+    return joined(found)
+
+
+def _facts(update: Update, objects: Node) -> Markup:
     tracked, status = update.tracked, update.status
     settings, pull, result = tracked.settings, status.pull_request, status.result
     request = link(without_credentials(pull.url)) if pull is not None and pull.url else ""
     return facts(
         ("Namespace", tracked.namespace),
-        ("Runs", [el("code", f"{tracked.container}:"), tag_text(tracked.version)]),
-        ("In the manifests", tag_text(status.tag or "")),
-        (
-            "Newest",
-            [tag_text(status.wanted or ""), el("span", moment(status.since), class_="note") if status.since else None],
-        ),
+        ("Image", el("code", tracked.container)),
         ("Pinned", _pin(update)),
         ("Application", _repository(settings.app_repository, settings.observe_branch)),
         ("Manifests", _repository(settings.manifest_repository, "")),
@@ -158,6 +213,7 @@ def _facts(update: Update) -> Markup:
             [result.action.replace("_", " "), el("span", moment(result.time), class_="note")] if result else "",
         ),
         ("Notifications to send", len(status.outbox) or ""),
+        ("Objects", objects),
     )
 
 

@@ -13,21 +13,31 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.images.dashboard.tracked import STATES, TrackedUpdates, Update
+from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, STATES, TrackedUpdates, Update
 from homeostat.web.kit.form import read_query
 
 HERE: Final = f"{ROOT}/images"
 TITLE: Final = "Images"
-_LOOKS: Final = {
+LOOKS: Final = {
     "failed": "bad",
     "pinned": "warn",
+    NOT_APPLIED: "warn",
+    ROLLING_OUT: "phase-reconciling",
     "proposed": "phase-reconciling",
     "behind": "phase-reconciling",
     "pending": "phase-pending",
     "disabled": "plain",
     "up to date": "good",
 }
-_TILES: Final = {"failed": "bad", "pinned": "warn", "proposed": "busy", "behind": "busy", "up to date": "good"}
+_TILES: Final = {
+    "failed": "bad",
+    "pinned": "warn",
+    NOT_APPLIED: "warn",
+    ROLLING_OUT: "busy",
+    "proposed": "busy",
+    "behind": "busy",
+    "up to date": "good",
+}
 
 
 def image_path(update: Update) -> str:
@@ -35,7 +45,7 @@ def image_path(update: Update) -> str:
 
 
 def state_chip(update: Update) -> Markup:
-    return chip(update.state, _LOOKS[update.state])
+    return chip(update.state, LOOKS[update.state])
 
 
 class Images:
@@ -90,7 +100,17 @@ def _tile(word: str, count: int, where: str, look: str) -> Markup:
 
 
 def image_table(updates: Sequence[Update]) -> Markup:
-    headings = ("Workload", "State", "Image", "Runs", "In manifests", "Newest", "Last commit", "Last change", "Message")
+    headings = (
+        "Workload",
+        "State",
+        "Image",
+        "Newest",
+        "In Git",
+        "In the cluster",
+        "Last commit",
+        "Last change",
+        "Message",
+    )
     return table("Tracked workloads", headings, [_row(each) for each in updates], class_="images")
 
 
@@ -102,15 +122,15 @@ def _row(each: Update) -> Markup:
         [el("a", tracked.label, href=image_path(each)), el("span", tracked.namespace, class_="note")],
         state_chip(each),
         el("code", tracked.container),
-        tag_text(tracked.version),
+        tag_text(status.wanted or ""),
         [
             tag_text(status.tag or ""),
             el("span", f"pinned: {one_line(each.pin.reason)}", class_="note") if each.pin else None,
         ],
-        tag_text(status.wanted or ""),
+        tag_text(tracked.version),
         tag_text(status.commit or ""),
         moment(last.time if last is not None else result.time if result is not None else None, "never"),
-        el("span", one_line(result.message if result is not None else ""), class_="why"),
+        el("span", one_line(each.explanation or (result.message if result is not None else "")), class_="why"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import image_path
-from homeostat.web.images.dashboard.tracked import TrackedUpdates, Update
+from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, TrackedUpdates, Update
 
 
 class ImageReport:
@@ -18,6 +18,7 @@ class ImageReport:
             return None
         states = [each.state for each in updates]
         pinned = [each for each in updates if each.state == "pinned"]
+        moving = [each for each in updates if each.state in (NOT_APPLIED, ROLLING_OUT)]
         changes = [each for each in updates if each.status.history]
         return Report(
             noun="workload",
@@ -26,20 +27,28 @@ class ImageReport:
             wrong=states.count("failed"),
             problems=tuple(_problem(each) for each in updates if each.state == "failed")[:MOST_REPORTED],
             changes=tuple(map(_change, changes[:MOST_REPORTED])),
-            upcoming=tuple(map(_frozen, pinned[:MOST_REPORTED])),
+            upcoming=(*map(_frozen, pinned[:MOST_REPORTED]), *map(_under_way, moving[:MOST_REPORTED])),
         )
 
 
 def _problem(each: Update) -> Problem:
     result = each.status.result
     text, since = (result.message, result.time) if result is not None else ("", "")
-    return Problem(_name(each), image_path(each), text, since=since)
+    tracked = each.tracked
+    own = (tracked.kind, tracked.namespace, tracked.name)
+    return Problem(_name(each), image_path(each), text, since=since, object=own)
 
 
 def _frozen(each: Update) -> Upcoming:
     pin = each.pin
     why = f": {pin.reason}" if pin is not None and pin.reason else ""
     return Upcoming(_name(each), image_path(each), f"updates are pinned{why}", look="warn")
+
+
+def _under_way(each: Update) -> Upcoming:
+    """It has no time: another program applies the manifests, and Pods take as long as they take."""
+    text = "is rolling out" if each.state == ROLLING_OUT else "waits for its manifests to be applied"
+    return Upcoming(_name(each), image_path(each), text, otherwise="")
 
 
 def _change(each: Update) -> Change:

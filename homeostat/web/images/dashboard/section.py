@@ -6,6 +6,7 @@ from homeostat.client.base import Client
 from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.images.api import IMAGE_UPDATE
 from homeostat.web.dashboard.section import Section
+from homeostat.web.images.dashboard.findings import ImageFindings
 from homeostat.web.images.dashboard.image import ImagePage
 from homeostat.web.images.dashboard.images import HERE, TITLE, Images
 from homeostat.web.images.dashboard.report import ImageReport
@@ -25,6 +26,7 @@ def open_section(client: Client, within: str = "") -> Section:
         views={HERE: images.show, one: image.show},
         forms={f"{one}/update": image.request, f"{one}/pin": image.pin, f"{one}/unpin": image.unpin},
         report=ImageReport(updates).make,
+        findings=ImageFindings(updates).find,
         groups=(IMAGE_UPDATE.kind.group,),
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT)),

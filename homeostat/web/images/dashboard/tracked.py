@@ -8,17 +8,24 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from homeostat.objects.conditions import is_true
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import Kind
-from homeostat.objects.views.workload import Workload
-from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus, Pin
+from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, ImageUpdate, ImageUpdateStatus, Pin
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
+from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.watched import Derived, Watched
 
-STATES: Final = ("failed", "pinned", "proposed", "behind", "pending", "disabled", "up to date")
+NOT_APPLIED: Final = "not applied"
+ROLLING_OUT: Final = "rolling out"
+STATES: Final = (
+    *("failed", "pinned", NOT_APPLIED, "proposed", "behind", ROLLING_OUT, "pending", "disabled", "up to date"),
+)
 """The worst first, as lists are ordered."""
+_CHECKED: Final = ("up_to_date", "patched")
+"""Results of a pass that compared the manifests with the newest tag."""
 
 
 class Update(NamedTuple):
@@ -29,6 +36,7 @@ class Update(NamedTuple):
     pin: Pin | None
     exists: bool
     """Whether the operator has an ImageUpdate of it."""
+    rollout: Rollout = Rollout()
 
     @property
     def state(self) -> str:
@@ -39,11 +47,43 @@ class Update(NamedTuple):
             return "failed"
         if self.pin is not None:
             return "pinned"
-        if result is None:
+        if result is None or self.is_unchecked:
             return "pending"
         if status.wanted and status.tag and status.wanted != status.tag:
             return "proposed" if status.pull_request is not None else "behind"
-        return "up to date"
+        if result.action not in _CHECKED:
+            return "pending"
+        if status.tag and status.tag != self.tracked.version:
+            return NOT_APPLIED
+        return "up to date" if self.rollout.is_done else ROLLING_OUT
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether the last pass was before the pin was removed, or before somebody requested another one."""
+        requested = self.tracked.annotations.get(REQUESTED, "")
+        is_requested = bool(requested) and requested != (self.status.handled_request or "")
+        return is_requested or (self.pin is None and is_true(self.status.conditions, PINNED))
+
+    @property
+    def explanation(self) -> str:
+        """What the state waits for; empty where the result of the last pass says it."""
+        tracked, tag = self.tracked, self.status.tag or ""
+        match self.state:
+            case "pending" if self.is_unchecked:
+                return "Waiting for the next pass, which compares the manifests with the newest tag."
+            case state if state == NOT_APPLIED:
+                return (
+                    f"The manifests declare {tag}, {tracked.title} has {tracked.version}: "
+                    "waiting for the manifests to be applied."
+                )
+            case state if state == ROLLING_OUT:
+                return f"{tracked.title} has {tag}, and is rolling out: {self.rollout.text}."
+        return ""
+
+
+class _Seen(NamedTuple):
+    tracked: Tracked
+    rollout: Rollout
 
 
 class _Known(NamedTuple):
@@ -55,10 +95,10 @@ class _Known(NamedTuple):
 class TrackedUpdates:
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
-        self._workloads: dict[str, Derived[Workload, Tracked | None]] = {
+        self._workloads: dict[str, Derived[RolledWorkload, _Seen | None]] = {
             each.kind: Derived(_tracker(each)) for each in ALL if each != CRON_JOB
         }
-        self._cron_jobs: Derived[CronJob, Tracked | None] = Derived(lambda job: tracked_of(job.workload, CRON_JOB))
+        self._cron_jobs: Derived[CronJob, _Seen | None] = Derived(_of_cron_job)
         self._known: Derived[ImageUpdate, _Known] = Derived(_known)
 
     async def all(self, caller: Caller) -> list[Update]:
@@ -67,17 +107,18 @@ class TrackedUpdates:
         """
         updates = await self._watched.all(IMAGE_UPDATE.kind, ImageUpdate)
         known = {each.key: each for each in self._known.of(updates)} if updates is not None else {}
-        found = [_update(each, known.get((each.namespace, each.record))) for each in await self._tracked(caller)]
+        tracked = await self._tracked(caller)
+        found = [_update(each, known.get((each.tracked.namespace, each.tracked.record))) for each in tracked]
         return sorted(found, key=lambda each: (STATES.index(each.state), each.tracked.key))
 
     async def find(self, caller: Caller, namespace: str, record: str) -> Update | None:
         wanted, updates = (namespace, record), await self.all(caller)
         return next((each for each in updates if (each.tracked.namespace, each.tracked.record) == wanted), None)
 
-    async def _tracked(self, caller: Caller) -> list[Tracked]:
+    async def _tracked(self, caller: Caller) -> list[_Seen]:
         allowed = await asyncio.gather(*(caller.allows(Question(each.group, each.plural, "list")) for each in ALL))
         kinds = [kind for kind, is_allowed in zip(ALL, allowed, strict=True) if is_allowed]
-        found: list[Tracked] = []
+        found: list[_Seen] = []
         refused: list[ForbiddenError] = []
         for kind in kinds:
             try:
@@ -89,16 +130,25 @@ class TrackedUpdates:
             raise refused[0]
         return found
 
-    async def _of_kind(self, kind: Kind) -> Iterable[Tracked]:
+    async def _of_kind(self, kind: Kind) -> Iterable[_Seen]:
         if kind == CRON_JOB:
             jobs = await self._watched.all(kind, CronJob)
             return [each for each in self._cron_jobs.of(jobs or ()) if each is not None]
-        workloads = await self._watched.all(kind, Workload)
+        workloads = await self._watched.all(kind, RolledWorkload)
         return [each for each in self._workloads[kind.kind].of(workloads or ()) if each is not None]
 
 
-def _tracker(kind: Kind) -> Callable[[Workload], Tracked | None]:
-    return lambda workload: tracked_of(workload, kind)
+def _tracker(kind: Kind) -> Callable[[RolledWorkload], _Seen | None]:
+    def seen(workload: RolledWorkload) -> _Seen | None:
+        tracked = tracked_of(workload, kind)
+        return None if tracked is None else _Seen(tracked, rollout_of(workload, kind))
+
+    return seen
+
+
+def _of_cron_job(job: CronJob) -> _Seen | None:
+    tracked = tracked_of(job.workload, CRON_JOB)
+    return None if tracked is None else _Seen(tracked, Rollout())
 
 
 def _known(update: ImageUpdate) -> _Known:
@@ -110,7 +160,7 @@ def _known(update: ImageUpdate) -> _Known:
     return _Known((where.namespace, where.name), status, update.spec.pin)
 
 
-def _update(tracked: Tracked, known: _Known | None) -> Update:
+def _update(seen: _Seen, known: _Known | None) -> Update:
     if known is None:
-        return Update(tracked, ImageUpdateStatus(), None, exists=False)
-    return Update(tracked, known.status, known.pin, exists=True)
+        return Update(seen.tracked, ImageUpdateStatus(), None, exists=False, rollout=seen.rollout)
+    return Update(seen.tracked, known.status, known.pin, exists=True, rollout=seen.rollout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -51,14 +51,16 @@ def by_rule(violations: Sequence[Violation]) -> Markup:
     )
 
 
-def by_workload(violations: Sequence[Violation]) -> Markup:
+def by_workload(violations: Sequence[Violation], link: Callable[[str], Node]) -> Markup:
+    """`link` makes the name of a workload from that of one of its Pods."""
     counts = Counter(workload_of(each.pod_name) for each in violations)
     worst = {
         name: min((each.severity for each in violations if workload_of(each.pod_name) == name), key=GRAVEST.__getitem__)
         for name in counts
     }
+    pods = {workload_of(each.pod_name): each.pod_name for each in violations}
     rows = [
-        row(f"workload-{name}", name, chip(worst[name], LOOKS[worst[name]]), count)
+        row(f"workload-{name}", link(pods[name]), chip(worst[name], LOOKS[worst[name]]), count)
         for name, count in sorted(counts.items(), key=lambda each: (GRAVEST[worst[each[0]]], -each[1], each[0]))[:_MOST]
     ]
     note = el("p", "Pods of one workload together, by their names.", class_="note")

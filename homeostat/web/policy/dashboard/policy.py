@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
+from homeostat.objects.kind import Kind
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,
@@ -23,11 +24,13 @@ from homeostat.web.dashboard.html.components import chip, facts, many, moment, o
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
 from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, by_rule, by_workload, exemptions_table
 from homeostat.web.policy.dashboard.history import Result, read_results, score_chart
+from homeostat.web.policy.dashboard.links import PodLinks, pod_links
 from homeostat.web.policy.dashboard.policies import HERE, Policy, class_chip, score_bar
 
 MOST_SHOWN: Final = 200
@@ -63,8 +66,9 @@ class PolicyPage:
         audit = await self._audit(namespace, chosen) if chosen else None
         violations = sorted(audit.violations, key=lambda each: GRAVEST[each.severity]) if audit is not None else []
         total = audit.total_violations if audit is not None else policy.status.violations or 0
+        links = await pod_links(visit, namespace)
         content: list[Node] = [
-            *_head(policy),
+            *_head(policy, await _object(visit, DEVOPS_POLICY.kind, policy)),
             _history(results, policy.path, chosen),
             el(
                 "p",
@@ -76,8 +80,10 @@ class PolicyPage:
             )
             if wanted and audit is not None
             else None,
-            el("div", by_rule(violations), by_workload(violations), class_="columns") if violations else None,
-            _violations(violations, total),
+            el("div", by_rule(violations), by_workload(violations, links.workload), class_="columns")
+            if violations
+            else None,
+            _violations(violations, total, links),
             exemptions_table(policy.spec.exemptions, self._now()),
         ]
         return Page(name, content, "Policies")
@@ -86,7 +92,8 @@ class PolicyPage:
         name = visit.captured["name"]
         policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
         exemptions = exemptions_table(policy.spec.exemptions, self._now())
-        return Page(name, [*_head(policy), _namespaces(policy), exemptions], "Policies")
+        head = _head(policy, await _object(visit, CLUSTER_DEVOPS_POLICY.kind, policy))
+        return Page(name, [*head, _namespaces(policy), exemptions], "Policies")
 
     async def _find(self, path: str, title: str) -> Policy:
         try:
@@ -109,7 +116,17 @@ def _history(results: Sequence[Result], path: str, chosen: str) -> Markup:
     return el("section", el("h2", "Score over time"), chart if chart is not None else few)
 
 
-def _head(policy: Policy) -> list[Node]:
+async def _object(visit: Visit, kind: Kind, policy: Policy) -> Node:
+    where = policy.metadata
+    return joined(
+        [
+            await object_link(visit, kind, where.namespace, where.name),
+            await edit_link(visit, kind, where.namespace, where.name, "edit"),
+        ]
+    )
+
+
+def _head(policy: Policy, own: Node) -> list[Node]:
     status, where = policy.status, policy.metadata
     name = el("h1", where.name, " ", class_chip(status))
     message = el("p", plain_text(status.message or ""), class_="message")
@@ -125,19 +142,20 @@ def _head(policy: Policy) -> list[Node]:
             ("Exempted", status.exempted or ""),
             ("Remedied", status.remediations_applied or ""),
             ("Failed patches", status.remediations_failed or ""),
+            ("Object", own),
             ("Evaluated", moment(status.last_evaluated, "never")),
         ),
     ]
 
 
-def _violations(violations: Sequence[Violation], count: int) -> Markup:
+def _violations(violations: Sequence[Violation], count: int, links: PodLinks) -> Markup:
     if not violations:
         text = "None recorded." if count else "None."
         return el("section", el("h2", "Violations"), el("div", el("p", text), class_="empty"))
     rows = [
         row(
             f"violation-{at}",
-            each.pod_name,
+            links.pod(each.pod_name),
             each.container_name,
             chip(each.severity, LOOKS[each.severity]),
             each.violation_type,

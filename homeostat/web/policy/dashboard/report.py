@@ -7,6 +7,7 @@ from typing import Final
 
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.time.timestamp import format_time
+from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
 from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
@@ -52,7 +53,9 @@ def _problem(each: PolicyRow) -> Problem:
     text = ready.message if ready is not None and ready.status == "False" and ready.message else score
     since = ready.last_transition_time if ready is not None else None
     severity: Severity = "bad" if _look(each) == "bad" else "warn"
-    return Problem(_name(each), each.policy.path, text, severity, since or status.last_evaluated or "")
+    where = each.policy.metadata
+    own = ((DEVOPS_POLICY if where.namespace else CLUSTER_DEVOPS_POLICY).kind, where.namespace, where.name)
+    return Problem(_name(each), each.policy.path, text, severity, since or status.last_evaluated or "", own)
 
 
 def _expiring(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:

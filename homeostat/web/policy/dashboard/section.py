@@ -7,6 +7,7 @@ from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY,
 from homeostat.web.dashboard.section import Section
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
+from homeostat.web.policy.dashboard.findings import PolicyFindings
 from homeostat.web.policy.dashboard.policies import HERE, OF_CLUSTER, Policies
 from homeostat.web.policy.dashboard.policy import PolicyPage
 from homeostat.web.policy.dashboard.report import PolicyReport
@@ -24,6 +25,7 @@ def open_section(client: Client, within: str = "") -> Section:
             f"{OF_CLUSTER}/{{name}}": policy.show_of_cluster,
         },
         report=PolicyReport(policies).make,
+        findings=PolicyFindings(client, policies).find,
         groups=(DEVOPS_POLICY.kind.group,),
         is_for_administrators=True,
         questions=tuple(

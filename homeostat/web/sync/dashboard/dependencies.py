@@ -21,6 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
+from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
@@ -160,10 +161,12 @@ class Dependencies:
         each = _row_of(obj)
         title = el("h1", name, " ", state_chip(each.state))
         message = el("p", plain_text(each.message), class_="message")
+        where = shape.kind.kind, namespace, name
+        own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
         content: list[Node] = [
             el("p", el("a", shape.tab, href=shape.here), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),
-            facts(("Namespace", namespace), *zip(shape.headings, shape.cells(obj), strict=True)),
+            facts(("Namespace", namespace), ("Object", own), *zip(shape.headings, shape.cells(obj), strict=True)),
             await self._users(namespace, name),
             conditions_table(_conditions(obj)),
         ]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from homeostat.objects.conditions import READY, find
+from homeostat.operators.sync.api.policy import SYNC_POLICY
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.sync.dashboard.policies import Policies, policy_path
@@ -41,7 +42,9 @@ def _problem(each: PolicyRow) -> Problem:
     text = each.status.held_message or (ready.message if ready is not None else "") or each.state
     since = ready.last_transition_time if ready is not None else None
     severity: Severity = "bad" if each.state == "failed" else "warn"
-    return Problem(_name(each), _path(each), f"{each.state}: {text}", severity, since or "")
+    where = each.policy.metadata
+    own = (SYNC_POLICY.kind, where.namespace, where.name)
+    return Problem(_name(each), _path(each), f"{each.state}: {text}", severity, since or "", own)
 
 
 def _frozen(each: PolicyRow) -> Upcoming:

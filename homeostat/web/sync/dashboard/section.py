@@ -8,6 +8,7 @@ from homeostat.web.dashboard.section import Section
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 from homeostat.web.sync.dashboard.dependencies import REPOSITORY, SERVER, Dependencies
+from homeostat.web.sync.dashboard.findings import SyncFindings
 from homeostat.web.sync.dashboard.policies import HERE, REPOSITORIES, SERVERS, TITLE, Policies
 from homeostat.web.sync.dashboard.policy import PolicyPage
 from homeostat.web.sync.dashboard.report import SyncReport
@@ -32,6 +33,7 @@ def open_section(client: Client, within: str = "") -> Section:
         },
         forms={f"{one}/sync": policy.sync, f"{one}/suspend": policy.suspend, f"{one}/resume": policy.resume},
         report=SyncReport(policies).make,
+        findings=SyncFindings(watched).find,
         groups=(kind.group,),
         is_for_administrators=True,
         questions=tuple(

@@ -19,7 +19,7 @@ from homeostat.web.dashboard.html.markup import Markup
 
 STATES: Final = ("failed", "held", "drifted", "syncing", "pending", "suspended", "synced")
 """The worst first, as lists are ordered."""
-_LOOKS: Final = {
+LOOKS: Final = {
     "failed": "bad",
     "not ready": "bad",
     "held": "warn",
@@ -74,7 +74,7 @@ def order_of(row: PolicyRow) -> tuple[int, str, str]:
 
 
 def state_chip(state: str) -> Markup:
-    return chip(state, _LOOKS.get(state, "plain"))
+    return chip(state, LOOKS.get(state, "plain"))
 
 
 def readiness_of(obj: Declared) -> str:
@@ -83,6 +83,12 @@ def readiness_of(obj: Declared) -> str:
     if ready is None or ready.status == "Unknown":
         return "pending"
     return "ready" if ready.status == "True" else "not ready"
+
+
+def message_of(obj: Declared) -> str:
+    """Of its Ready condition."""
+    ready = find(read_conditions(obj).conditions, READY)
+    return ready.message if ready is not None else ""
 
 
 def read_conditions(obj: Declared) -> PolicyStatus:

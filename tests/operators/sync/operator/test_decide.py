@@ -104,6 +104,29 @@ def test_a_policy_that_was_never_synced_is_synced_in_full() -> None:
     assert (begin.mode, begin.trigger) == ("full", "first sync")
 
 
+@pytest.mark.parametrize(
+    ("over", "generation", "request_", "trigger"),
+    [
+        ({}, 2, "", "policy changed"),
+        ({"revision": "c" * 40}, 1, "", "new revision"),
+        ({"secrets_hash": "other"}, 1, "", "secret changed"),
+        ({"dependencies_hash": "other"}, 1, "", "dependency changed"),
+        ({}, 1, "now", "request"),
+    ],
+)
+def test_only_the_first_sync_is_called_so(over: Any, generation: int, request_: str, trigger: str) -> None:
+    """In observe mode nothing is ever applied."""
+    unapplied = ("lastAppliedRepoRevision", "lastAppliedGeneration", "lastDependenciesHash")
+    status = {key: value for key, value in synced(world(), held=1).items() if key not in unapplied}
+    annotations = {"declarest.io/reconcile-requested-at": request_} if request_ else {}
+    (begin,) = decide(policy(status, annotations, generation=generation), world(**over)).actions
+    assert isinstance(begin, Begin)
+    assert (begin.mode, begin.trigger) == ("full", trigger)
+    (begin,) = decide(policy({**status, "lastInputsHash": "0" * 32}), world()).actions
+    assert isinstance(begin, Begin)
+    assert begin.trigger == "changed inputs"
+
+
 def test_an_edit_of_the_policy_at_the_same_revision_is_a_full_sync() -> None:
     (begin,) = decide(policy(synced(world()), generation=2), world()).actions
     assert isinstance(begin, Begin)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT, STATEFUL_SET
+from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET, Kind
 from homeostat.objects.roles import rule
-from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED
+from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED, ImageUpdateStatus
+from homeostat.operators.images.engine.annotations import tracked_of
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.web.images.dashboard.image import commit_url
+from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
+from homeostat.web.images.dashboard.tracked import Update
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
 from tests.web.dashboard.site import Site
 
@@ -57,7 +61,7 @@ async def test_workloads_show_their_tags_and_can_be_updated_and_pinned(plane: Pl
     page = await site.shows("/images", "cannot push")
     assert [each.text for each in page.document.all("th", scope="row")] == ["brokendefault", "webdefault"]
     assert "cannot push" in (await site.open()).text
-    found = await site.open("/images?state=up+to+date")
+    found = await site.open("/images?state=not+applied")
     assert [each.text for each in found.document.all("th", scope="row")] == ["webdefault"]
 
     here = "/images/default/web"
@@ -74,8 +78,11 @@ async def test_workloads_show_their_tags_and_can_be_updated_and_pinned(plane: Pl
     for action in ("update", "pin"):
         assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403
         assert (await site.send(f"{here}/{action}", {"proof": proof, "reason": HOSTILE})).status == 303
-    page = await site.shows(here, "pinned")
+    page = await site.shows(here, "Pinned: passes change nothing")
     assert "homeostat image unpin default/web" in [each.text for each in page.document.all("code", class_="command")]
+    assert "Update now" not in page.text
+    refused = await site.send(f"{here}/update", {"proof": proof})
+    assert (refused.status, "unpin it first" in refused.text) == (409, True)
     assert REQUESTED in (await plane.client.get(DEPLOYMENT.path("default", "web")))["metadata"]["annotations"]
     pinned = await plane.client.get(IMAGE_UPDATE.kind.path("default", "web"))
     assert pinned["spec"]["pin"] == {"tag": NEW, "reason": HOSTILE}
@@ -110,6 +117,68 @@ async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, gua
     there = there.removeprefix("/dashboard")
     proof = await proof_of(guarded, there, patcher)
     assert (await guarded.send(f"{there}/pin", {"proof": proof}, Cookie=patcher)).status == 403, "it would create one"
+
+
+PINNED_BEFORE: JsonObject = {**ready("True", "Pinned", ""), "type": "Pinned"}
+
+
+def _update(*, runs: str = NEW, rollout: Rollout | None = None, **status: object) -> Update:
+    annotations = {f"gitops.operator.{key}": value for key, value in ANNOTATIONS.items()}
+    annotations[REQUESTED] = SINCE
+    spec = {"template": {"spec": {"containers": [{"name": "web", "image": f"acme/web:{runs}"}]}}}
+    metadata = {"name": "web", "namespace": "default", "annotations": annotations}
+    tracked = tracked_of(msgspec.convert({"metadata": metadata, "spec": spec}, RolledWorkload))
+    assert tracked is not None
+    result = {"action": "up_to_date", "time": SINCE}
+    known = {"tag": NEW, "wanted": NEW, "handledRequest": SINCE, "result": result, **status}
+    return Update(tracked, msgspec.convert(known, ImageUpdateStatus), None, True, rollout or Rollout())
+
+
+@pytest.mark.parametrize(
+    ("update", "state", "text"),
+    [
+        pytest.param(_update(), "up to date", "", id="everything is the newest"),
+        pytest.param(_update(runs=OLD), "not applied", "waiting for the manifests to be applied", id="not applied"),
+        pytest.param(_update(rollout=Rollout(3, 1, 3)), "rolling out", "1 of 3 Pods are", id="rolling out"),
+        pytest.param(_update(rollout=Rollout(3, 3, 4)), "rolling out", "3 of 3", id="old Pods are still there"),
+        pytest.param(_update(tag=OLD), "behind", "", id="behind"),
+        pytest.param(
+            _update(conditions=[PINNED_BEFORE], result={"action": "skipped", "time": SINCE}, wanted=None, tag=OLD),
+            "pending",
+            "Waiting for the next pass",
+            id="unpinned a moment ago",
+        ),
+        pytest.param(_update(handledRequest=None), "pending", "Waiting for the next pass", id="requested"),
+    ],
+)
+def test_only_what_runs_the_newest_tag_is_up_to_date(update: Update, state: str, text: str) -> None:
+    assert update.state == state
+    assert text in update.explanation
+
+
+@pytest.mark.parametrize(
+    ("kind", "generation", "status", "is_done"),
+    [
+        (DEPLOYMENT, 2, {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 1}, False),
+        (DEPLOYMENT, 3, {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 3}, False),
+        (DEPLOYMENT, 2, {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 3}, True),
+        (DEPLOYMENT, 2, {}, True),
+        (DAEMON_SET, 2, {"observedGeneration": 2, "desiredNumberScheduled": 2, "currentNumberScheduled": 2}, False),
+    ],
+)
+def test_pods_of_an_old_template_are_a_rollout(kind: Kind, generation: int, status: JsonObject, is_done: bool) -> None:
+    whole = {"metadata": {"generation": generation}, "spec": {"replicas": 3}, "status": status}
+    assert rollout_of(msgspec.convert(whole, RolledWorkload), kind).is_done == is_done
+
+
+async def test_the_page_counts_what_pods_run(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    for name, tag in (("a", OLD), ("b", OLD), ("c", NEW)):
+        spec = {"containers": [{"name": "web", "image": f"acme/web:{tag}"}]}
+        await declare(plane.client, POD, name, metadata={"labels": {"app": "web"}}, spec=spec)
+    page = await site.shows("/images/default/web", "2 Pods")
+    way = page.document.one("ol", class_="way").text
+    assert way == f"Newest{NEW[:12]}In Git{NEW[:12]}In the Deployment{OLD[:12]}Pods run{OLD[:12]}2 Pods{NEW[:12]}1 Pod"
 
 
 @pytest.mark.parametrize(
