@@ -3,7 +3,8 @@
 The tests' process starts it as a script and speaks to it over a socket (`tests/processes.py`). A request is a message
 of JSON with the descriptors 0, 1 and 2 of the new process; the answer is its id. The server forks twice, and the
 process in between ends: the kernel then gives the new process to the tests' process, which waits for it as for any
-child.
+child. A command that a shell starts asks over a listening socket (`tests/forked_command.py`), which tells it the exit
+code in the end.
 
 Promises: the server starts no thread, event loop or connection. The new process has the arguments, environment,
 directory and descriptors of the request and nothing else; it runs the program from its file and ends with the exit code
@@ -19,6 +20,7 @@ import json
 import locale
 import os
 import runpy
+import select
 import signal
 import socket
 import struct
@@ -51,37 +53,54 @@ _UNESCAPED = {"", "C", "POSIX", "C.UTF-8", "C.utf8"}
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
+    control, listener = socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2]))
     for each in MODULES:
         import_module(each)
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control.sendall(_LENGTH.pack(os.getpid()))
-    request = _serve(control)
+    request = _serve(control, listener)
     if request is not None:
         _run(request)
 
 
-def _serve(control: socket.socket) -> dict[str, Any] | None:
+def _serve(control: socket.socket, listener: socket.socket) -> dict[str, Any] | None:
     """Returns in a forked process, with what it shall be; and without, once nobody can ask any more."""
-    while (asked := _receive(control)) is not None:
-        request, descriptors = asked
-        reading, writing = os.pipe()
-        between = os.fork()
-        if between == 0:
-            if child := os.fork():
-                os.write(writing, _LENGTH.pack(child))
-                os._exit(0)
-            control.detach()
-            _take_descriptors(descriptors)
-            return request
-        for each in (writing, *descriptors):
-            os.close(each)
-        os.waitpid(between, 0)
-        control.sendall(os.read(reading, _LENGTH.size))
-        os.close(reading)
-    return None
+    while True:
+        waiting, _, _ = select.select([control, listener], [], [])
+        asker = control if control in waiting else listener.accept()[0]
+        asked = _receive(asker)
+        if asked is None and asker is control:
+            return None
+        if asked is not None:
+            request, descriptors = asked
+            if _fork(asker, descriptors):
+                control.detach()
+                listener.detach()
+                request["told"] = None if asker is control else asker.detach()
+                _take_descriptors(descriptors, request["told"])
+                return request
+        if asker is not control:
+            asker.close()
+
+
+def _fork(asker: socket.socket, descriptors: list[int]) -> bool:
+    """Whether this is the new process."""
+    reading, writing = os.pipe()
+    between = os.fork()
+    if between == 0:
+        if child := os.fork():
+            os.write(writing, _LENGTH.pack(child))
+            os._exit(0)
+        return True
+    for each in (writing, *descriptors):
+        os.close(each)
+    os.waitpid(between, 0)
+    with suppress(BrokenPipeError):
+        asker.sendall(os.read(reading, _LENGTH.size))
+    os.close(reading)
+    return False
 
 
 def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
@@ -95,11 +114,15 @@ def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return json.loads(text), descriptors
 
 
-def _take_descriptors(descriptors: list[int]) -> None:
+def _take_descriptors(descriptors: list[int], kept: int | None) -> None:
     # They have numbers above 2: this process has those three itself.
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
-    os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
+    first = 3
+    if kept is not None:
+        os.closerange(first, kept)
+        first = kept + 1
+    os.closerange(first, max(map(int, os.listdir("/proc/self/fd"))) + 1)
 
 
 def _run(request: dict[str, Any]) -> None:
@@ -112,7 +135,10 @@ def _run(request: dict[str, Any]) -> None:
     tempfile.tempdir = None
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     _open_streams()
-    os._exit(_ended(request["arguments"]))
+    code = _ended(request["arguments"])
+    if request["told"] is not None:
+        os.write(request["told"], bytes([code]))
+    os._exit(code)
 
 
 def _ended(arguments: list[str]) -> int:

@@ -3,7 +3,8 @@
 An interpreter imports for half a second before `homeostat up` does anything, and the tests start thousands. After
 `fork_commands`, `subprocess` and asyncio fork `HOMEOSTAT` and `python -m tests.NAME`. Such a command is a process of
 its own and a child of this one, with its own arguments, environment, directory and descriptors, and runs the installed
-script; signals, exit codes, pipes and terminals work as ever.
+script; signals, exit codes, pipes and terminals work as ever. In shells with `path_for_shells` as their PATH, the
+command `homeostat` is a small program that asks for the same (`tests/forked_command.py`).
 
 A test about the start itself (imports, memory, the command line in /proc) starts `FRESH` instead, an interpreter of its
 own. Commands get one too until the server is ready, if their start asks for more (other limits, another session or
@@ -12,6 +13,7 @@ group), or if their environment has other variables of Python's own than this pr
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import inspect
 import json
@@ -23,13 +25,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
+from uuid import uuid4
 
 HOMEOSTAT: Final = str(Path(sys.executable).with_name("homeostat"))
 FRESH: Final = (sys.executable, HOMEOSTAT)
 
 _SERVER: Final = Path(__file__).with_name("fork_server.py")
+_COMMAND: Final = Path(__file__).with_name("forked_command.py")
 _LENGTH: Final = struct.Struct("!I")
 _ANSWER_WITHIN_S: Final = 60.0
 _LIMITS: Final = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_DATA, resource.RLIMIT_AS)
@@ -54,6 +60,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
         self.is_ready = False
+        self.address = f"homeostat-commands-{uuid4()}"
         self._limits: list[tuple[int, int]] = []
         self._variables: dict[str, str] = {}
         self._prctl = ctypes.CDLL(None).prctl
@@ -63,9 +70,8 @@ class ForkServer:
         environment = os.environ if start["env"] is None else start["env"]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
         directory = os.path.abspath(os.fsdecode(start["cwd"] or os.getcwd()))
+        self.begin()
         with self._lock:
-            if self._control is None:
-                self._control = self._begin()
             if not self.is_ready or not self._can_be(environment) or not os.path.isdir(directory):
                 return None
             request = {
@@ -76,14 +82,21 @@ class ForkServer:
             given = (start["p2cread"], start["c2pwrite"], start["errwrite"])
             return self._ask(request, [number if each == -1 else each for number, each in enumerate(given)])
 
+    def begin(self) -> None:
+        with self._lock:
+            if self._control is None:
+                self._control = self._begin()
+
     def _begin(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"\0{self.address}")
+            listener.listen()
             self._limits = [resource.getrlimit(each) for each in _LIMITS]
             self._variables = _of_python(os.environ)
             self._process = subprocess.Popen(
-                [sys.executable, str(_SERVER), str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
+                [sys.executable, str(_SERVER), str(theirs.fileno()), str(listener.fileno())],
+                pass_fds=(theirs.fileno(), listener.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
@@ -128,6 +141,22 @@ def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 SERVER: Final = ForkServer()
+
+
+@cache
+def path_for_shells() -> str:
+    """The PATH of this process, with the command `homeostat` in front and the other programs beside it."""
+    beside = f"{Path(HOMEOSTAT).parent}{os.pathsep}{os.environ['PATH']}"
+    if sys.platform != "linux":
+        return beside
+    SERVER.begin()
+    folder = TemporaryDirectory(prefix="homeostat-command-")
+    atexit.register(folder.cleanup)
+    script = Path(folder.name, "homeostat")
+    call = f"sys.exit(main({SERVER.address!r}, {HOMEOSTAT!r}))"
+    script.write_text(f"#!{sys.executable} -IS\n{_COMMAND.read_text()}\n\n{call}\n")
+    script.chmod(0o755)
+    return f"{folder.name}{os.pathsep}{beside}"
 
 
 def fork_commands() -> None:

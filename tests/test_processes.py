@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.processes import FRESH, HOMEOSTAT, SERVER
+from tests.processes import FRESH, HOMEOSTAT, SERVER, path_for_shells
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="commands are forked on Linux only")
 _FACTS = (sys.executable, "-m", "tests.process_facts")
@@ -65,3 +66,23 @@ def test_other_variables_of_the_interpreter_need_a_start_of_its_own() -> None:
 def test_a_test_may_ask_for_an_interpreter_of_its_own() -> None:
     done = subprocess.run([*FRESH, "version"], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("homeostat ")
+
+
+def in_a_shell(line: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": path_for_shells()}
+    return subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True, timeout=60, **options)
+
+
+def test_a_command_of_a_shell_is_forked_with_its_streams_and_ends_with_its_code(tmp_path: Path) -> None:
+    # An interpreter that starts would write what it imports, and no forked one does.
+    done = in_a_shell("export PYTHONPROFILEIMPORTTIME=1; homeostat version | cat; homeostat odd 2>wrong", cwd=tmp_path)
+    assert done.stdout.startswith("homeostat ")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "odd" in (tmp_path / "wrong").read_text()
+
+
+def test_a_command_of_a_shell_is_ended_by_a_signal(tmp_path: Path) -> None:
+    serve = f"homeostat up --data {tmp_path / 'data'} --port 0 --faces-port 0 --operators none > told"
+    wait = "until grep -q https told; do sleep 0.05; done"
+    done = in_a_shell(f"{serve} & {wait}; kill $!; wait $!; echo ended $?", cwd=tmp_path)
+    assert done.stdout == "ended 0\n", done.stderr

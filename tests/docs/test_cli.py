@@ -12,8 +12,9 @@ import click
 
 from homeostat.cli.console.output import OutputForm
 from homeostat.cli.main import main
-from tests.cli.running import HOMEOSTAT, Up, make_cli, running
+from tests.cli.running import Up, make_cli, running
 from tests.docs.documents import ROOT, text_of
+from tests.processes import path_for_shells
 
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL).findall
 _times = re.compile(r"\b\d+s\b|\b\d+\.\d+\b")
@@ -25,7 +26,6 @@ def section(name: str, document: str = "docs/cli.md") -> str:
 
 def run_session(text: str, up: Up, directory: Path) -> int:
     """Runs the commands of a section; returns how many outputs were compared with those that it shows."""
-    path = f"{Path(HOMEOSTAT).parent}:{up.cli.environment['PATH']}"
     compared = 0
     for (language, code), (following, printed) in pairwise([*_fences(text), ("", "")]):
         if language != "sh":
@@ -33,7 +33,7 @@ def run_session(text: str, up: Up, directory: Path) -> int:
         done = subprocess.run(
             ["bash", "-e", "-c", code],
             cwd=directory,
-            env={**up.cli.environment, "PATH": path},
+            env={**up.cli.environment, "PATH": path_for_shells()},
             capture_output=True,
             text=True,
             timeout=50,

@@ -20,10 +20,11 @@ from homeostat.operators.contracts.engine.graph.graph import MAX_EDGES
 from homeostat.operators.contracts.engine.policy import MAX_POLICIES
 from homeostat.operators.contracts.sources.cache import LIMIT_BYTES
 from homeostat.operators.contracts.sources.registry import LIMITS
-from tests.cli.running import HOMEOSTAT, make_cli, running
+from tests.cli.running import make_cli, running
 from tests.docs.documents import table_rows, text_of
 from tests.external.oci.signing import Key, Signed, public_pem, signing_key
 from tests.external.registries import running_registry
+from tests.processes import path_for_shells
 from tools.build_kubectl import find_kubectl
 
 _PAGE = text_of("docs/contracts.md")
@@ -36,7 +37,7 @@ _UNITS = {"": 1, "MiB": 1 << 20}
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     session, _, rest = _PAGE.partition("## Credentials")
     cli = make_cli(tmp_path / "data")
-    path = f"{Path(HOMEOSTAT).parent}:{find_kubectl().parent}:{cli.environment['PATH']}"
+    path = f"{find_kubectl().parent}:{path_for_shells()}"
     environment = {**cli.environment, "PATH": path, "KUBECONFIG": str(tmp_path / "data" / "kubeconfig")}
     with running_registry(tmp_path / "registry") as host, running(cli, "--operators", "contracts"):
 

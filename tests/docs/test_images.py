@@ -11,8 +11,9 @@ from pathlib import Path
 from homeostat.operators.images.engine import annotations as settings
 from homeostat.operators.images.engine import rules
 from homeostat.operators.images.outbox import FORMAT
-from tests.cli.running import HOMEOSTAT, make_cli, running
+from tests.cli.running import make_cli, running
 from tests.docs.documents import table_rows, text_of
+from tests.processes import path_for_shells
 
 _PAGE = text_of("docs/images.md")
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL).findall
@@ -22,7 +23,7 @@ _OPTIONS = ("--open", "--operators", "images", "--images-port", "0", "--images-i
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     session, shown = _PAGE.partition("## When it runs")[0], 0
     cli = make_cli(tmp_path / "data")
-    environment = {**cli.environment, "PATH": f"{Path(HOMEOSTAT).parent}:{cli.environment['PATH']}"}
+    environment = {**cli.environment, "PATH": path_for_shells()}
     with running(cli, *_OPTIONS):
         for (language, code), (following, printed) in pairwise([*_fences(session), ("", "")]):
             if language != "sh" or code.startswith("homeostat up "):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import Shelf, serving_shelf
 from tests.docs.documents import ROOT, table_rows, text_of
 from tests.postgres import Postgres, find_programs, running_postgres
+from tests.processes import path_for_shells
 
 _TEXT = text_of("docs/migrating-from-no8s.md")
 _blocks = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -81,7 +81,7 @@ async def _fill(url: str, shelf: Shelf) -> None:
 def cli(tmp_path: Path, postgres: Postgres) -> Iterator[Cli]:
     own = make_cli(tmp_path / "data")
     server = {"PGPORT": str(postgres.port), "PGPASSWORD": "operator"}
-    path = f"{ROOT / '.venv' / 'bin'}:{find_programs()}:{os.environ['PATH']}"
+    path = f"{find_programs()}:{path_for_shells()}"
     cli = Cli({**own.environment, **server, "PATH": path})
     with running(cli, "--faces-port", "0"):
         yield cli

@@ -16,6 +16,7 @@ import pytest
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 from tests.docs.documents import EXAMPLES, ROOT, text_of
+from tests.processes import path_for_shells
 from tools.build_kubectl import find_kubectl
 
 pytestmark = pytest.mark.kubectl
@@ -57,7 +58,7 @@ class Shell:
     directory: Path = _GREETER
 
     async def run(self, line: str) -> str:
-        path = f"{ROOT / '.venv' / 'bin'}:{find_kubectl().parent}:{os.environ['PATH']}"
+        path = f"{find_kubectl().parent}:{path_for_shells()}"
         own = {"PATH": path, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.kubeconfig.parent)}
         run = await create_subprocess_shell(
             line, cwd=self.directory, env={**os.environ, **own}, stdout=PIPE, stderr=STDOUT

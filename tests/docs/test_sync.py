@@ -21,11 +21,11 @@ from homeostat.cli.main import main
 from homeostat.cli.sync.plan import DRIFTED
 from homeostat.operators.sync.context.bundle import shipped
 from homeostat.operators.sync.engine.errors import SyncError
-from tests.cli.running import HOMEOSTAT
 from tests.docs.documents import table_rows, text_of
 from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
 from tests.operators.sync.cases import rest_server
 from tests.operators.sync.test_console import Home
+from tests.processes import path_for_shells
 
 _PAGE = text_of("docs/sync.md")
 _SERVER = "http://localhost:15672"
@@ -47,7 +47,7 @@ def _api(broker: RabbitMq, path: str) -> Any:
 
 def _environment(home: Path) -> dict[str, str]:
     known = {key: value for key, value in os.environ.items() if not key.startswith("DECLAREST_")}
-    return {**known, "HOME": str(home), "PATH": f"{Path(HOMEOSTAT).parent}:{os.environ['PATH']}"}
+    return {**known, "HOME": str(home), "PATH": path_for_shells()}
 
 
 @pytest.mark.timeout(240)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.ports import free_port
 from tools.fetch_servers import CACHE, find_program, library_path
 
-_START_TRIES = 900
+_START_TRIES = 2000
 
 
 class RabbitMq:
