@@ -8,7 +8,6 @@ nothing. Quantities compare by amount, so `Quantity.parse("1000m") == Quantity.p
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache, total_ordering
 from typing import Literal
 
@@ -16,6 +15,7 @@ import msgspec
 
 Family = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
+_NANO_POWER = 9
 _NANO = 10**9
 _CAP = (2**63 - 1) * _NANO
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -50,9 +50,10 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         if found is None:
             raise QuantityError(_FORM, text)
         sign, digits, suffix = found.groups(default="")
-        scale, family = _scale_of(suffix)
-        exact = Fraction(digits) * scale * _NANO
-        nanos = min(-(-exact.numerator // exact.denominator), _CAP)
+        factor, power, family = _scale_of(suffix)
+        whole, _, part = digits.partition(".")
+        number, power = int(whole + part) * factor, power + _NANO_POWER - len(part)
+        nanos = min(number * 10**power if power >= 0 else -(-number // 10**-power), _CAP)
         return Quantity(-nanos if sign == "-" else nanos, family)
 
     def __str__(self) -> str:
@@ -97,12 +98,13 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return -whole if self.nanos < 0 else whole
 
 
-def _scale_of(suffix: str) -> tuple[Fraction, Family]:
+def _scale_of(suffix: str) -> tuple[int, int, Family]:
+    """A factor and a power of ten."""
     if suffix in _BINARY:
-        return Fraction(1024 ** _BINARY[suffix]), "BinarySI"
+        return 1024 ** _BINARY[suffix], 0, "BinarySI"
     if suffix in _DECIMAL:
-        return Fraction(10) ** _DECIMAL[suffix], "DecimalSI"
-    return Fraction(10) ** int(suffix[1:]), "DecimalExponent"
+        return 1, _DECIMAL[suffix], "DecimalSI"
+    return 1, int(suffix[1:]), "DecimalExponent"
 
 
 def _binary_text(units: int) -> str:

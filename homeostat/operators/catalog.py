@@ -155,6 +155,7 @@ def kept_file(name: str) -> Path:
     return _HERE / name / _FILE
 
 
+@cache
 def _described(name: str) -> Description:
     kept = _kept(name)
     return Description(

@@ -80,7 +80,8 @@ async def _running(
     await bootstrap(store, plane.client)
     # After bootstrap: an unreachable webhook must not keep a plane from starting.
     await plane.admission.follow(store)
-    # Before the server listens: nothing that an operator guards may be written until the operator runs.
+    # Before the server listens: nothing that an operator guards may be written until the operator runs. Operators
+    # install their definitions meanwhile, and begin to act when the ports are bound.
     supervisors = host_operators(plane, tracer)
     work = [store.maintain(), run_timers(plane), *(each.run() for each in supervisors)]
     async with asyncio.TaskGroup() as tasks:
@@ -128,7 +129,9 @@ async def _serving(
     async with faces_served(plane, supervisors, context) as plane.faces:
         await _installed(supervisors)
         await asyncio.wait([published], timeout=_KINDS_WITHIN_S)
-        # Last, because it reads all objects, and clients do not have to wait for that.
+        # Last, because nothing can make the start fail any more, and clients do not have to wait for this.
+        for supervisor in supervisors:
+            supervisor.begin()
         begin(run_housekeeping(plane, pki))
         yield
 

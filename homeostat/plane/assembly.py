@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from homeostat import __version__
 from homeostat.edge.threads import in_thread
@@ -30,8 +31,6 @@ from homeostat.server.access.tokens.service_account import AccountTokens
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.app import App
-from homeostat.server.audit.auditor import Auditor
-from homeostat.server.audit.log import AuditLog
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.health import Health
@@ -48,6 +47,9 @@ from homeostat.server.uid import new_uid
 from homeostat.server.verbs.watch import Watches
 from homeostat.server.view.encode import uid_of
 from homeostat.store.base import Key, Store
+
+if TYPE_CHECKING:
+    from homeostat.server.audit.auditor import Auditor
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -124,10 +126,14 @@ def _certifying(pki: Pki) -> Callable[[Call, JsonObject], Awaitable[JsonObject]]
 def _auditor(settings: Settings, metrics: Metrics) -> Auditor | None:
     if settings.audit_log is None:
         return None
+    from homeostat.server.audit.auditor import Auditor
+    from homeostat.server.audit.log import AuditLog
+    from homeostat.server.audit.policy import DEFAULT
+
     log = AuditLog(settings.audit_log)
     metrics.gauge("homeostat_audit_events", "Audit events written since the start", lambda: log.written)
     metrics.gauge("homeostat_audit_dropped", "Audit events that could not be written", lambda: log.dropped)
-    return Auditor(settings.audit_policy, log)
+    return Auditor(settings.audit_policy or DEFAULT, log)
 
 
 def _hosted(settings: Settings, supervisors: Sequence[Supervisor], *, is_paused: bool) -> JsonObject:

@@ -82,6 +82,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
         ready=lambda setup: put_guards(guards, setup),
         tracer=tracer,
         is_paused=plane.are_effects_paused,
+        is_held=True,
     )
     expect_guards(guards, supervisor)
     return supervisor

@@ -40,7 +40,8 @@ _STEADY_S = 600.0
 
 class Supervisor:
     """`manager` is the one that runs now. `leases`, `environment` and `is_paused` are as in `Manager`. `ready` is
-    called whenever the operator was set up.
+    called whenever the operator was set up. With `is_held`, the operator is neither set up nor woken before `begin`:
+    until a host serves, its start may fail, and a start that fails must not have acted.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Supervisor:
         ready: Callable[[Setup], None] = lambda _: None,
         tracer: Tracer = OFF,
         is_paused: bool = False,
+        is_held: bool = False,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -64,7 +66,9 @@ class Supervisor:
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._ready, self._is_paused = ready, is_paused
-        self._tried = asyncio.Event()
+        self._tried, self._begun = asyncio.Event(), asyncio.Event()
+        if not is_held:
+            self._begun.set()
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._last_reason = ""
         self._awake = asyncio.Event()
@@ -110,9 +114,13 @@ class Supervisor:
         """Returns after the first attempt to install the definitions."""
         await self._tried.wait()
 
+    def begin(self) -> None:
+        self._begun.set()
+
     async def stop(self) -> None:
         """Gives running work its grace period. If `run` has not returned by then, the caller cancels it."""
         self._stopping.set()
+        self._begun.set()
         if self.manager is not None:
             self.manager.stop()
         with suppress(TimeoutError):
@@ -128,7 +136,8 @@ class Supervisor:
         if not self.is_awake and await self._has_objects():
             self._awake.set()
         self._tried.set()
-        if not await self._woken():
+        await self._begun.wait()
+        if self._stopping.is_set() or not await self._woken():
             return
         # The import of a sleeping operator takes some tenths of a second and must not block the event loop.
         manager_type, module = await asyncio.to_thread(self._load) if self.description.wakes else self._load()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import msgspec
@@ -39,7 +40,6 @@ from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.user import OPEN, User
-from homeostat.server.audit.auditor import Auditor
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.body import check_kind, parse_body, require_small_body, settle_body
@@ -60,6 +60,9 @@ from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
 from homeostat.server.view.answer import one, warning_headers
 from homeostat.store.base import StoreError
+
+if TYPE_CHECKING:
+    from homeostat.server.audit.auditor import Auditor
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 The record's key and revision are associated data, so a sealed value cannot be moved to another record or replayed at
 another revision. It starts with the id of the encryption key, so that a wrong key and a damaged value are different
-errors.
+errors. The cryptography package is imported with the first sealed value: a start without Secrets does not need it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from homeostat.store.base import Key, StoreError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _ID_BYTES = 4
 _NONCE_BYTES = 12
@@ -38,7 +40,7 @@ class Seal:
         if key is None or len(key) != _KEY_BYTES:
             raise StoreError(f"sealing {', '.join(sorted(self.resources))} needs a key of {_KEY_BYTES} bytes")
         self.key_id = hashlib.sha256(b"homeostat seal" + key).digest()[:_ID_BYTES]
-        self._cipher = AESGCM(key)
+        self._key = key
 
     def close(self, key: Key, revision: int, value: bytes) -> bytes:
         if key.resource not in self.resources and not key.resource.endswith(self._groups):
@@ -56,12 +58,24 @@ class Seal:
         nonce, sealed = stored[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], stored[_ID_BYTES + _NONCE_BYTES :]
         try:
             return self._cipher.decrypt(nonce, sealed, _bound_to(key, revision))
-        except (InvalidTag, ValueError) as error:
+        except (_invalid_tag(), ValueError) as error:
             raise StoreError(f"{_name(key)} at revision {revision} was altered on disk") from error
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(self._key)
 
     def description(self) -> str:
         """The text that a database stores to refuse a different seal: key id and resources."""
         return f"{self.key_id.hex()} {' '.join(sorted(self.resources))}".strip()
+
+
+def _invalid_tag() -> type[Exception]:
+    from cryptography.exceptions import InvalidTag
+
+    return InvalidTag
 
 
 def _bound_to(key: Key, revision: int) -> bytes:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from homeostat.client.base import Client, Transport
@@ -141,7 +142,7 @@ async def test_events_that_come_twice_are_told_once(plane: Plane) -> None:
 async def test_events_that_are_dropped_are_found_by_the_next_list(plane: Plane) -> None:
     transport = FaultyTransport(plane.client._transport)
     chance = random.Random(1)
-    async with following(transport, replace(QUICK, relist_every_s=0.3)) as (informer, mirror):
+    async with following(transport, msgspec.structs.replace(QUICK, relist_every_s=0.3)) as (informer, mirror):
         await informer.synced()
         transport.bend = lambda line: [] if b'"BOOKMARK"' not in line and chance.random() < 0.5 else [line]
         await churn(plane.client, rounds=40)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from homeostat.client.base import Client, Response, Transport
@@ -189,7 +190,7 @@ async def test_events_that_come_twice_or_not_at_all_lose_nothing(plane: Plane) -
             return []
         return [line, line, *before[-3:]]
 
-    async with operating(transport, replace(QUICK, relist_every_s=0.5)):
+    async with operating(transport, msgspec.structs.replace(QUICK, relist_every_s=0.5)):
         transport.bend = bend
         for turn in range(3):
             await declare(plane.client, f"turn {turn}")

@@ -102,6 +102,27 @@ async def test_a_paused_operator_is_set_up_and_does_nothing(client: Client, capl
         assert fragile.begun == []
 
 
+async def test_an_operator_that_is_held_installs_its_kinds_and_begins_later(client: Client) -> None:
+    fragile = Fragile()
+    supervisor = Supervisor(client, describe("widgets", fragile), grace_s=1, is_held=True)
+    async with supervised(supervisor):
+        await supervisor.installed()
+        await client.create(path(), widget("a"))
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+        assert supervisor.manager is None
+        supervisor.begin()
+        await eventually(lambda: client.get(path("a")), has_text("hello"))
+
+
+async def test_an_operator_that_never_began_ends_at_once(client: Client) -> None:
+    supervisor = Supervisor(client, describe("widgets", Fragile()), grace_s=60, is_held=True)
+    async with supervised(supervisor), asyncio.timeout(5):
+        await supervisor.installed()
+        await supervisor.stop()
+    assert supervisor.manager is None
+
+
 async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

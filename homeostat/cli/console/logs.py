@@ -9,7 +9,6 @@ and counted.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import select
@@ -41,9 +40,10 @@ def _text(value: object) -> str:
     text = str(value)
     if text and text.isprintable() and not any(each in ' "=' for each in text):
         return text
-    return "".join(
-        [each if each.isprintable() else f"\\u{ord(each):04x}" for each in json.dumps(text, ensure_ascii=False)]
-    )
+    # Imported here: a start that logs nothing does not need it.
+    from json import dumps
+
+    return "".join([each if each.isprintable() else f"\\u{ord(each):04x}" for each in dumps(text, ensure_ascii=False)])
 
 
 class UnblockedHandler(logging.Handler):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
     from homeostat.server.audit.policy import Policy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(NamedTuple):
     log: Path | None
     policy: Path | None
 
-    def read_policy(self) -> Policy:
-        from homeostat.server.audit.policy import DEFAULT, AuditPolicyError, parse_policy
-
+    def read_policy(self) -> Policy | None:
+        """None if no file is given."""
         if self.policy is None:
-            return DEFAULT
+            return None
         if self.log is None:
             raise click.UsageError("--audit-policy needs --audit-log, the file to log to")
+        from homeostat.server.audit.policy import AuditPolicyError, parse_policy
+
         try:
             return parse_policy(self.policy.read_bytes())
         except (AuditPolicyError, OSError) as error:

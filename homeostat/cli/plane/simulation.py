@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
+from typing import NamedTuple
 
 import click
 
 OPERATOR = "homeostat.operators.workloads"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
+class Simulation(NamedTuple):
     workloads: str
     nodes: str | None
     node_size: str | None

@@ -7,7 +7,6 @@ import gc
 import ipaddress
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -113,6 +112,9 @@ def command(
       homeostat up --open --rest-port 8080    # the REST API at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
+    # A start creates objects and drops hardly any, so there is no garbage to look for until the plane serves.
+    gc.disable()
+    ctx.call_on_close(gc.enable)
     host = _host(bind, is_open=is_open)
     if is_ephemeral:
         data, port = _ephemeral(ctx, port)
@@ -168,6 +170,8 @@ def _ephemeral(ctx: click.Context, port: int) -> tuple[Path, int]:
             raise click.UsageError(
                 f"--ephemeral keeps nothing, and --{name} says where to keep it; leave out one of them"
             )
+    from tempfile import TemporaryDirectory
+
     is_named = ctx.get_parameter_source("port") is not ParameterSource.DEFAULT
     return Path(ctx.with_resource(TemporaryDirectory(prefix="homeostat-"))), port if is_named else 0
 
@@ -259,6 +263,7 @@ async def _until_stopped(settings: Settings) -> None:
         # After the plane has reported that it serves: this takes some 20 ms.
         gc.collect()
         gc.freeze()
+        gc.enable()
         await stop.wait()
 
 

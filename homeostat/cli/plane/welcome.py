@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -72,4 +72,5 @@ def _housekeeping_line(plane: Plane) -> str:
 
 def _program() -> str:
     """How to call this program: by name if it is in PATH, else by the path of this call."""
-    return "homeostat" if shutil.which("homeostat") else shlex.quote(sys.argv[0])
+    is_found = any(os.access(os.path.join(folder, "homeostat"), os.X_OK) for folder in os.get_exec_path())
+    return "homeostat" if is_found else shlex.quote(sys.argv[0])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 # OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
 _NOT_TLS = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
@@ -87,6 +86,8 @@ def client_context(
 
 
 def _present(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    from tempfile import TemporaryDirectory
+
     # Python's ssl module loads a client certificate only from files.
     with TemporaryDirectory(prefix="homeostat-") as directory:
         chain = Path(directory) / "client.pem"

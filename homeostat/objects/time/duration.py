@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 _UNITS = {
     "ns": 1,
@@ -36,7 +35,14 @@ def parse_duration(text: str) -> int:
     found = _whole(text)
     if found is None:
         raise DurationError(f"time: invalid duration {text!r}")
-    total = sum(int(Fraction(number) * _UNITS[unit]) for number, unit in _pieces(found[2]))
+    total = sum(_nanoseconds(number, _UNITS[unit]) for number, unit in _pieces(found[2]))
     if total > _LONGEST:
         raise DurationError(f"time: invalid duration {text!r}: it is longer than 290 years")
     return -total if found[1] == "-" else total
+
+
+def _nanoseconds(number: str, unit: int) -> int:
+    """Whole ones; the rest is dropped."""
+    whole, _, part = number.partition(".")
+    scale: int = 10 ** len(part)
+    return int(whole + part) * unit // scale

@@ -10,7 +10,8 @@ decoder skips all other fields, so they cost no memory. Promises, each tested:
 from __future__ import annotations
 
 import sys
-from typing import Any, Generic, Protocol, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -136,17 +137,29 @@ _bare_event = msgspec.json.Decoder(_BareEvent)
 _raw_list = msgspec.json.Decoder(_List[msgspec.Raw])
 
 
+class _Decoders(NamedTuple):
+    object: msgspec.json.Decoder[Any]
+    list: msgspec.json.Decoder[_List[Any]]
+    event: msgspec.json.Decoder[Event[Any]]
+
+
+@lru_cache(64)
+def _decoders(shape: Any) -> _Decoders:
+    """They take a millisecond to create, and one struct serves many watches: all sleeping operators use the same."""
+    kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
+    return _Decoders(msgspec.json.Decoder(shape), msgspec.json.Decoder(_List[shape]), msgspec.json.Decoder(kinds))
+
+
 class Projection(Generic[V]):
     """Decodes objects of one struct; created once per watch."""
 
     def __init__(self, struct: type[V]) -> None:
-        shape: Any = struct
-        self._encoded = _encoded_fields(shape)
-        self._sharing = Sharing(shape)
-        self._object: msgspec.json.Decoder[V] = msgspec.json.Decoder(shape)
-        self._list: msgspec.json.Decoder[_List[V]] = msgspec.json.Decoder(_List[shape])
-        kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
-        self._event: msgspec.json.Decoder[Event[V]] = msgspec.json.Decoder(kinds)
+        self._encoded = _encoded_fields(struct)
+        self._sharing = Sharing(struct)
+        self._object: msgspec.json.Decoder[V]
+        self._list: msgspec.json.Decoder[_List[V]]
+        self._event: msgspec.json.Decoder[Event[V]]
+        self._object, self._list, self._event = _decoders(struct)
 
     def object(self, body: bytes) -> V:
         """Decodes a single object; `GarbledError` also if it does not match."""
@@ -206,6 +219,7 @@ class Projection(Generic[V]):
         return page
 
 
+@lru_cache(64)
 def _encoded_fields(shape: Any) -> tuple[str, ...]:
     return tuple(each.name for each in msgspec.structs.fields(shape) if each.type is msgspec.Raw)
 

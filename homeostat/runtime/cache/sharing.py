@@ -13,6 +13,7 @@ Readers of a cache change nothing in it, so sharing has no effect on them. A dic
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -28,15 +29,9 @@ class Sharing:
     """Shares parts of the objects of one struct, which has `metadata`."""
 
     def __init__(self, struct: type) -> None:
-        info = inspect.type_info(struct)
-        assert isinstance(info, inspect.StructType)
-        metadata = next((each.type for each in info.fields if each.name == "metadata"), None)
-        self._parts = [_Part(each) for each in info.fields if each.name != "metadata" and _is_shared(each.type)]
-        self._metadata_parts = [
-            _Part(each)
-            for each in (metadata.fields if isinstance(metadata, inspect.StructType) else ())
-            if each.name not in _UNIQUE and _is_shared(each.type)
-        ]
+        fields, metadata_fields = _shared_fields(struct)
+        self._parts = [_Part(each) for each in fields]
+        self._metadata_parts = [_Part(each) for each in metadata_fields]
 
     def share(self, obj: Any) -> None:
         for part in self._parts:
@@ -67,6 +62,19 @@ class _Part:
         if len(self._values) >= _MOST:
             self._values.clear()
         self._values[key] = value
+
+
+@lru_cache(64)
+def _shared_fields(struct: type) -> tuple[list[inspect.Field], list[inspect.Field]]:
+    """The shared fields of the struct, and those of its metadata."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    metadata = next((each.type for each in info.fields if each.name == "metadata"), None)
+    inner = metadata.fields if isinstance(metadata, inspect.StructType) else ()
+    return (
+        [each for each in info.fields if each.name != "metadata" and _is_shared(each.type)],
+        [each for each in inner if each.name not in _UNIQUE and _is_shared(each.type)],
+    )
 
 
 def _is_shared(info: inspect.Type) -> bool:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
@@ -64,8 +63,7 @@ class TokenFacts(msgspec.Struct, frozen=True, kw_only=True):
     expires: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of an app's `open`."""
 
     client: Client
@@ -73,14 +71,14 @@ class Surroundings:
     """The namespace that the app serves, where it also keeps its own objects."""
     within: str = ""
     """The only namespace of which the app may read; empty for all."""
-    environment: Mapping[str, str] = field(repr=False)
+    environment: Mapping[str, str]
     is_open: bool
     """Whether callers are on this machine and need no credentials."""
     identity: Callable[[], str]
     """The identity of this process in the leader election of the face's operator; empty if there is none."""
     leases: str
     """The namespace of the Leases; empty where there is no election."""
-    private: PrivateSecrets = field(repr=False)
+    private: PrivateSecrets
     """Secrets that the app keeps for itself, out of reach of its users."""
     figures: Figures
     offered: Callable[[str], object | None] = lambda _: None
@@ -91,6 +89,10 @@ class Surroundings:
     """The bearer tokens that the control plane of this process has issued; None beside a cluster."""
     redeem: Redeem | None = None
     """Exchanges a one-time code for a bearer token of an administrator; empty for an invalid code."""
+
+    def __repr__(self) -> str:
+        """Without the environment, which may contain secrets."""
+        return f"Surroundings(namespace={self.namespace!r})"
 
 
 Open = Callable[[Surroundings], AbstractAsyncContextManager[Handler]]

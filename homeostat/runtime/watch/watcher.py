@@ -24,9 +24,9 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Generic, Never, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, NotFoundError, error_of
@@ -70,8 +70,7 @@ _CANNOT_STREAM = (BadRequestError, InvalidError, SilentError, UnheardError)
 _BACKOFF = Backoff(first_s=0.1, cap_s=30.0)
 
 
-@dataclass(slots=True, frozen=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True):
     backoff: Backoff = _BACKOFF
     silence_s: float = 75.0
     steady_s: float = 10.0

@@ -8,8 +8,9 @@ at, and loses the fields that the other version does not know, as in Kubernetes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.schema.schema import Schema
@@ -28,8 +29,7 @@ class VersionBehaviour(Protocol):
     def default_stored(self, obj: JsonObject) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True, eq=False):
     endpoint: Endpoint | None
     """The webhook; None for the strategy `None`."""
     review_version: str

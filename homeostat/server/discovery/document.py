@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from functools import lru_cache
 from hashlib import sha256
 
@@ -38,7 +37,7 @@ class Document:
     def gzip(self) -> bytes:
         if self._gzip is None:
             assert self._body is not None
-            self._gzip = gzip.compress(self._body, compresslevel=4, mtime=0)
+            self._gzip = _compressed(self._body)
         return self._gzip
 
     def pack(self) -> Document:
@@ -52,9 +51,18 @@ class Document:
         return self.etag in tags or "*" in tags
 
 
+def _compressed(body: bytes) -> bytes:
+    # Imported here: a start does not need it.
+    import gzip
+
+    return gzip.compress(body, compresslevel=4, mtime=0)
+
+
 @lru_cache(2)
 def _plain(compressed: bytes) -> bytes:
     """Clients that take no gzip often come in numbers and want the same document."""
+    import gzip
+
     return gzip.decompress(compressed)
 
 

@@ -12,7 +12,6 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
-from homeostat.server.kinds.builtins.checks.pods.pod import check_new_pod
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
 from homeostat.server.kinds.builtins.selectable import BOOLEANS, SELECTABLE
@@ -90,7 +89,11 @@ class BuiltinBehaviour:
         return check_update(self._group, self._kind, new, old) or self.check(new)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
-        return check_new_pod(new) if old is None and self._kind == "Pod" else []
+        if old is not None or self._kind != "Pod":
+            return []
+        from homeostat.server.kinds.builtins.checks.pods.pod import check_new_pod
+
+        return check_new_pod(new)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
         return warnings_of(self._group, self._kind, obj, old)

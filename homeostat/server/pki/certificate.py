@@ -94,7 +94,11 @@ def _time(tag: int, value: bytes) -> datetime:
     if tag == _UTC_TIME:
         # Two digits mean 1950 to 2049 in a certificate, not what strptime makes of them.
         text = ("19" if text[:2] >= "50" else "20") + text
-    return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    if len(text) != 15 or text[-1] != "Z" or not text[:-1].isdecimal():
+        raise ValueError(f"not a time of a certificate: {text}")
+    # Not by strptime, whose first call imports modules for milliseconds.
+    month, day, hour, minute, second = (int(text[at : at + 2]) for at in range(4, 14, 2))
+    return datetime(int(text[:4]), month, day, hour, minute, second, tzinfo=UTC)
 
 
 def _first(der: bytes, tag: int) -> bytes:

@@ -6,10 +6,8 @@ The result has valid metadata and only fields that its kind knows.
 
 from __future__ import annotations
 
-import json as stdlib_json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -216,7 +214,11 @@ def duplicate_keys(body: bytes, value: Json) -> list[str]:
 
 def _decode_with(hook: Callable[[list[tuple[str, Any]]], object], body: bytes) -> Any:
     """The document, with the result of `hook` for each object."""
-    decoder = stdlib_json.JSONDecoder(object_pairs_hook=hook)
+    # Imported here: hardly any request needs it, and a start does not.
+    from json import JSONDecoder
+    from json.scanner import py_make_scanner  # type: ignore[attr-defined]
+
+    decoder = JSONDecoder(object_pairs_hook=hook)
     if len(body) > _LARGE_JSON_BYTES:
         # The scanner in C holds the interpreter lock from the first byte of an object to its last.
         decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass, field
 
 from homeostat.objects.errors import TooManyRequestsError
 
@@ -55,17 +54,12 @@ class Lane:
         self._running -= 1
 
 
-@dataclass(slots=True)
 class InFlight:
-    most_reads: int = 400
-    most_writes: int = 200
-    most_waiting: int = 2000
-    reads: Lane = field(init=False)
-    writes: Lane = field(init=False)
+    __slots__ = ("reads", "writes")
 
-    def __post_init__(self) -> None:
-        self.reads = Lane("reads", self.most_reads, self.most_waiting)
-        self.writes = Lane("writes", self.most_writes, self.most_waiting)
+    def __init__(self, most_reads: int = 400, most_writes: int = 200, most_waiting: int = 2000) -> None:
+        self.reads = Lane("reads", most_reads, most_waiting)
+        self.writes = Lane("writes", most_writes, most_waiting)
 
     def lane(self, verb: str) -> Lane:
         return self.writes if verb in _MUTATING else self.reads

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+
 import pytest
 
-from homeostat.server.kinds.builtins.checks import check
+from homeostat.server.kinds.builtins import checks
+from homeostat.server.kinds.builtins.checks import MODULES, check
 from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, told
 
 
 @pytest.mark.parametrize(("group", "kind"), GOOD)
 def test_a_good_object_is_accepted(group: str, kind: str) -> None:
     assert told(check(group, kind, defaulted(group, kind, GOOD[group, kind], uid="u-1"))) == []
+
+
+def test_the_table_names_the_module_of_every_rule() -> None:
+    named = {(group, kind): module for group, kinds in MODULES.items() for kind, module in kinds.items()}
+    found = {
+        key: each.name.removeprefix(f"{checks.__name__}.")
+        for each in pkgutil.walk_packages(checks.__path__, f"{checks.__name__}.")
+        for key in getattr(import_module(each.name), "CHECKS", ())
+    }
+    assert found == named
 
 
 def test_a_kind_without_rules_is_accepted() -> None:

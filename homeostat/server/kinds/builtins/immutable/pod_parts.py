@@ -1,11 +1,12 @@
-"""What the subresources of a Pod may change of it: `ephemeralcontainers` adds, `resize` sets resources. Pure."""
+"""What the subresources of a Pod may change of it: `ephemeralcontainers` adds, `resize` sets resources. Pure.
+
+The rules of Pods are imported by the first such write.
+"""
 
 from __future__ import annotations
 
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.kinds.builtins.checks.pods.container import check_resize_policies, check_resources
-from homeostat.server.kinds.builtins.checks.pods.pod import check_pod_spec
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.immutable.equality import is_same
 from homeostat.server.kinds.builtins.members import items, struct, structs, text
@@ -54,6 +55,8 @@ def _merged(asked: JsonObject, stored: JsonObject | None) -> JsonObject:
 
 def check_part(subresource: str, new: JsonObject, old: JsonObject) -> list[Cause]:
     if subresource == "ephemeralcontainers":
+        from homeostat.server.kinds.builtins.checks.pods.pod import check_pod_spec
+
         return check_pod_spec(struct(new, "spec"), "spec") or _check_added(new, old)
     return _check_resize(new, old) if subresource == "resize" else []
 
@@ -108,6 +111,8 @@ def _check_container(asked: JsonObject, stored: JsonObject, path: str, *, is_ini
         if is_same(resources, former):
             return []
         return [forbidden(f"{path}.resources", "resources for non-sidecar init containers are immutable")]
+    from homeostat.server.kinds.builtins.checks.pods.container import check_resize_policies, check_resources
+
     causes = check_resources(resources, f"{path}.resources") + check_resize_policies(asked, path)
     for kind in ("requests", "limits"):
         amounts, had = struct(resources, kind), struct(former, kind)
