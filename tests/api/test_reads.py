@@ -59,17 +59,19 @@ async def test_a_page_of_large_objects_has_fewer_of_them_and_the_next_one_goes_o
     monkeypatch.setattr("homeostat.server.verbs.list.LARGEST_PAGE_BYTES", 25_000)
     for name in "abcde":
         await api("POST", CONFIGMAPS, configmap(name, data={"large": "x" * 10_000}))
-    first = (await api("GET", CONFIGMAPS, limit=500, labelSelector="", fieldSelector="metadata.name!=zz")).json
+    first = (await api("GET", CONFIGMAPS, limit=500)).json
     second = (await api("GET", CONFIGMAPS, limit=500, **{"continue": first["metadata"]["continue"]})).json
-    unlimited = [(await api("GET", CONFIGMAPS, **query)).json for query in ({}, {"limit": 500, "resourceVersion": "0"})]
+    whole = (await api("GET", CONFIGMAPS)).json
+    cached = (await api("GET", CONFIGMAPS, limit=500, resourceVersion="0")).json
     assert (names_of(first), names_of(second)) == (["a", "b"], ["c", "d"])
-    assert [names_of(each)[:5] for each in unlimited] == [list("abcde")] * 2
+    assert (names_of(whole)[:5], names_of(cached)[:5]) == (list("abcde"), list("abcde"))
 
 
 async def test_an_object_larger_than_a_page_is_a_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("homeostat.server.verbs.list.LARGEST_PAGE_BYTES", 10)
     await make(api, *"abc")
-    names, token = list[str](), ""
+    names: list[str] = []
+    token: Any = ""
     while True:
         page = (await api("GET", CONFIGMAPS, limit=2, **{"continue": token})).json
         names.append(*names_of(page))
