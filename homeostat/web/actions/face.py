@@ -18,6 +18,7 @@ from homeostat.web.actions.plugins import Plugins
 from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
 from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
+from homeostat.web.kit.walks import Walks
 
 LARGEST_PART: Final = 1 << 20
 """The limit for a spec or a configuration, in bytes of JSON."""
@@ -38,6 +39,8 @@ class Face:
     leases: str = ""
     """The namespace of the leases; empty if this process leads without leader election."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    walks: Walks = field(default_factory=Walks)
+    """For searches among all resources."""
 
     async def ready(self) -> None:
         if self.index.is_synced:

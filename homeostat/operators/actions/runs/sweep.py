@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import msgspec
 
@@ -56,7 +57,8 @@ class HistorySweep:
     """
 
     def __init__(self, keep_of: Callable[[str], Keep], *, now: datetime) -> None:
-        self._keep_of, self._now = keep_of, now
+        # The settings of a kind are those of one of its types, which is searched among all.
+        self._keep_of, self._now = cache(keep_of), now
         self._open: defaultdict[str, list[Kept]] = defaultdict(list)
 
     def take(self, page: Iterable[Kept]) -> list[Kept]:

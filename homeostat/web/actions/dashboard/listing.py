@@ -53,7 +53,7 @@ class Listing:
     async def show(self, visit: Visit) -> Page:
         wanted = read_query(visit.request, Filter)
         types = await readable_types(self._face, visit.caller)
-        found = self._chosen(wanted, types)
+        found = await self._chosen(wanted, types)
         pages = max(-(-len(found) // PAGE), 1)
         at = min(wanted.page, pages)
         shown = found[(at - 1) * PAGE : at * PAGE]
@@ -67,7 +67,7 @@ class Listing:
         ]
         return Page("Resources", content, "Resources")
 
-    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[IndexedResource]:
+    async def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[IndexedResource]:
         """The result is cached until a resource changes: browsers reload the page regularly."""
         selected = frozenset(
             each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each))
@@ -75,12 +75,15 @@ class Listing:
         key, changes = (selected, wanted.phase, wanted.q.strip().lower()), self._counts.changes
         known = self._found.get(key)
         if known is None or known[0] != changes:
+            candidates = self._face.walks.over(self._search(*key))
+            known = (changes, [each async for each in candidates if each is not None])
             if len(self._found) >= _MOST_KNOWN:
                 self._found.clear()
-            known = self._found[key] = (changes, list(self._search(*key)))
+            self._found[key] = known
         return known[1]
 
-    def _search(self, selected: Collection[str], phase: str, word: str) -> Iterator[IndexedResource]:
+    def _search(self, selected: Collection[str], phase: str, word: str) -> Iterator[IndexedResource | None]:
+        """All resources, with None for those that were not searched for."""
         index, counts = self._face.index, self._counts
         # All of one kind and version are of one type.
         is_selected: dict[tuple[str, str], bool] = {}
@@ -90,12 +93,9 @@ class Listing:
             if group not in is_selected:
                 found = index.type_of(resource)
                 is_selected[group] = found is not None and found.metadata.uid in selected
-            if not is_selected[group]:
-                continue
-            if word and word not in entry.metadata.name and word != entry.metadata.labels.number:
-                continue
-            if not phase or counts.phase(resource) == phase:
-                yield resource
+            has_word = not word or word in entry.metadata.name or word == entry.metadata.labels.number
+            is_found = is_selected[group] and has_word and (not phase or counts.phase(resource) == phase)
+            yield resource if is_found else None
 
     def _table(self, shown: Sequence[IndexedResource], types: Sequence[TypeEntry]) -> Markup:
         titles = {each.metadata.uid: type_title(each) for each in types}

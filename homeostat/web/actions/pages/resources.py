@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing
 from typing import Final
 
 from homeostat.edge.reply import Reply
@@ -25,7 +26,7 @@ from homeostat.web.actions.forms import (
     read_applied,
 )
 from homeostat.web.actions.index.changes import IndexedResource
-from homeostat.web.actions.index.entry import TypeEntry, phase_of
+from homeostat.web.actions.index.entry import Entry, TypeEntry, phase_of
 from homeostat.web.actions.index.lookup import Found, find_named, find_numbered, no_resource
 from homeostat.web.kit.etags import mismatch, tagged
 from homeostat.web.kit.form import read_body, read_number, read_query
@@ -35,6 +36,7 @@ from homeostat.web.kit.routing import API
 
 _LARGE_BYTES: Final = 64 * 1024
 """A page from this size on is encoded in a thread."""
+Candidate = tuple[IndexedResource, TypeEntry]
 
 
 class Resources:
@@ -49,7 +51,9 @@ class Resources:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
         limit, claims = min(query.limit, LARGEST_PAGE), (await self._face.plugins.known()).claims
-        page, has_more = _page(_chosen(self._face, query, await self._readable(caller), claims), limit)
+        candidates = _candidates(self._face, query, await self._readable(caller), claims)
+        async with aclosing(self._face.walks.over(candidates)) as walked:
+            page, has_more = await _page(walked, limit)
         headers = next_page(request, page[-1][0].entry.number) if has_more else ()
 
         def bodies() -> bytes:
@@ -145,13 +149,13 @@ class Resources:
         return await self._answer(201, caller, made, ("Location", f"{API}/resources/{made.entry.number}"))
 
 
-def _page(
-    chosen: Iterator[tuple[IndexedResource, TypeEntry]], limit: int
-) -> tuple[list[tuple[IndexedResource, TypeEntry]], bool]:
+async def _page(candidates: AsyncIterator[Candidate | None], limit: int) -> tuple[list[Candidate], bool]:
     """The first resources, within the limits of a page, and whether there are more."""
-    page: list[tuple[IndexedResource, TypeEntry]] = []
+    page: list[Candidate] = []
     size = 0
-    for each in chosen:
+    async for each in candidates:
+        if each is None:
+            continue
         size += each[0].entry.size
         if len(page) == limit or (page and size > LARGEST_PAGE_BYTES):
             return page, True
@@ -159,26 +163,24 @@ def _page(
     return page, False
 
 
-def _chosen(
+def _candidates(
     face: Face, query: ResourceQuery, readable: set[tuple[str, str]], claims: Mapping[str, str]
-) -> Iterator[tuple[IndexedResource, TypeEntry]]:
+) -> Iterator[Candidate | None]:
+    """All resources, with None for those that the query does not choose: a walk over many of these takes time, too."""
     for indexed in face.index.newest(before=query.after):
-        resource_type = face.index.type_of(indexed)
-        if resource_type is None:
-            continue
-        spec, entry = resource_type.spec, indexed.entry
-        if (spec.name, spec.version) not in readable:
-            continue
-        if query.resource_type_name and query.resource_type_name != spec.name:
-            continue
-        if query.resource_type_version and query.resource_type_version != spec.version:
-            continue
-        if query.status and query.status != phase_of(entry, entry.read_phase()):
-            continue
-        plugin = query.action_plugin
-        if plugin and plugin != plugin_of(entry, resource_type, claims.get(spec.name, "")):
-            continue
-        yield indexed, resource_type
+        of = face.index.type_of(indexed)
+        is_readable = of is not None and (of.spec.name, of.spec.version) in readable
+        yield (indexed, of) if of is not None and is_readable and _is_chosen(indexed.entry, of, query, claims) else None
+
+
+def _is_chosen(entry: Entry, of: TypeEntry, query: ResourceQuery, claims: Mapping[str, str]) -> bool:
+    spec = of.spec
+    if query.resource_type_name not in ("", spec.name) or query.resource_type_version not in ("", spec.version):
+        return False
+    if query.status and query.status != phase_of(entry, entry.read_phase()):
+        return False
+    plugin = query.action_plugin
+    return not plugin or plugin == plugin_of(entry, of, claims.get(spec.name, ""))
 
 
 def _declaration(found: Found, form: Changed) -> Declaration:

@@ -153,6 +153,18 @@ def test_a_census_in_pages_of_any_size_finds_the_same(size: int) -> None:
     assert {each.metadata.name for each in found} == {f"{uid}-{number}" for uid in "abc" for number in range(3)}
 
 
+def test_a_census_reads_the_settings_of_a_kind_once() -> None:
+    asked: list[str] = []
+
+    def keep_of(kind: str) -> Keep:
+        asked.append(kind)
+        return Keep(entries=2)
+
+    sweep_of = HistorySweep(keep_of, now=START)
+    sweep_of.take([kept(f"uid-{number}", 0) for number in range(100)])
+    assert (sweep_of.end(), asked) == ([], ["Thing"])
+
+
 async def test_a_sweep_goes_through_all_pages(tmp_path: Path) -> None:
     async with open_plane(Settings(data=tmp_path / "plane", port=0, operators=frozenset())) as plane:
         client: Client = plane.client
