@@ -5,6 +5,7 @@ On both sides simulated Nodes run the Pods, so what differs is the work of the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServedPlan
 
 @pytest.fixture
 def sides(planes: list[ServedPlane], request: pytest.FixtureRequest) -> list[Side]:
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:40].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[-40:].strip("-")
     return [Side(each, each.create_namespace(name)) for each in planes]
 
 
@@ -177,18 +178,37 @@ def test_stateful_sets_come_in_order_or_in_parallel(sides: list[Side]) -> None:
     assert_same(sides)
 
 
-def test_a_daemon_set_runs_on_every_node(sides: list[Side]) -> None:
-    def is_everywhere(found: JsonObject) -> bool:
-        names = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable")
-        return all(found["status"].get(name) == 3 for name in names)
+def is_everywhere(found: JsonObject) -> bool:
+    names = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable")
+    return all(found["status"].get(name) == 3 for name in names)
 
+
+@pytest.mark.parametrize(
+    "rolling", [{"maxUnavailable": 1}, {"maxSurge": 1, "maxUnavailable": 0}], ids=["plain", "surge"]
+)
+def test_a_daemon_set_runs_on_every_node(sides: list[Side], rolling: JsonObject) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
     for side in sides:
-        side.create("apps/v1", "DaemonSet", "agent", workload())
+        side.create("apps/v1", "DaemonSet", "agent", workload(updateStrategy=strategy))
     for step in ({}, image("app:2")):
         for side in sides:
             side.change("apps/v1", "DaemonSet", "agent", step)
         for side in sides:
             side.wait("apps/v1", "DaemonSet", "agent", is_everywhere, "everywhere")
+    assert_same(sides)
+
+
+def test_a_daemon_set_surges_beside_pods_that_stay_until_the_new_ones_are_ready(sides: list[Side]) -> None:
+    """The new Pods never get ready, so both sides stop in the middle of the update."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "60%", "maxUnavailable": 0}}
+    never = template("app:2")
+    never["spec"]["containers"][0]["readinessProbe"] = {"exec": {"command": ["/bin/false"]}}
+    for side in sides:
+        side.create("apps/v1", "DaemonSet", "agent", workload(updateStrategy=strategy))
+        side.wait("apps/v1", "DaemonSet", "agent", is_everywhere, "everywhere")
+        side.change("apps/v1", "DaemonSet", "agent", {"spec": {"template": never}})
+    for side in sides:
+        wait_until(lambda: len(side.read_all("v1", "Pod")) == 5, f"two Pods surge in {side.namespace}")  # noqa: B023
     assert_same(sides)
 
 

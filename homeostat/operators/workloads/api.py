@@ -129,6 +129,19 @@ class Port(msgspec.Struct, frozen=True, rename="camel", gc=False):
     host_ip: str = msgspec.field(name="hostIP", default="")
 
 
+class Exec(msgspec.Struct, frozen=True, gc=False):
+    command: tuple[str, ...] = ()
+
+
+class Probe(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    exec: Exec | None = None
+    initial_delay_seconds: int = 0
+    period_seconds: int = 10
+    timeout_seconds: int = 1
+    success_threshold: int = 1
+    failure_threshold: int = 3
+
+
 class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     name: str
     image: str = ""
@@ -137,6 +150,9 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     restart_policy: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    startup_probe: Probe | None = None
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -1,4 +1,4 @@
-"""StatefulSets, DaemonSets, and the slices of Services."""
+"""StatefulSets, and the slices of Services."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod, Workload
-from homeostat.operators.workloads.daemonsets import decide as daemons
-from homeostat.operators.workloads.scheduling.fit import facts_of
 from homeostat.operators.workloads.services.decide import Slice
 from homeostat.operators.workloads.services.decide import decide as decide_slices
 from homeostat.operators.workloads.statefulsets.decide import HASH, Decision, claims_for, decide, pod_additions
@@ -99,46 +97,6 @@ def test_a_huge_stateful_set_takes_steps_of_500_pods() -> None:
     assert steps(deciding(stateful(huge, **PARALLEL))) == (list(range(500)), [])
     surplus = steps(deciding(stateful(0, **PARALLEL), *(member(number) for number in range(600))))
     assert len(surplus[1]) == 500
-
-
-def daemon_step(spec: JsonObject, *pods: Pod) -> tuple[list[str], list[str]]:
-    nodes = [workload("a", metadata={"labels": {"disk": "ssd"}}), workload("b", unschedulable=True)]
-    nodes.append(workload("c", taints=[{"key": "gpu", "effect": "NoSchedule"}]))
-    obj = workload("agent", template=TEMPLATE, **spec)
-    found = daemons.decide(obj, map(facts_of, nodes), pods, digest="new", now=NOW)
-    return list(found.create), [each.metadata.name for each in found.delete]
-
-
-def daemon(name: str, node: str, revision: str = "new", **fields: Any) -> Pod:
-    return pod(name, spec={"nodeName": node}, metadata={"labels": {daemons.HASH: revision}}, **fields)
-
-
-def test_a_daemon_set_runs_on_cordoned_nodes_and_not_on_tainted_ones() -> None:
-    assert daemon_step({}) == (["a", "b"], [])
-    assert daemon_step({}, daemon("x", "a"), daemon("y", "c")) == (["b"], ["y"])
-    chosen = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "nodeSelector": {"disk": "ssd"}}}
-    nodes = [workload("a", metadata={"labels": {"disk": "ssd"}}), workload("b")]
-    found = daemons.decide(workload("agent", template=chosen), map(facts_of, nodes), [], digest="new", now=NOW)
-    assert found.create == ("a",)
-
-
-def test_a_daemon_that_fits_on_no_node_yet_is_kept_for_its_node() -> None:
-    affinity = daemons.spec_on(TEMPLATE, "a")["affinity"]
-    waiting = pod("x", phase="Pending", ready=False, spec={"nodeName": "", "affinity": affinity})
-    assert daemons.target_of(waiting) == "a"
-    current = msgspec.structs.replace(waiting, metadata=daemon("x", "").metadata)
-    assert daemon_step({}, current) == (["b"], [])
-    untied = daemon("y", "")
-    assert daemon_step({}, current, untied) == (["b"], [])
-
-
-def test_a_daemon_set_is_updated_one_node_at_a_time() -> None:
-    old = daemon("x", "a", "old"), daemon("y", "b", "old")
-    assert daemon_step({}, *old) == ([], ["x"])
-    assert daemon_step({}, daemon("x", "a", ready=False), old[1]) == ([], [])
-    assert daemon_step({"updateStrategy": {"type": "OnDelete"}}, *old) == ([], [])
-    wide = {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}
-    assert daemon_step(wide, *old) == ([], ["x", "y"])
 
 
 def service(**spec: Any) -> Workload:

@@ -10,7 +10,8 @@ from homeostat.objects.kind import DAEMON_SET
 from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
-from homeostat.operators.workloads.daemonsets.decide import GENERATION, HASH, REQUIRED, decide, spec_on
+from homeostat.operators.workloads.daemonsets.decide import GENERATION, REQUIRED, decide, spec_on
+from homeostat.operators.workloads.daemonsets.update import HASH
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler

@@ -1,4 +1,4 @@
-"""DaemonSets: one Pod on each Node that fits, and their replacement at an update. Pure."""
+"""DaemonSets: one Pod on each Node that fits, and what their status says. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod, PodSpec, Workload
-from homeostat.operators.workloads.availability import in_deletion_order, seconds_until_available
+from homeostat.operators.workloads.availability import seconds_until_available
+from homeostat.operators.workloads.daemonsets.update import Place, Role, is_current, keep_one, roll
 from homeostat.operators.workloads.scheduling.fit import NodeFacts, matches_node, obstacle
-from homeostat.operators.workloads.sizes import scaled
 from homeostat.operators.workloads.status import is_same_status
 
-HASH: Final = "controller-revision-hash"
 GENERATION: Final = "pod-template-generation"
 REQUIRED: Final = (
     "currentNumberScheduled",
@@ -53,12 +52,17 @@ def spec_on(template: JsonObject, node: str) -> JsonObject:
     return {**spec, "affinity": affinity, "tolerations": [*given, *(each for each in extra if each not in given)]}
 
 
-def runs_on(daemon: Workload, node: NodeFacts) -> bool:
-    """Whether the Node is one of its own; what is used on the Node does not count."""
+def role_of(daemon: Workload, node: NodeFacts) -> Role:
+    """What is used on the Node does not count. Pods stay on a Node that got a taint with the effect NoSchedule."""
     template = daemon.spec.get("template") or {}
-    spec = msgspec.convert(spec_on(template, node.name), PodSpec)
     declared = msgspec.convert(template.get("spec") or {}, PodSpec)
-    return matches_node(declared, node.labels, node.name) and not obstacle(spec, {}, node, {})
+    if declared.node_name not in ("", node.name) or not matches_node(declared, node.labels, node.name):
+        return "unfit"
+    spec = msgspec.convert(spec_on(template, node.name), PodSpec)
+    if not obstacle(spec, {}, node, {}):
+        return "wanted"
+    lasting = tuple(each for each in node.taints if each.get("effect") == "NoExecute")
+    return "unfit" if obstacle(spec, {}, msgspec.structs.replace(node, taints=lasting), {}) else "kept"
 
 
 def target_of(pod: Pod) -> str:
@@ -80,63 +84,43 @@ def decide(
     """`digest` is the hash of the current template."""
     if daemon.metadata.is_terminating:
         return Decision((), (), None, None)
-    wanted = {each.name for each in nodes if runs_on(daemon, each)}
-    by_node: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if target := target_of(pod):
-            by_node.setdefault(target, []).append(pod)
-    create = []
-    delete = [pod for pod in pods if pod.status.phase == "Failed" and not pod.metadata.is_terminating]
-    kept: dict[str, Pod] = {}
-    for node in sorted(wanted):
-        found = [each for each in by_node.get(node, ()) if each.is_active]
-        if not found and not any(each.metadata.is_terminating for each in by_node.get(node, ())):
-            create.append(node)
-        if found:
-            *surplus, kept[node] = in_deletion_order(found)
-            delete += surplus
-    misplaced = [each for node, some in by_node.items() if node not in wanted for each in some if each.is_active]
-    delete += misplaced
-    delete += _outdated(daemon, kept, digest, len(wanted), now)
-    status, again_s = _status(daemon, kept, digest, len(wanted), len(misplaced), now)
+    places = _places(daemon, nodes, pods)
+    step = keep_one(daemon, places, digest, now)
+    if not step and (daemon.spec.get("updateStrategy") or {}).get("type") != "OnDelete":
+        step = roll(daemon, places, digest, now)
+    status, again_s = _status(daemon, places, digest, now)
     is_same = is_same_status(daemon.status, status)
-    return Decision(tuple(create), tuple(delete), None if is_same else status, again_s)
+    return Decision(step.create, step.delete, None if is_same else status, again_s)
 
 
-def is_current(pod: Pod, digest: str) -> bool:
-    return pod.metadata.labels.get(HASH) == digest
+def _places(daemon: Workload, nodes: Iterable[NodeFacts], pods: Sequence[Pod]) -> list[Place]:
+    """By the names of Nodes: those that the daemon runs on or has Pods on."""
+    by_node: dict[str, list[Pod]] = {}
+    for pod in sorted(pods, key=lambda each: (not each.spec.node_name, each.metadata.creation_timestamp, each.key)):
+        if (target := target_of(pod)) and not (pod.metadata.is_terminating and pod.is_finished):
+            by_node.setdefault(target, []).append(pod)
+    roles = {each.name: role_of(daemon, each) for each in nodes}
+    names = by_node.keys() | {name for name, role in roles.items() if role == "wanted"}
+    return [Place(name, roles.get(name, "unfit"), tuple(by_node.get(name, ()))) for name in sorted(names)]
 
 
-def _outdated(daemon: Workload, kept: dict[str, Pod], digest: str, wanted: int, now: datetime) -> list[Pod]:
-    """Pods of an old template, as many as may be unavailable."""
-    strategy = daemon.spec.get("updateStrategy") or {}
-    if strategy.get("type") == "OnDelete":
-        return []
-    old = [each for each in kept.values() if not is_current(each, digest)]
-    limit = max(scaled((strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1), wanted, rounds_up=True), 1)
+def _status(daemon: Workload, places: Sequence[Place], digest: str, now: datetime) -> tuple[JsonObject, float | None]:
+    """Of several Pods on a Node the oldest counts."""
     min_ready_s = daemon.spec.get("minReadySeconds") or 0
-    is_up = {each.key: seconds_until_available(each, min_ready_s, now) == 0.0 for each in kept.values()}
-    down = [each for each in old if not is_up[each.key]]
-    room = limit - (wanted - sum(is_up.values()))
-    up = [each for each in old if is_up[each.key]]
-    return down + up[: max(room, 0)]
-
-
-def _status(
-    daemon: Workload, kept: dict[str, Pod], digest: str, wanted: int, misplaced: int, now: datetime
-) -> tuple[JsonObject, float | None]:
-    min_ready_s = daemon.spec.get("minReadySeconds") or 0
-    waits = [seconds_until_available(each, min_ready_s, now) for each in kept.values()]
+    wanted = [each for each in places if each.role == "wanted"]
+    counted = [each.pods[0] for each in wanted if each.pods]
+    waits = [seconds_until_available(each, min_ready_s, now) for each in counted]
     available = sum(1 for each in waits if each == 0.0)
     status: JsonObject = {
-        "currentNumberScheduled": len(kept),
-        "numberMisscheduled": misplaced,
-        "desiredNumberScheduled": wanted,
+        "currentNumberScheduled": len(counted),
+        "numberMisscheduled": sum(1 for each in places if each.role != "wanted" and each.pods),
+        "desiredNumberScheduled": len(wanted),
         "numberReady": sum(1 for each in waits if each is not None),
         "observedGeneration": daemon.metadata.generation,
-        "updatedNumberScheduled": sum(1 for each in kept.values() if is_current(each, digest)),
+        "updatedNumberScheduled": sum(1 for each in counted if is_current(each, digest)),
         "numberAvailable": available,
-        "numberUnavailable": wanted - available,
+        "numberUnavailable": len(wanted) - available,
     }
-    later = [each for each in waits if each]
+    every = (seconds_until_available(each, min_ready_s, now) for place in places for each in place.pods)
+    later = [each for each in every if each]
     return status, min(later) if later else None

@@ -67,7 +67,7 @@ def _container(container: Container, *, is_short: bool) -> Ending | None:
     # What follows the name of an image are options, or another program to run instead.
     if image in _SERVERS and (not words or words[0].startswith("-") or image == "agnhost"):
         return NEVER
-    return _command(words) if words and is_short else None
+    return command_ending(words) if words and is_short else None
 
 
 def image_name(image: str) -> str:
@@ -76,7 +76,8 @@ def image_name(image: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _command(words: tuple[str, ...]) -> Ending | None:
+def command_ending(words: tuple[str, ...]) -> Ending | None:
+    """Of at least one word; None if that is unknown."""
     name = words[0].rpartition("/")[2]
     return _shell(words[1:]) if name in _SHELLS else _step(name, words[1:])
 
@@ -137,7 +138,7 @@ def _words(text: str) -> tuple[str, ...]:
 def _step(name: str, words: tuple[str, ...], *, last: int = 0) -> Ending | None:
     """`last` is the code of the command before it, with which `exit` without a number ends."""
     if name == "exec" and words:
-        return _command(words)
+        return command_ending(words)
     if name == "sleep":
         return _sleep(words)
     if name == "false":

@@ -10,12 +10,13 @@
         ready-after: 2s
 
 A Pod's own annotations win. Then the rules of its namespace count, then those of kube-system, in the order of
-the names of ConfigMaps and entries; the first that selects the Pod decides. Without either the commands of its
-containers do.
+the names of ConfigMaps and entries; the first that selects the Pod decides. Without either the commands and probes of
+its containers do.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, Literal, get_args
@@ -39,7 +40,8 @@ from homeostat.operators.workloads.api import (
     Pod,
     Rules,
 )
-from homeostat.operators.workloads.pods.commands import ending_of
+from homeostat.operators.workloads.pods.commands import NEVER, Ending, ending_of
+from homeostat.operators.workloads.pods.probes import KILLED, UNPROBED, probed
 from homeostat.operators.workloads.sizes import integer_of
 
 Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
@@ -156,16 +158,26 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
 
 
 def _commanded(pod: Pod, usual: Fate) -> Fate:
-    """What its commands and images say, if nobody says something else. Pods of a Job succeed if that is unknown."""
-    ending = ending_of(pod.spec)
+    """What its commands, images and probes say, if nobody says something else. Pods of a Job succeed if that is
+    unknown.
+    """
+    ending, probes = ending_of(pod.spec), probed(pod.spec)
     if ending is None:
         owner = pod.metadata.controller
-        return replace(usual, outcome="succeed") if owner is not None and owner.is_of(JOB) else usual
-    if ending.is_never:
+        if owner is not None and owner.is_of(JOB):
+            return replace(usual, outcome="succeed")
+        ending = NEVER
+    if probes is UNPROBED and ending.is_never:
         return usual
-    if ending.code:
-        return replace(usual, outcome="fail", exit_code=ending.code, run_s=ending.after_s)
-    return replace(usual, outcome="succeed", run_s=ending.after_s)
+    if probes.killed_s < ending.after_s:
+        ending = Ending(KILLED, probes.killed_s)
+    ready_s = min(probes.ready_s, ending.after_s)
+    if math.isinf(ready_s):
+        return replace(usual, outcome="never-ready")
+    if ending.is_never:
+        return replace(usual, after_s=usual.after_s + ready_s)
+    fate = replace(usual, after_s=usual.after_s + ready_s, run_s=ending.after_s - ready_s)
+    return replace(fate, outcome="fail", exit_code=ending.code) if ending.code else replace(fate, outcome="succeed")
 
 
 class Rulebook:

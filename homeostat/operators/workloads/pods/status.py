@@ -159,7 +159,7 @@ def _container(pod: Pod, container: Container, picture: Picture, *, now: str, st
         "imageID": "",
         "ready": picture.stage == "ready",
         "restartCount": picture.restarts,
-        "started": picture.stage in ("ready", "running"),
+        "started": picture.stage == "ready" or (picture.stage == "running" and container.startup_probe is None),
         "state": {},
         "lastState": {},
     }

@@ -1,0 +1,95 @@
+"""When a Pod is ready, or killed, by its probes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod
+from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.probes import UNPROBED, Probed, probed
+from homeostat.operators.workloads.pods.rules import Fate, fate_of
+from homeostat.operators.workloads.pods.status import Picture, status_of
+from tests.operators.workloads.objects import pod
+
+HTTP: JsonObject = {"httpGet": {"path": "/", "port": 80}}
+FALSE: JsonObject = {"exec": {"command": ["/bin/false"]}}
+USUAL = Fate(after_s=0.0)
+NEVER = math.inf
+
+
+def probed_pod(*containers: JsonObject, **fields: Any) -> Pod:
+    given = [{"name": f"c{number}", "image": "app:1", **each} for number, each in enumerate(containers)]
+    return pod(spec={"containers": given, **fields.pop("spec", {})}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([{}], UNPROBED),
+        ([{"readinessProbe": HTTP}], Probed(0.0, NEVER)),
+        ([{"readinessProbe": {**HTTP, "initialDelaySeconds": 20}}], Probed(20.0, NEVER)),
+        ([{"readinessProbe": {**HTTP, "successThreshold": 3, "periodSeconds": 5}}], Probed(10.0, NEVER)),
+        ([{"readinessProbe": FALSE}], Probed(NEVER, NEVER)),
+        ([{"readinessProbe": {"exec": {"command": ["sleep", "2"]}}}], Probed(NEVER, NEVER)),
+        ([{"readinessProbe": {"exec": {"command": ["sleep", "2"]}, "timeoutSeconds": 3}}], Probed(0.0, NEVER)),
+        ([{"readinessProbe": {"exec": {"command": ["cat", "/ready"]}}}], Probed(0.0, NEVER)),
+        ([{"startupProbe": {**HTTP, "initialDelaySeconds": 30}, "readinessProbe": HTTP}], Probed(30.0, NEVER)),
+        ([{"startupProbe": {**FALSE, "failureThreshold": 4, "periodSeconds": 2}}], Probed(NEVER, 6.0)),
+        ([{"livenessProbe": HTTP}], Probed(0.0, NEVER)),
+        ([{"livenessProbe": {**FALSE, "initialDelaySeconds": 5}}], Probed(0.0, 25.0)),
+        ([{}, {"readinessProbe": {**HTTP, "initialDelaySeconds": 2}}, {"readinessProbe": HTTP}], Probed(2.0, NEVER)),
+        ([{"readinessProbe": {"exec": {"command": ["sh", "-c", "false;" * 9999]}}}], Probed(0.0, NEVER)),
+    ],
+)
+def test_the_delays_of_probes(containers: list[JsonObject], expected: Probed) -> None:
+    assert probed(probed_pod(*containers).spec) == expected
+
+
+def stages(found: Pod, *moments: float) -> list[str]:
+    fate = fate_of(found, (), USUAL)
+    pictures = [decide(found, fate, each).picture for each in moments]
+    return ["" if each is None else each.reason or each.stage for each in pictures]
+
+
+def test_a_readiness_probe_delays_readiness() -> None:
+    slow = {"readinessProbe": {**HTTP, "initialDelaySeconds": 20}}
+    assert stages(probed_pod(slow), 1.0, 19.0, 21.0) == ["running", "running", "ready"]
+    assert stages(probed_pod({"readinessProbe": FALSE}), 1.0, 1e6) == ["running", "running"]
+
+
+def test_a_container_that_ends_does_so_whatever_its_probes_say() -> None:
+    once = {"spec": {"restartPolicy": "Never"}, "status": {}}
+    slow = {"command": ["sleep", "9"], "readinessProbe": {**HTTP, "initialDelaySeconds": 5}}
+    assert stages(probed_pod(slow, **once), 4.0, 6.0, 10.0) == ["running", "ready", "Completed"]
+    never = {"command": ["sleep", "9"], "readinessProbe": FALSE}
+    assert stages(probed_pod(never, **once), 4.0, 10.0) == ["running", "Completed"]
+
+
+def test_a_failing_startup_or_liveness_probe_restarts_the_container() -> None:
+    starts = {"startupProbe": {**FALSE, "failureThreshold": 2, "periodSeconds": 5}}
+    assert stages(probed_pod(starts), 1.0, 6.0) == ["running", "CrashLoopBackOff"]
+    lives = {"livenessProbe": {**FALSE, "failureThreshold": 2, "periodSeconds": 5}}
+    assert stages(probed_pod(lives), 1.0, 11.0) == ["ready", "CrashLoopBackOff"]
+    fate = fate_of(probed_pod(lives), (), USUAL)
+    assert (fate.outcome, fate.exit_code) == ("fail", 137)
+
+
+def test_annotations_win_over_probes() -> None:
+    slow = {"readinessProbe": {**HTTP, "initialDelaySeconds": 20}}
+    early = probed_pod(slow, metadata={"annotations": {READY_AFTER: "1s"}})
+    assert stages(early, 2.0) == ["ready"]
+    forced = probed_pod({"readinessProbe": FALSE}, metadata={"annotations": {OUTCOME: "ready"}})
+    assert stages(forced, 2.0) == ["ready"]
+
+
+def test_a_container_has_not_started_until_its_startup_probe_succeeds() -> None:
+    def started(stage: Any) -> bool:
+        found = probed_pod({"startupProbe": HTTP})
+        status = status_of(found, Picture(stage), now="2026-11-17T12:00:00Z", ip="10.0.0.1", host_ip="")
+        return bool(status["containerStatuses"][0]["started"])
+
+    assert (started("running"), started("ready")) == (False, True)
