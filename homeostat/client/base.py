@@ -141,7 +141,7 @@ class Client:
             items += page["items"] or ()  # kube-apiserver lists the metadata of no objects as null.
             token = page["metadata"].get("continue", "")
             if not token:
-                return items, page["metadata"]["resourceVersion"]
+                return items, page["metadata"].get("resourceVersion", "")
 
     async def watch(self, path: str, *, accept: str = "", **query: object) -> AsyncIterator[Event]:
         """Events until the server ends the watch; an ERROR event raises its error."""

@@ -11,8 +11,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from homeostat.operators.catalog import find_operator
+from homeostat.plane.computing import serve_computed
 from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
@@ -21,6 +23,9 @@ from homeostat.runtime.telemetry.tracing import Tracer
 from homeostat.server.expiry import expire_events
 from homeostat.server.pki.directory import Pki
 from homeostat.store.base import StoreError
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import Setup
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +77,11 @@ def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
 
 def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
     description, guards = find_operator(name), plane.admission.guards
+
+    def ready(setup: Setup) -> None:
+        put_guards(guards, setup)
+        serve_computed(plane.app.backend.registry, setup)
+
     supervisor = Supervisor(
         plane.client,
         description,
@@ -79,7 +89,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
         leases=LEASES if plane.settings.is_shared else "",
         directory=plane.settings.data / "operators",
         environment=plane.settings.environment,
-        ready=lambda setup: put_guards(guards, setup),
+        ready=ready,
         tracer=tracer,
         is_paused=plane.are_effects_paused,
         is_held=True,

@@ -1,4 +1,5 @@
-"""`Setup`: the API that an operator uses in `register` to declare its controllers, watches, jobs and guards.
+"""`Setup`: the API that an operator uses in `register` to declare its controllers, watches, jobs, guards and computed
+kinds.
 
     def register(setup: Setup) -> None:
         pods = setup.watch(POD, Pod)
@@ -21,10 +22,12 @@ from homeostat.client.base import Client
 from homeostat.client.projection import Projection
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.declared import Declared
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.decoding import Projected
 from homeostat.runtime.cache.index import KeysOf
 from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.computed import Computed, Read
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.operator import Operator
 from homeostat.runtime.control.reconcile import Options, Tools
@@ -81,6 +84,7 @@ class Setup:
         self.jobs: list[Job] = []
         self.reading_jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
+        self.computed: dict[Kind, Computed] = {}
         self.offers: dict[str, object] = {}
         self._shared, self._tools, self._controls = informers, tools, controls
         self._watched: Counter[Informer[Any]] = Counter()
@@ -182,6 +186,10 @@ class Setup:
                 f"{kind.kind.title} is not declared with is_guarded, so writes would pass before the start"
             )
         self.guards[kind.kind] = check
+
+    def compute(self, kind: Kind, read: Read, schema: JsonObject) -> None:
+        """Serves a kind whose objects are computed when they are read, such as metrics, on an embedded plane only."""
+        self.computed[kind] = Computed(read, schema)
 
     def run(self, job: Job, *, is_reading: bool = False) -> None:
         """Adds a job that runs beside the controllers while this process is the leader. An error ends the manager.

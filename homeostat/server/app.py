@@ -50,6 +50,7 @@ from homeostat.server.request.in_flight import InFlight
 from homeostat.server.request.negotiate import JSON, negotiate
 from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
+from homeostat.server.verbs.computed import read_computed
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
 from homeostat.server.verbs.get import get
@@ -270,6 +271,8 @@ class App(msgspec.Struct):
         if kind.deprecation:
             call.warnings.append(kind.deprecation)
         if not kind.is_stored:
+            if kind.compute is not None:
+                return await read_computed(call, kind.compute)
             call.representation = negotiate(headers.get("accept", ""), is_plain=True)
             return await self._review(call)
         run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]

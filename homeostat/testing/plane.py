@@ -14,6 +14,7 @@ from pathlib import Path
 
 from homeostat.operators.catalog import load_operator
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.plane.computing import serve_computed
 from homeostat.plane.guarding import put_guards
 from homeostat.runtime.description import describe
 from homeostat.runtime.installation import install_definitions
@@ -33,7 +34,7 @@ async def open_test_plane(
 
     An operator is a module, or a value of `--operators`: the name of one of ours, a file, the name of a module. They
     read their settings from `environment`, by default that of the process. Without guards it behaves as a cluster,
-    which calls no guards.
+    which neither calls guards nor serves computed kinds.
     """
     housekeeping = frozenset({"housekeeping"} if has_housekeeping else ())
     settings = Settings(data=data, port=0, is_open=True, operators=housekeeping)
@@ -47,6 +48,7 @@ async def open_test_plane(
             setup = manager.add(name, module.register, module.KINDS)
             if has_guards:
                 put_guards(plane.admission.guards, setup)
+                serve_computed(plane.app.backend.registry, setup)
         await stack.enter_async_context(manager.running())
         await manager.informers.synced()
         yield plane

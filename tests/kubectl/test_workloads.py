@@ -275,3 +275,13 @@ def test_a_revision_of_somebody_else_with_the_name_of_ours_is_left_alone(kubectl
         kubectl("rollout", "status", each, WAIT)
         assert kubectl("get", each, "-o", "jsonpath={.status.collisionCount}") == "1"
     assert len(items(kubectl, "controllerrevisions")) == 4
+
+
+def test_top_shows_what_annotations_say(kubectl: Kubectl) -> None:
+    kubectl("run", "busy", "--image=nginx", "--annotations=simulation.homeostat.dev/use=cpu=120m,memory=64Mi")
+    kubectl("wait", "--for=condition=Ready", "pod/busy", WAIT)
+    assert kubectl("top", "pods").split() == ["NAME", "CPU(cores)", "MEMORY(bytes)", "busy", "120m", "64Mi"]
+    node = kubectl("get", "pod", "busy", "-o", "jsonpath={.spec.nodeName}")
+    used = {line.split()[0]: line.split()[1] for line in kubectl("top", "nodes").splitlines()[1:]}
+    assert used.keys() == {"node-1", "node-2", "node-3"}
+    assert int(used[node].removesuffix("m")) >= 120

@@ -6,6 +6,7 @@ On both sides simulated Nodes run the Pods, so what differs is the work of the c
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ COMPARED = (
     ("discovery.k8s.io/v1", "EndpointSlice"),
     ("v1", "Endpoints"),
     ("policy/v1", "PodDisruptionBudget"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
     ("v1", "Event"),
 )
 
@@ -88,7 +90,7 @@ def planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServedPlan
         theirs = stack.enter_context(
             serve_plane(folder / "theirs", options=["--operators", "none", "--workloads", "nodes"])
         )
-        stack.enter_context(run_controllers(theirs, folder))
+        stack.enter_context(run_controllers(theirs, folder, "--horizontal-pod-autoscaler-sync-period=1s"))
         stack.enter_context(run_scheduler(theirs, folder))
         yield [ours, theirs]
 
@@ -256,3 +258,39 @@ def test_a_cron_job_starts_the_job_that_it_missed(sides: list[Side]) -> None:
         path = f"{path_of('batch/v1', 'CronJob', side.namespace)}/tick"
         wait_until(lambda: side.plane.ask("GET", path)["status"].get("lastSuccessfulTime"), "the Job is done")  # noqa: B023
     assert_same(sides)
+
+
+def test_an_autoscaler_follows_the_load(sides: list[Side]) -> None:
+    """The real one reads the load from `metrics.k8s.io`."""
+    scaled: JsonObject = workload(replicas=2)
+    scaled["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+    use = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = {"scaleTargetRef": reference, "minReplicas": 2, "maxReplicas": 8, "metrics": [use]}
+    load = {"simulation.homeostat.dev/load": "cpu=100m"}
+    for side in sides:
+        side.create("apps/v1", "Deployment", "web", scaled, annotations=load)
+    for side in sides:
+        side.wait("apps/v1", "Deployment", "web", is_rolled_out(2), "rolled out")
+    # What a Pod uses in its first second counts for nothing yet.
+    time.sleep(2.1)
+    for side in sides:
+        side.create("autoscaling/v2", "HorizontalPodAutoscaler", "web", scaler)
+    for side in sides:
+        wait_for_scale(side, 2)
+        side.change("apps/v1", "Deployment", "web", {"metadata": {"annotations": {next(iter(load)): "cpu=250m"}}})
+    for side in sides:
+        wait_for_scale(side, 5)
+        side.wait("apps/v1", "Deployment", "web", is_rolled_out(5), "scaled to 5")
+    assert_same(sides)
+
+
+def wait_for_scale(side: Side, count: int) -> None:
+    path = f"{path_of('autoscaling/v2', 'HorizontalPodAutoscaler', side.namespace)}/web"
+
+    def holds() -> bool:
+        status = side.plane.ask("GET", path).get("status", {})
+        current = [each.get("resource", {}).get("current", {}) for each in status.get("currentMetrics") or ()]
+        return status.get("currentReplicas") == count and [each.get("averageUtilization") for each in current] == [50]
+
+    wait_until(holds, f"the autoscaler sees {count} replicas at 50% in {side.namespace}")

@@ -41,6 +41,7 @@ from homeostat.operators.workloads.deployments.controller import Deployments
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import FAMILY, POD_INDEXES
 from homeostat.operators.workloads.jobs.controller import Jobs
+from homeostat.operators.workloads.metrics.reader import MetricsReader
 from homeostat.operators.workloads.nodes.controller import Nodes
 from homeostat.operators.workloads.nodes.evictions import Evictions
 from homeostat.operators.workloads.pods.controller import Pods
@@ -76,6 +77,7 @@ def register(setup: Setup) -> None:
     claims = setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES)
     schedules = not settings.is_nodes_only
     Pods(setup, pods, nodes, rules, claims, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
+    MetricsReader(setup, pods, nodes, rulebook)
     if settings.is_nodes_only:
         return
     Evictions(setup, pods, nodes, events)

@@ -6,7 +6,7 @@ implement. To add a built-in kind, add a line to `BUILTINS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +19,9 @@ from homeostat.server.kinds.builtins.convert import autoscaler_to_v1, autoscaler
 
 if TYPE_CHECKING:
     from homeostat.server.conversion.conversion import Conversion
+
+Compute = Callable[[str], Awaitable[list[JsonObject]]]
+"""All objects of a namespace, or of all namespaces if it is empty."""
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -112,6 +115,8 @@ class Kind(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A warning that each request to this version gets."""
     is_terminating: bool = False
     """The definition of a custom kind is being deleted: no new objects."""
+    compute: Compute | None = None
+    """Of a kind whose objects are computed when they are read, and not stored."""
 
     @cached_property
     def resource(self) -> str:
@@ -156,7 +161,7 @@ class Kind(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def is_stored(self) -> bool:
-        return "get" in self.verbs
+        return "get" in self.verbs and self.compute is None
 
 
 def object_head(api_version: str, kind: str) -> bytes:

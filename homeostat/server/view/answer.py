@@ -51,7 +51,7 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
         return Reply(status, indented(body) if call.is_pretty else body, JSON, headers)
     value = decode_stored(body, in_pieces=is_offloaded())
     if representation.form == "table":
-        value = _table_of_one(call, value)
+        value = table_of(call, [value], value["metadata"].get("resourceVersion", ""))
     elif representation.form == "partial":
         version = f"meta.k8s.io/{representation.version}"
         value = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": value["metadata"]}
@@ -65,17 +65,21 @@ def _scale_columns() -> Columns:
     return columns_of("autoscaling", "Scale")
 
 
-def _table_of_one(call: Call, obj: JsonObject) -> JsonObject:
+def table_of(call: Call, objects: Sequence[JsonObject], resource_version: str) -> JsonObject:
+    """The Table of a few decoded objects; a list of stored ones is made in `listing.py`."""
     columns = _scale_columns() if call.subresource == "scale" else call.kind.columns
-    version = f"meta.k8s.io/{call.representation.version}"
-    metadata = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
-    shown = {"None": None, "Object": obj}.get(call.options.include_object, metadata)
+    version, now = f"meta.k8s.io/{call.representation.version}", call.backend.now().timestamp()
+
+    def shown(obj: JsonObject) -> JsonObject | None:
+        metadata = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
+        return {"None": None, "Object": obj}.get(call.options.include_object, metadata)
+
     return {
         "kind": "Table",
         "apiVersion": version,
-        "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")},
+        "metadata": {"resourceVersion": resource_version},
         "columnDefinitions": decode_stored(columns.definitions),
-        "rows": [{"cells": columns.cells(obj, call.backend.now().timestamp()), "object": shown}],
+        "rows": [{"cells": columns.cells(each, now), "object": shown(each)} for each in objects],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -21,6 +21,7 @@ from homeostat.operators.workloads.pods.rules import Rulebook, RuleError
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.replicas.decide import selector_of_set
 from homeostat.operators.workloads.status import status_patch
+from homeostat.operators.workloads.turn import Turn
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
@@ -28,7 +29,6 @@ from homeostat.runtime.setup import Setup
 COMPONENT: Final = "horizontal-pod-autoscaler"
 SCALED: Final = (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER)
 _GATHER_S: Final = 0.2
-_TURN_S: Final = 0.01
 _MOST_PODS: Final = 10_000
 """A metric of more Pods is computed in a thread."""
 
@@ -105,7 +105,7 @@ class Autoscalers:
             selector = selector_of_set(found, is_plain=kind is REPLICATION_CONTROLLER)
         except BadRequestError:
             selector = NOTHING
-        pods, uses, turn = [], {}, _Turn(self._clock)
+        pods, uses, turn = [], {}, Turn(self._clock)
         for each in self._pods.in_namespace(found.metadata.namespace):
             await turn.rest()
             if each.is_active and selector.matches(each.metadata.labels):
@@ -122,7 +122,7 @@ class Autoscalers:
         )
 
     async def _outcomes(self, scaler: Workload, target: Target) -> list[Outcome]:
-        found, turn = [], _Turn(self._clock)
+        found, turn = [], Turn(self._clock)
         for metric in metrics_of(scaler):
             is_long = len(target.pods) > _MOST_PODS
             found.append(await asyncio.to_thread(outcome, metric, target) if is_long else outcome(metric, target))
@@ -165,15 +165,3 @@ class Autoscalers:
 
     def _record(self, meta: Meta, reason: str, message: str) -> None:
         self._events.record(AUTOSCALER, meta, reason, message, by=COMPONENT, type_="Warning")
-
-
-class _Turn:
-    """Lets the event loop go on when a computation has taken its time."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._until_s = clock, clock() + _TURN_S
-
-    async def rest(self) -> None:
-        if self._clock() > self._until_s:
-            await asyncio.sleep(0)
-            self._until_s = self._clock() + _TURN_S
