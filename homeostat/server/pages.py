@@ -80,6 +80,7 @@ class Pages:
             "/version": self._show_version,
             "/version/": self._show_version,
             "/metrics": self._show_metrics,
+            "/metrics/slis": health.show_slis,
             "/livez": health.show,
             "/healthz": health.show,
             "/readyz": health.show,

@@ -94,6 +94,12 @@ def _prepare_builtin_update(kind: Kind, new: JsonObject, old: JsonObject, subres
         _set_template_generation(metadata, min(max(number, 1), _INT64_MAX))
 
 
+def check_template_generation(kind: Kind, obj: JsonObject) -> None:
+    """`BadRequestError` for a DaemonSet whose template generation is not a number of 64 bits."""
+    if kind.group_resource == _DAEMONS:
+        _template_generation(obj["metadata"])
+
+
 def _template_generation(metadata: JsonObject) -> int:
     """`BadRequestError` if it is not a number of 64 bits."""
     given = (metadata.get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")

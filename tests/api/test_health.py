@@ -24,7 +24,7 @@ async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> 
 
 async def test_checks_are_listed_excluded_and_asked_for_one_by_one(api: Api) -> None:
     listed = await api("GET", "/readyz", verbose="")
-    assert listed.body == b"[+]ping ok\n[+]store ok\nreadyz check passed\n"
+    assert listed.body == b"[+]ping ok\n[+]log ok\n[+]store ok\nreadyz check passed\n"
     without = await api("GET", "/readyz", verbose="true", exclude="store")
     assert b"[+]store excluded: ok" in without.body
     assert (await api("GET", "/livez/ping")).body == b"ok"
@@ -45,3 +45,20 @@ async def test_the_server_is_found_as_a_service(api: Api) -> None:
     assert points["endpoints"][0]["addresses"] == ["127.0.0.1"]
     (subset,) = (await api("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).json["subsets"]
     assert subset == {"addresses": [{"ip": "127.0.0.1"}], "ports": points["ports"]}
+
+
+async def test_a_check_has_the_name_of_kube_apiserver_too(api: Api) -> None:
+    assert (await api("GET", "/readyz/etcd")).body == b"ok"
+    assert (await api("GET", "/livez/etcd")).status == 404
+    without = await api("GET", "/readyz", verbose="", exclude="etcd")
+    assert b"[+]store excluded: ok\n" in without.body
+    odd = await api("GET", "/livez", verbose="", exclude="none")
+    assert odd.body.splitlines()[2] == b'warn: some health checks cannot be excluded: no matches for "none"'
+
+
+async def test_the_results_of_the_checks_are_metrics(api: Api) -> None:
+    await api("GET", "/livez/ping")
+    found = (await api("GET", "/metrics/slis")).body.decode().splitlines()
+    assert 'kubernetes_healthcheck{name="store",type="readyz"} 1' in found
+    assert 'kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 1' in found
+    assert (await api("GET", "/metrics/slis", user=NOBODY)).status in (401, 403)

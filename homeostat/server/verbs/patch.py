@@ -114,7 +114,9 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
         if "resourceVersion" not in metadata:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     try:
-        return conform(call, patched, clean=old["metadata"])
+        conformed = conform(call, patched, clean=old["metadata"])
+        strategy.check_template_generation(call.kind, conformed)
+        return conformed
     except BadRequestError as error:
         raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
 
