@@ -56,6 +56,7 @@ from homeostat.operators.workloads.statefulsets.controller import StatefulSets
 from homeostat.operators.workloads.volumes.binding import StorageClass
 from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES, VOLUME_INDEXES
+from homeostat.operators.workloads.volumes.protection import Protection
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
@@ -119,7 +120,9 @@ def register(setup: Setup) -> None:
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
     classes = setup.watch(STORAGE_CLASS, StorageClass)
-    Volumes(setup, claims, setup.watch(VOLUME, Workload, indexes=VOLUME_INDEXES), classes, pods, events=events)
+    volumes = setup.watch(VOLUME, Workload, indexes=VOLUME_INDEXES)
+    Volumes(setup, claims, volumes, classes, pods, events=events)
+    Protection(setup, claims, volumes, pods)
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

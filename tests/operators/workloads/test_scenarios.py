@@ -484,6 +484,16 @@ def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
         for name in ("of-1", "of-9", "of-3", made["metadata"]["name"]):
             await on.client.delete(f"{volumes}/{name}")
         await on.client.delete(f"{classes}/on-use")
+        # A claim stays while a Pod on a Node uses it, and its volume while the claim exists.
+        await on.client.delete(on.path("PersistentVolumeClaim", "late"))
+        await on.until("PersistentVolumeClaim", "late", lambda found: found["metadata"].get("deletionTimestamp"))
+        await on.client.delete(on.path("Pod", "uses-late"))
+        await on.until("PersistentVolumeClaim", "late", lambda found: not found)
+        gone = made["metadata"]["name"]
+        left, _ = await eventually(
+            lambda: on.client.list(volumes), lambda found: gone not in names(found[0]), within_s=15.0
+        )
+        assert fitting["spec"]["volumeName"] in names(left)
 
     stage.play(scene)
 

@@ -23,7 +23,8 @@ from homeostat.operators.workloads.volumes.decide import (
     offers_more,
     unbound_keys,
 )
-from tests.operators.workloads.objects import workload
+from homeostat.operators.workloads.volumes.protection import CLAIM_PROTECTION, next_finalizers
+from tests.operators.workloads.objects import THEN, workload
 
 OWN = {"namespace": "default", "name": "data"}
 
@@ -133,3 +134,22 @@ def test_a_claim_waits_for_its_class_or_for_the_volume_that_it_names() -> None:
 )
 def test_only_a_new_or_freed_volume_wakes_claims(old: Workload | None, new: Workload | None, is_more: bool) -> None:
     assert offers_more(old, new) is is_more
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "is_terminating", "is_used", "expected"),
+    [
+        ((), False, False, [CLAIM_PROTECTION]),
+        (("other",), False, True, ["other", CLAIM_PROTECTION]),
+        ((CLAIM_PROTECTION,), False, False, None),
+        ((CLAIM_PROTECTION, "other"), True, False, ["other"]),
+        ((CLAIM_PROTECTION,), True, True, None),
+        (("other",), True, False, None),
+    ],
+    ids=["a new one", "beside another", "protected", "deleted", "deleted and used", "deleted before it was protected"],
+)
+def test_a_claim_is_protected_until_nobody_uses_it(
+    finalizers: tuple[str, ...], is_terminating: bool, is_used: bool, expected: list[str] | None
+) -> None:
+    meta = Meta("data", finalizers=finalizers, deletion_timestamp=THEN if is_terminating else None)
+    assert next_finalizers(meta, CLAIM_PROTECTION, is_used=is_used) == expected

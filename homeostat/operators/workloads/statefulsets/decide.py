@@ -187,6 +187,7 @@ def claims_for(workload: Workload, ordinal: int) -> list[JsonObject]:
                 "namespace": workload.metadata.namespace,
                 "labels": {**(each["metadata"].get("labels") or {}), **labels},
                 "annotations": each["metadata"].get("annotations") or {},
+                "finalizers": ["kubernetes.io/pvc-protection"],
             },
             "spec": each.get("spec") or {},
         }

@@ -105,6 +105,7 @@ def volume_for(claim: Workload, reclaim_policy: str) -> JsonObject:
         "metadata": {
             "name": volume_name(claim),
             "annotations": {"pv.kubernetes.io/provisioned-by": PROVISIONER},
+            "finalizers": ["kubernetes.io/pv-protection"],
         },
         "spec": spec,
     }
