@@ -115,6 +115,7 @@ class App(msgspec.Struct):
         labels = ("", "", "")
         user: User | None = None
         answer: Answer | None = None
+        noted: dict[str, str] | None = None if self.auditor is None else {}
         try:
             try:
                 user = self.user_of(request)
@@ -129,7 +130,7 @@ class App(msgspec.Struct):
                 try:
                     kind, verb, subresource = self._resolve(request, path)
                     labels = (verb, kind.group_resource, subresource)
-                    answer = await self._call(request, user, kind, path, verb=verb, subresource=subresource)
+                    answer = await self._call(request, user, kind, path, noted, verb=verb, subresource=subresource)
                     break
                 except _MAY_BE_STALE:
                     if seen is None or not await self._was_stale(seen):
@@ -153,7 +154,7 @@ class App(msgspec.Struct):
             code = 504 if answer is None else answer.status
             self.metrics.request(labels, code, seconds)
             if self.auditor is not None:
-                self._audit(self.auditor, request, user, answer, verb=labels[0], code=code, seconds=seconds)
+                self._audit(self.auditor, request, user, answer, noted, verb=labels[0], code=code, seconds=seconds)
 
     def _audit(
         self,
@@ -161,6 +162,7 @@ class App(msgspec.Struct):
         request: Request,
         user: User | None,
         answer: Answer | None,
+        noted: dict[str, str] | None,
         *,
         verb: str,
         code: int,
@@ -178,6 +180,7 @@ class App(msgspec.Struct):
             code=code,
             answer=answer,
             seconds=seconds,
+            annotations=noted or {},
         )
 
     async def _was_stale(self, seen: int) -> bool:
@@ -247,7 +250,15 @@ class App(msgspec.Struct):
         return kind, verb, path.subresource
 
     async def _call(
-        self, request: Request, user: User, kind: Kind, path: ObjectPath, *, verb: str, subresource: str
+        self,
+        request: Request,
+        user: User,
+        kind: Kind,
+        path: ObjectPath,
+        noted: dict[str, str] | None,
+        *,
+        verb: str,
+        subresource: str,
     ) -> Answer:
         if not user.is_master:
             # A selector limits what is read or deleted, and never what is created.
@@ -267,6 +278,7 @@ class App(msgspec.Struct):
             representation=negotiate(headers.get("accept", "")),
             accepts_gzip="gzip" in headers.get("accept-encoding", ""),
             subresource=subresource,
+            annotations=noted,
         )
         if kind.deprecation:
             call.warnings.append(kind.deprecation)

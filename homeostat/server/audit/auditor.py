@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
@@ -30,6 +30,7 @@ class Auditor:
         code: int,
         answer: Answer | None,
         seconds: float,
+        annotations: Mapping[str, str],
     ) -> None:
         decision = self._policy.decide(attributes)
         if decision.level == "None":
@@ -57,6 +58,7 @@ class Auditor:
                 code=code,
                 received=finished - seconds,
                 finished=finished,
+                annotations=annotations,
                 content_type=headers.get("content-type", ""),
                 request=request.body if has_request else b"",
                 response=answer.body if has_response and isinstance(answer, Reply) else b"",

@@ -5,6 +5,7 @@ The event loop only collects what it has at hand. `line` does the rest in the th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -51,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str = ""
     request: bytes = b""
     response: bytes | Items = b""
+    annotations: Mapping[str, str] = {}
 
     def line(self) -> bytes:
         event: JsonObject = {
@@ -73,8 +75,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         event |= objects
         event["requestReceivedTimestamp"] = _micro_time(self.received)
         event["stageTimestamp"] = _micro_time(self.finished)
-        if is_truncated:
-            event["annotations"] = _TRUNCATED
+        if is_truncated or self.annotations:
+            event["annotations"] = {**self.annotations, **(_TRUNCATED if is_truncated else {})}
         return encode(event) + b"\n"
 
     def _object_reference(self) -> JsonObject:

@@ -154,6 +154,8 @@ class Call(msgspec.Struct):
     warnings: list[str] = msgspec.field(default_factory=list)
     versions: Versions | None = None
     """The object at the versions of its managers, if the kind has a conversion."""
+    annotations: dict[str, str] | None = None
+    """What admission control adds to the request in the audit log; None if nothing is logged."""
     _timestamp: str = ""
 
     @property
@@ -186,6 +188,11 @@ class Call(msgspec.Struct):
         """Whether JSON is indented: as `pretty` says, or else for the programs that show it to people."""
         pretty = self.options.pretty
         return self.user_agent.startswith(_SHOWN_BY) if pretty is None else pretty
+
+    def annotate(self, key: str, value: str) -> None:
+        """For the audit log. The first value of a key stays."""
+        if self.annotations is not None:
+            self.annotations.setdefault(key, value)
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""

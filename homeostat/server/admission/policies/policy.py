@@ -29,6 +29,12 @@ class Mutation:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditAnnotation:
+    key: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Expressions:
     """All expressions of a policy; `uses` are the names that they use."""
 
@@ -36,6 +42,7 @@ class Expressions:
     variables: dict[str, Expression]
     validations: tuple[Validation, ...]
     mutations: tuple[Mutation, ...]
+    annotations: tuple[AuditAnnotation, ...]
     uses: frozenset[str]
 
 
@@ -72,7 +79,7 @@ class Binding:
     policy: str
     match: Match
     params: ParamRef | None
-    actions: frozenset[str]
+    actions: tuple[str, ...]
 
 
 def policy_of(obj: JsonObject) -> Policy:
@@ -97,9 +104,17 @@ def _compiled(spec: JsonObject, *, fails: bool) -> Expressions:
     if spec.get("mutations"):
         constructing = policy_environment(types, has_params=spec.get("paramKind") is not None, constructs=True)
         mutations = tuple(_mutation(each, constructing) for each in spec["mutations"])
-    every = (*_expressions(variables, validations), *(each.expression for each in mutations))
+    annotations = tuple(
+        AuditAnnotation(each["key"], compile_expression(environment, each["valueExpression"], None))
+        for each in spec.get("auditAnnotations") or ()
+    )
+    every = (
+        *_expressions(variables, validations),
+        *(each.expression for each in mutations),
+        *(each.value for each in annotations),
+    )
     uses = conditions.uses.union(*(each.uses for each in every))
-    return Expressions(conditions, variables, validations, mutations, uses)
+    return Expressions(conditions, variables, validations, mutations, annotations, uses)
 
 
 def _variables(values: Json, environment: Environment, types: dict[str, Type]) -> dict[str, Expression]:
@@ -145,5 +160,5 @@ def binding_of(obj: JsonObject) -> Binding:
         policy=spec.get("policyName", ""),
         match=resource_match(spec.get("matchResources") or {}),
         params=param_ref(spec.get("paramRef")),
-        actions=frozenset(spec.get("validationActions") or ()),
+        actions=tuple(spec.get("validationActions") or ()),
     )

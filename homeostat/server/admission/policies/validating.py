@@ -1,7 +1,7 @@
 """Evaluates ValidatingAdmissionPolicies on writes.
 
 A policy does nothing without a binding. A binding with the action Deny denies the write; one with Warn adds a warning
-for the client. The action Audit is accepted and has no effect.
+for the client; one with Audit annotates the request in the audit log, as do the `auditAnnotations` of a policy.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import Cause, NotFoundError
+from homeostat.objects.json import encode
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.denial import DeniedError
 from homeostat.server.admission.expressions import (
@@ -26,13 +28,18 @@ from homeostat.server.admission.expressions import (
 from homeostat.server.admission.match import Narrowed
 from homeostat.server.admission.pace import Share
 from homeostat.server.admission.policies.params import ParamError, Params
-from homeostat.server.admission.policies.policy import Binding, Expressions, Policy, Validation
+from homeostat.server.admission.policies.policy import AuditAnnotation, Binding, Expressions, Policy, Validation
 from homeostat.server.kinds.registry import Kind
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 COMPILER = "admission policies"
 """Its work is done one after the other, so that writes that wait for the same policy compile it once."""
 _LONGEST_MESSAGE_BYTES = 5 * 1024
+_LONGEST_ANNOTATION_BYTES = 10 * 1024
+FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+"""The annotation of a request in the audit log whose write fails a validation of a binding with the action Audit."""
+Noted = dict[str, dict[str, None]]
+"""The values of audit annotations by key, each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,17 @@ class Finding:
 
     message: str
     reason: str = "Invalid"
+    index: int = 0
+    """Of the validation that failed."""
+    is_fatal: bool = False
+    """It denies the write whatever the actions of the binding are."""
+
+
+class Outcome(NamedTuple):
+    """What a policy says of a write; `annotations` are keys and values for the audit log."""
+
+    findings: list[Finding]
+    annotations: list[tuple[str, str]]
 
 
 class Run:
@@ -66,32 +84,49 @@ class Run:
         self.budget = Budget() if quick is None else quick
         self.failed: dict[str, str] = {}
 
-    def findings(self) -> list[Finding]:
+    def outcome(self) -> Outcome:
         expressions = self.expressions
         try:
             if not self.is_matched():
-                return []
+                return Outcome([], [])
         except ExpressionError as error:
-            return [Finding(str(error))]
-        found = []
-        for validation in expressions.validations:
-            finding = self._finding(validation)
+            return Outcome([Finding(str(error))], [])
+        found, annotations = [], []
+        for index, validation in enumerate(expressions.validations):
+            finding = self._finding(validation, index)
             if finding is not None:
                 found.append(finding)
-        return found
+        for each in expressions.annotations:
+            try:
+                if value := self._annotation(each):
+                    annotations.append((each.key, value))
+            except ExpressionError as error:
+                if self.fails:
+                    found.append(Finding(str(error), is_fatal=True))
+        return Outcome(found, annotations)
+
+    def _annotation(self, annotation: AuditAnnotation) -> str:
+        """Empty if there is nothing to annotate."""
+        value = self.value(annotation.value)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            text = annotation.value.text.strip()
+            raise ExpressionError(f"valueExpression '{text}' is neither a string nor null; return one of them")
+        return value.strip().encode(errors="replace")[:_LONGEST_ANNOTATION_BYTES].decode(errors="ignore")
 
     def is_matched(self) -> bool:
         """Whether all match conditions hold; `ExpressionError` if one failed and the policy fails with it."""
         conditions = self.expressions.conditions
         return not conditions or conditions.hold(self.bindings, self.quick)
 
-    def _finding(self, validation: Validation) -> Finding | None:
+    def _finding(self, validation: Validation, index: int) -> Finding | None:
         try:
             if self.value(validation.condition) is True:
                 return None
         except ExpressionError as error:
-            return Finding(str(error)) if self.fails else None
-        return Finding(self._message(validation), validation.reason)
+            return Finding(str(error), index=index) if self.fails else None
+        return Finding(self._message(validation), validation.reason, index)
 
     def value(self, expression: Expression) -> object:
         for name in expression.variables:
@@ -126,8 +161,8 @@ class Run:
         return validation.message or f"failed expression: {validation.condition.text.strip()}"
 
 
-def _findings(policy: Policy, bindings: Bindings, quick: Budget | None) -> list[Finding]:
-    return Run(policy, bindings, quick).findings()
+def _outcome(policy: Policy, bindings: Bindings, quick: Budget | None) -> Outcome:
+    return Run(policy, bindings, quick).outcome()
 
 
 class Policies:
@@ -144,12 +179,25 @@ class Policies:
             await share.pause()
             if kind is not None:
                 await attempt.convert(kind)
-                for binding, narrowed in bound.bindings:
-                    await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
-                    await share.pause()
+                noted: Noted = {}
+                try:
+                    for binding, narrowed in bound.bindings:
+                        await self._apply(attempt, bound.policy, kind, binding, narrowed, noted, quick=quick)
+                        await share.pause()
+                finally:
+                    for key, values in noted.items():
+                        attempt.call.annotate(f"{bound.policy.name}/{key}", ", ".join(values))
 
     async def _apply(
-        self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed, *, quick: Budget
+        self,
+        attempt: Attempt,
+        policy: Policy,
+        kind: Kind,
+        binding: Binding,
+        narrowed: Narrowed,
+        noted: Noted,
+        *,
+        quick: Budget,
     ) -> None:
         try:
             if narrowed.kind_for(attempt) is None:
@@ -163,12 +211,13 @@ class Policies:
                 raise _refusal(attempt, policy, binding, finding) from error
             return
         for each in params:
-            work = partial(_findings, policy, bindings_of(attempt, kind, policy.expressions.uses, each))
-            for finding in await evaluated(work, quick, user=attempt.call.user.name):
-                if "Deny" in binding.actions:
-                    raise _refusal(attempt, policy, binding, finding)
-                if "Warn" in binding.actions:
-                    _warn(attempt, policy, binding, finding)
+            work = partial(_outcome, policy, bindings_of(attempt, kind, policy.expressions.uses, each))
+            outcome = await evaluated(work, quick, user=attempt.call.user.name)
+            for key, value in outcome.annotations:
+                # As a dict: equal values of several bindings are noted once, in their order.
+                noted.setdefault(key, {})[value] = None
+            for finding in outcome.findings:
+                _follow(attempt, policy, binding, finding)
 
 
 def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> DeniedError:
@@ -185,6 +234,23 @@ def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Findin
         name=attempt.name,
         causes=[Cause("", message)],
     )
+
+
+def _follow(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
+    """Do what the binding says; `DeniedError`."""
+    if "Audit" in binding.actions and not finding.is_fatal:
+        failure = {
+            "message": finding.message,
+            "policy": policy.name,
+            "binding": binding.name,
+            "expressionIndex": finding.index,
+            "validationActions": binding.actions,
+        }
+        attempt.call.annotate(FAILURE, encode([failure]).decode())
+    if finding.is_fatal or "Deny" in binding.actions:
+        raise _refusal(attempt, policy, binding, finding)
+    if "Warn" in binding.actions:
+        _warn(attempt, policy, binding, finding)
 
 
 def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:

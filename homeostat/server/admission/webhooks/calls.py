@@ -129,6 +129,8 @@ class Webhooks:
             return None
         for warning in verdict.warnings:
             attempt.warn(warning)
+        for key, value in verdict.annotations.items():
+            attempt.call.annotate(f"{webhook.name}/{key}", value)
         if verdict.refusal is not None:
             raise verdict.refusal
         return verdict

@@ -29,6 +29,8 @@ class Verdict:
     refusal: DeniedError | None
     operations: list[Json]
     warnings: list[str]
+    annotations: dict[str, str] = field(default_factory=dict)
+    """For the audit log."""
     size: int = field(default=0, compare=False)
     """Of the patch, in characters as sent."""
 
@@ -51,6 +53,7 @@ class _Response(msgspec.Struct, rename="camel"):
     patch: str | None = None
     patch_type: str | None = None
     warnings: list[str] | None = None
+    audit_annotations: dict[str, str] | None = None
 
 
 class _Review(msgspec.Struct, rename="camel"):
@@ -80,7 +83,13 @@ def verdict_of(body: bytes, *, webhook: str, uid: str, may_patch: bool) -> Verdi
         )
     operations = _operations(response) if may_patch else _without_patch(response)
     refusal = None if response.allowed else _refusal(webhook, response.status or {})
-    return Verdict(refusal, operations, response.warnings or [], size=len(response.patch or ""))
+    return Verdict(
+        refusal,
+        operations,
+        response.warnings or [],
+        response.audit_annotations or {},
+        size=len(response.patch or ""),
+    )
 
 
 def _without_patch(response: _Response) -> list[Json]:
