@@ -52,6 +52,8 @@ def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
         yield f"spec.validations[{index}].expression", validation.condition
         if validation.message_expression is not None:
             yield f"spec.validations[{index}].messageExpression", validation.message_expression
+    for index, annotation in enumerate(policy.annotations):
+        yield f"spec.auditAnnotations[{index}].valueExpression", annotation.value
     for index, mutation in enumerate(policy.mutations):
         member = "jsonPatch" if mutation.is_json_patch else "applyConfiguration"
         yield f"spec.mutations[{index}].{member}.expression", mutation.expression

@@ -101,3 +101,9 @@ async def test_annotations_of_webhooks_are_in_the_audit_log(plane: Plane, hooks:
     await plane.client.create(VALIDATING, configuration(noting))
     await put(plane, "one", "1")
     assert (await audited(plane, "one")) == {"note.hooks.example.com/a": "b"}
+
+
+async def test_an_annotation_that_does_not_compile_is_refused_with_its_policy(plane: Plane) -> None:
+    wrong = policy(SMALL, auditAnnotations=[{"key": "size", "valueExpression": "object.data.x +"}])
+    with pytest.raises(ApiError, match=r"spec.auditAnnotations\[0\].valueExpression"):
+        await plane.client.create(POLICIES, wrong)
