@@ -32,6 +32,7 @@ from homeostat.operators.contracts.sources.errors import (
     UntrustedError,
 )
 from homeostat.operators.contracts.spec import KeyRef
+from homeostat.web.contracts.aside import LARGE_BYTES, with_bundles, with_bytes
 from homeostat.web.contracts.index import ServiceIndex
 from homeostat.web.contracts.library import Library, Wanted
 from homeostat.web.kit.refusal import RefusalError, unknown
@@ -60,18 +61,18 @@ class Shelf:
     async def details(self, catalogue: Catalogue, instance: Instance, now: datetime) -> JsonObject:
         """Of a service as it is. Without its bundle, what the status has."""
         bundle, problem = await self._current(instance)
-        return self._shown(catalogue, instance, Context(now=now, bundle=bundle, problem=problem))
+        return await self._shown(catalogue, instance, Context(now=now, bundle=bundle, problem=problem))
 
-    def details_of_cluster(self, catalogue: Catalogue, instance: Instance, now: datetime) -> JsonObject:
+    async def details_of_cluster(self, catalogue: Catalogue, instance: Instance, now: datetime) -> JsonObject:
         """What the cluster alone knows."""
-        return self._shown(catalogue, instance, Context(now=now, problem="not read"))
+        return await self._shown(catalogue, instance, Context(now=now, problem="not read"))
 
     async def details_of_registry(self, instance: Instance, now: datetime) -> JsonObject | None:
         """What the registry alone knows; None if it has nothing, or cannot be reached."""
         bundle, _ = await self._current(instance)
         if bundle is None or not instance.oci:
             return None
-        return bundle_details(bundle, ref=instance.resolved_ref or instance.oci, source="oci", now=now)
+        return await pulled_details(bundle, ref=instance.resolved_ref or instance.oci, now=now)
 
     async def versions(self, service: Service) -> list[Recorded]:
         """Those that the cluster recorded, and those of the registry if it can be reached; newest first."""
@@ -86,7 +87,8 @@ class Shelf:
         except SourceError:
             # The versions are there all the same, without their classification.
             return merged
-        return classify_versions(merged, lambda each: self._held(first, each, trust))
+        bundles = [await self._held(first, each, trust) for each in merged]
+        return await with_bundles(bundles, lambda: classify_versions(merged, bundles), namespace=first.namespace)
 
     async def bundle_of(self, service: Service, version: str) -> tuple[Bundle, Recorded]:
         """The bundle of a version; of the current one for an empty version. Raises `RefusalError`."""
@@ -98,29 +100,35 @@ class Shelf:
         if found is None:
             raise unknown(f'the service "{service.name}" has no version "{version or first.version}"')
         if found.is_inline:
-            return self._inline(service, found), found
+            return await self._inline(service, found), found
         try:
             return await self._library.bundle(_wanted(first, found, await self._trust(first))), found
         except SourceError as error:
             raise refusal_of(error) from error
 
-    def _shown(self, catalogue: Catalogue, instance: Instance, context: Context) -> JsonObject:
+    async def _shown(self, catalogue: Catalogue, instance: Instance, context: Context) -> JsonObject:
         entry = self._index.pacto(instance.key) if instance.namespace else None
-        status = decode_stored(bytes(entry.status)) if entry is not None and entry.status else {}
+        encoded = bytes(entry.status) if entry is not None else b""
         if not instance.namespace and context.bundle is not None:
-            return bundle_details(context.bundle, ref=instance.resolved_ref, source="oci", now=context.now)
-        context = Context(
+            return await pulled_details(context.bundle, ref=instance.resolved_ref, now=context.now)
+        whole = Context(
             now=context.now,
             bundle=context.bundle,
             problem=context.problem,
             latest=catalogue.latest(instance.key),
             radius=catalogue.radius(instance.service),
         )
-        return service_details(instance, status, context)
+
+        def details() -> JsonObject:
+            return service_details(instance, decode_stored(encoded) if encoded else {}, whole)
+
+        if len(encoded) > LARGE_BYTES:
+            return await with_bytes(len(encoded), details, namespace=instance.namespace)
+        return await with_bundles([whole.bundle], details, namespace=instance.namespace)
 
     async def _current(self, instance: Instance) -> tuple[Bundle | None, str]:
         if not instance.oci:
-            return self._inline_bundle(instance), "the contract is inline"
+            return await self._inline_bundle(instance), "the contract is inline"
         try:
             wanted = self._wanted_current(instance, await self._trust(instance))
             return await self._library.bundle(wanted), ""
@@ -141,9 +149,9 @@ class Shelf:
         digest = revision.spec.source.digest if revision is not None else ""
         return Wanted(instance.resolved_ref or instance.oci, digest, secret=_secret(instance), trust=trust)
 
-    def _held(self, instance: Instance, version: Recorded, trust: Trust | None) -> Bundle | None:
+    async def _held(self, instance: Instance, version: Recorded, trust: Trust | None) -> Bundle | None:
         if version.is_inline:
-            return self._inline_bundle(instance) if version.is_current else None
+            return await self._inline_bundle(instance) if version.is_current else None
         return self._library.held(_wanted(instance, version, trust))
 
     async def _tagged(self, instance: Instance) -> dict[str, str]:
@@ -157,21 +165,31 @@ class Shelf:
             return {}
         return {tag: f"{name}:{tag}" for tag in tags}
 
-    def _inline(self, service: Service, version: Recorded) -> Bundle:
-        bundle = self._inline_bundle(service.primary) if version.is_current else None
+    async def _inline(self, service: Service, version: Recorded) -> Bundle:
+        bundle = await self._inline_bundle(service.primary) if version.is_current else None
         if bundle is None:
             raise unknown(
                 f'version "{version.version}" of "{service.name}" was given inline, and only the current one is kept'
             )
         return bundle
 
-    def _inline_bundle(self, instance: Instance) -> Bundle | None:
+    async def _inline_bundle(self, instance: Instance) -> Bundle | None:
         entry = self._index.pacto(instance.key)
-        files = {CONTRACT_FILE: entry.spec.contract_ref.inline.encode()} if entry is not None else {}
-        try:
-            return Bundle(load(files).contract, files)
-        except ParseError:
-            return None
+        text = entry.spec.contract_ref.inline if entry is not None else ""
+        return await with_bytes(len(text), lambda: _parsed(text), namespace=instance.namespace)
+
+
+def _parsed(text: str) -> Bundle | None:
+    files = {CONTRACT_FILE: text.encode()} if text else {}
+    try:
+        return Bundle(load(files).contract, files)
+    except ParseError:
+        return None
+
+
+async def pulled_details(bundle: Bundle, *, ref: str, now: datetime) -> JsonObject:
+    """What a bundle of a registry says by itself."""
+    return await with_bundles([bundle], lambda: bundle_details(bundle, ref=ref, source="oci", now=now))
 
 
 def _wanted(instance: Instance, version: Recorded, trust: Trust | None) -> Wanted:

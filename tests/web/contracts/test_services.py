@@ -8,6 +8,7 @@ import pytest
 
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
+from tests.holds import measured_turns
 from tests.web.contracts.calling import OCI, Api, open_api, status_of
 
 CONTRACT = (
@@ -140,6 +141,17 @@ async def test_an_inline_contract_is_shown_from_its_text(api: Api) -> None:
     assert (told.body["classification"], told.body["changes"]) == ("NON_BREAKING", [])
     assert (await api.get("/api/diff?from_name=rates")).status == 422
     assert (await api.get("/api/diff?from_name=rates&to_name=nobody")).status == 404
+
+
+async def test_a_large_inline_contract_is_parsed_beside_the_event_loop(api: Api) -> None:
+    large = CONTRACT.replace("rates", "slow") + f"metadata: {{{','.join(f'k{at}: [1, 2, 3]' for at in range(3000))}}}"
+    await api.declare("slow", status_of("slow"), inline=large)
+    await eventually(lambda: api.get("/api/services"), lambda told: len(told.body) == 4)
+    async with measured_turns() as turns:
+        shown = await api.get("/api/services/slow")
+        compared = await api.get("/api/diff?from_name=slow&to_name=slow")
+    assert (shown.body["name"], compared.body["changes"]) == ("slow", [])
+    assert turns.longest_s < 0.1
 
 
 async def test_a_deleted_pacto_is_gone(api: Api) -> None:

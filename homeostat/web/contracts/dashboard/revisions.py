@@ -12,6 +12,7 @@ from msgspec import Meta
 from homeostat.objects.json import Json
 from homeostat.operators.contracts.engine.diff.change import Change, worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
+from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.contracts.index import RevisionEntry
@@ -73,7 +74,7 @@ class Revisions:
             steps = _command(revisions.get(query.old), revisions.get(query.new))
             problem = nothing(without_credentials(str(error)), *steps)
             return Page(name, [crumbs, title, problem], TITLE)
-        changes = diff_contracts(old, new)
+        changes = await with_bundles([old, new], lambda: diff_contracts(old, new), namespace=namespace)
         content: list[Node] = [
             crumbs,
             title,

@@ -11,10 +11,12 @@ from msgspec import Meta
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject, encode
-from homeostat.operators.contracts.engine.diff.change import worst
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle
+from homeostat.operators.contracts.engine.diff.change import Change, worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
-from homeostat.operators.contracts.engine.diff.sbom import compare_sboms, read_sbom
+from homeostat.operators.contracts.engine.diff.sbom import SbomDifference, compare_sboms, read_sbom
 from homeostat.operators.contracts.engine.services.relations import graph_body
+from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.pages.services import find_service
 from homeostat.web.kit.etags import fresh
@@ -49,12 +51,15 @@ class Comparison:
         view, query = await self._face.viewing.view(request), read_query(request, DiffQuery)
         old, before = await self._face.shelf.bundle_of(find_service(view, query.from_name), query.from_version)
         new, after = await self._face.shelf.bundle_of(find_service(view, query.to_name), query.to_version)
-        changes = diff_contracts(old, new)
+        changes, packages = await with_bundles([old, new], lambda: _compared(old, new))
         found: JsonObject = {
             "from": {"name": query.from_name, "version": before.version, "source": before.source},
             "to": {"name": query.to_name, "version": after.version, "source": after.source},
             "classification": worst(each.classification for each in changes),
             "changes": changes,
         }
-        packages = compare_sboms(read_sbom(old.files), read_sbom(new.files))
         return Reply(200, encode(found | ({"sbomDiff": packages} if packages is not None else {})))
+
+
+def _compared(old: Bundle, new: Bundle) -> tuple[list[Change], SbomDifference | None]:
+    return diff_contracts(old, new), compare_sboms(read_sbom(old.files), read_sbom(new.files))

@@ -17,11 +17,10 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
-from homeostat.operators.contracts.engine.services.details import bundle_details
 from homeostat.operators.contracts.sources.errors import SourceError
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.library import Wanted
-from homeostat.web.contracts.shelf import refusal_of
+from homeostat.web.contracts.shelf import pulled_details, refusal_of
 from homeostat.web.kit.form import read_body
 
 MOST_FETCHED: Final = 50
@@ -58,7 +57,7 @@ class RegistryPages:
         except SourceError as error:
             raise refusal_of(error) from error
         ref = registry_reference(form.ref)
-        return Reply(200, encode(bundle_details(bundle, ref=ref, source="oci", now=self._face.now())))
+        return Reply(200, encode(await pulled_details(bundle, ref=ref, now=self._face.now())))
 
     async def versions(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = await read_body(request, VersionsForm)

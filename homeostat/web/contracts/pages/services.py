@@ -20,6 +20,7 @@ from homeostat.operators.contracts.engine.services.relations import (
     references_of,
     service_tree,
 )
+from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.kit.etags import fresh
 from homeostat.web.kit.form import read_query
@@ -78,9 +79,13 @@ class Services:
         view = await self._face.viewing.view(request)
         service, now = find_service(view, captured["name"]), self._face.now()
         bundle, found = await self._face.shelf.bundle_of(service, captured["version"])
-        details = bundle_details(bundle, ref=found.ref, source="oci" if found.ref else "k8s", now=now)
         if found.is_current:
             details = await self._face.shelf.details(view, service.primary, now)
+        else:
+            source = "oci" if found.ref else "k8s"
+            details = await with_bundles(
+                [bundle], lambda: bundle_details(bundle, ref=found.ref, source=source, now=now)
+            )
         return Reply(200, encode(details | {"history": msgspec.to_builtins(found)}))
 
     async def sources(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -88,7 +93,7 @@ class Services:
         first, shelf = find_service(view, captured["name"]).primary, self._face.shelf
         found: list[JsonObject] = []
         if first.namespace:
-            found.append({"sourceType": "k8s", "service": shelf.details_of_cluster(view, first, now)})
+            found.append({"sourceType": "k8s", "service": await shelf.details_of_cluster(view, first, now)})
         if (pulled := await shelf.details_of_registry(first, now)) is not None:
             found.append({"sourceType": "oci", "service": pulled})
         merged = await shelf.details(view, first, now)

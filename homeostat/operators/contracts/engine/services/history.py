@@ -6,7 +6,7 @@ is classified by the difference to the one before it, if the bundles of both are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -62,9 +62,8 @@ def merge_versions(recorded: Iterable[Recorded], tags: Mapping[str, str], *, cur
     return sorted(marked, key=lambda each: _order(each.version), reverse=True)
 
 
-def classify_versions(versions: list[Recorded], bundle_of: Callable[[Recorded], Bundle | None]) -> list[Recorded]:
-    """`versions` are newest first, and so is the result."""
-    bundles = [bundle_of(each) for each in versions]
+def classify_versions(versions: Sequence[Recorded], bundles: Sequence[Bundle | None]) -> list[Recorded]:
+    """`versions` are newest first, and so is the result. `bundles` are those of the versions, as far as known."""
     found = []
     for each, new, old in zip(versions, bundles, [*bundles[1:], None], strict=True):
         if old is None or new is None:
