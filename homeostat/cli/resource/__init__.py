@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "show": "Describe a resource: declaration, state, run, outputs.",
     "delete": "Delete resources, and the infrastructure behind them.",
     "reconcile": "Trigger reconciliation of resources now.",
+    "cancel": "Cancel the runs of resources.",
     "history": "List past reconciliations, also of resources that are gone.",
     "logs": "Print what the run of a resource prints.",
     "outputs": "Print the outputs of a resource.",

@@ -11,16 +11,17 @@ import msgspec
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import RECONCILIATION, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.dependencies import Dependencies
-from homeostat.operators.actions.plugins.plugin import Job, Local, Plugin, Remote
+from homeostat.operators.actions.plugins.plugin import Cancelling, Job, Local, Plugin, Remote
 from homeostat.operators.actions.runs.assignment import Assignment, Assignments
+from homeostat.operators.actions.runs.cancellation import unless_cancelled
 from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record, entry_object
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.output import publishing
-from homeostat.operators.actions.runs.run import Outcome, Run
+from homeostat.operators.actions.runs.run import Outcome, Run, cancelled_outcome
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Underway
 
@@ -39,6 +40,8 @@ class Actor:
                 self._dependencies.fresh.discard(ticket)
             case Start(run):
                 return _receipt(await self._start(obj, run))
+            case Cancel(run):
+                return _receipt(await self._cancel(obj, run))
             case Adopt(run):
                 return _receipt(run)
             case Record():
@@ -70,12 +73,23 @@ class Actor:
             case Fault() as fault:
                 return _ended(run, fault)
 
+    async def _cancel(self, obj: Resource, run: Run) -> Run:
+        """Asks the plugin once; the run is followed until it has ended. A plugin that cannot cancel, or fails to, is
+        not asked again: the run goes on, and ends by itself.
+        """
+        ready = self._assignments.of_run(obj, obj.read_status(ResourceStatus), run)
+        if not isinstance(ready, Fault) and isinstance(ready.plugin, Cancelling):
+            await called(ready.job.secrets, ready.plugin.name, _cancelled(ready.plugin, ready.job), (Underway,))
+        return msgspec.structs.replace(run, is_cancelled=True)
+
     async def _run(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault:
         """Starts the run, and publishes what the plugin prints meanwhile."""
         dependencies, secrets, kind = self._dependencies, ready.job.secrets, resource_kind(self._type_of(obj))
         async with publishing(dependencies.client, kind, obj, run, scrub=secrets.scrub) as printed:
             job = dataclasses.replace(ready.job, echo=printed.add)
-            return await called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
+            call = called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
+            found = await unless_cancelled(dependencies.client, kind, obj, run.ticket, call)
+            return cancelled_outcome() if found is None else found
 
     async def _record(self, record: Record, namespace: str) -> None:
         """An entry of that name comes from a reconciliation that was interrupted; this one replaces it."""
@@ -99,6 +113,11 @@ async def _started(plugin: Plugin[Any], job: Job[Any]) -> Outcome | Underway:
         return await plugin.start(job)
     assert isinstance(plugin, Local)
     return await (plugin.destroy(job) if job.purpose == "destroy" else plugin.apply(job))
+
+
+async def _cancelled(plugin: Cancelling[Any], job: Job[Any]) -> Underway:
+    await plugin.cancel(job)
+    return Underway(job.handle)
 
 
 def _ended(run: Run, fault: Fault) -> Run:

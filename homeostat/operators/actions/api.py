@@ -25,6 +25,8 @@ RESOURCES: Final = "resources.homeostat.dev"
 FINALIZER: Final = f"{RESOURCES}/destroy"
 REQUESTED: Final = f"{GROUP}/reconcile"
 """An annotation: a new value triggers a reconciliation now."""
+CANCEL: Final = f"{GROUP}/cancel"
+"""An annotation: the ticket of a run that is to be cancelled. It has no effect on any other run."""
 RESOURCE_UID: Final = f"{GROUP}/resource-uid"
 """A label of a Reconciliation: the uid of its resource."""
 ID: Final = f"{GROUP}/id"
@@ -174,7 +176,7 @@ class ReconciliationSpec(Part, frozen=True, kw_only=True):
     ticket: str = ""
     """The ticket of its run; empty for a plan that was made without a run."""
     is_success: bool
-    phase: Literal["completed", "failed"]
+    phase: Literal["completed", "failed", "cancelled"]
     plugin: str = ""
     plan_output: str = ""
     apply_output: str = ""

@@ -9,6 +9,8 @@ Promises, each tested with a crash at every point:
 - A declaration that no plan can check is applied once, and again after a failure or on request.
 - A declaration that changes during a run gets a run of its own afterwards; the first run is judged by its own
   declaration.
+- A cancelled run is recorded as such, whether it had started or not, and whoever ran it; the resource is reconciled
+  again on request or after a change.
 - A resource that cannot be destroyed stays `deleting` and is retried with backoff.
 """
 
@@ -22,10 +24,10 @@ from msgspec.structs import replace
 from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import conditions
-from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
-from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
+from homeostat.operators.actions.api import CANCEL, REQUESTED, Resource, ResourceStatus
 from homeostat.operators.actions.runs.conclusion import Action, Context, fail, finish_destroy, succeed
-from homeostat.operators.actions.runs.run import Outcome, Purpose, Run
+from homeostat.operators.actions.runs.run import CANCELLED, Outcome, Purpose, Run, cancelled_outcome
 from homeostat.operators.actions.schedule import requested_delay_s, trigger_of, wait_until
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
 
@@ -157,6 +159,10 @@ def _drift_notice(run: Run) -> Notice:
 def _follow(context: Context) -> Decision[Action]:
     run = context.status.run
     assert run is not None
+    if context.resource.metadata.annotations.get(CANCEL) == run.ticket:
+        cancelled = _cancel(context, run)
+        if cancelled is not None:
+            return cancelled
     match context.world.seen:
         case Fresh() | Lost(is_restartable=True) if _is_wanted(context, run):
             return Decision((Start(run),))
@@ -175,6 +181,17 @@ def _follow(context: Context) -> Decision[Action]:
             return Decision((Adopt(replace(run, outcome=outcome)),))
         case other:
             raise _unexpected("the state of the run", other)
+
+
+def _cancel(context: Context, run: Run) -> Decision[Action] | None:
+    """None while the run has to be followed: it is not found yet, or the plugin was asked already."""
+    match context.world.seen:
+        case Fresh() | Lost():
+            # It was not started, or it ended with the process that ran it, and would be planned again.
+            return Decision((Adopt(replace(run, is_cancelled=True, outcome=cancelled_outcome())),))
+        case Underway(handle=handle) if not run.is_cancelled and (handle or run.handle) is not None:
+            return Decision((Cancel(replace(run, handle=handle or run.handle)),))
+    return None
 
 
 def _is_given_up(context: Context, run: Run) -> bool:
@@ -204,7 +221,8 @@ def _conclude(context: Context) -> Decision[Action]:
     outcome = run.outcome
     assert outcome is not None
     if not outcome.is_success:
-        return fail(context, Fault(outcome.reason or "Failed", outcome.message), outcome)
+        reason = CANCELLED if run.is_cancelled else outcome.reason or "Failed"
+        return fail(context, Fault(reason, outcome.message or "the run was cancelled"), outcome)
     is_current = _is_current(context.resource, run, context.world.digest)
     match run.purpose:
         case "destroy":

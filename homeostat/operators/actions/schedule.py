@@ -19,7 +19,7 @@ from homeostat.operators.actions.runs.run import Trigger
 
 _MOST_DOUBLINGS = 10
 _TICK_US = 100_000
-_SOONEST_S, _LATEST_S = 1.0, 366 * 86_400.0
+_SOONEST_S, LATEST_S = 1.0, 366 * 86_400.0
 
 
 class Delays(msgspec.Struct, frozen=True):
@@ -77,4 +77,4 @@ def requested_delay_s(seconds: float | None, usual_s: float) -> float:
     """Returns the delay that a plugin asks for, within limits; `usual_s` if it asks for none."""
     if seconds is None or math.isnan(seconds):
         return usual_s
-    return min(max(seconds, _SOONEST_S), _LATEST_S)
+    return min(max(seconds, _SOONEST_S), LATEST_S)

@@ -82,7 +82,7 @@ class HistoryAnswer(msgspec.Struct, kw_only=True):
     resource_type_version: str
     generation: int
     success: bool
-    phase: Literal["completed", "failed"]
+    phase: Literal["completed", "failed", "cancelled"]
     trigger_reason: str
     drift_detected: bool
     plan_output: str

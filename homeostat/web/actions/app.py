@@ -85,6 +85,7 @@ def _resources(face: Face) -> AddRoutes:
         add("PUT", f"{API}/resources/by-name/{{type}}/{{version}}/{{name}}", resources.apply)
         add("PUT", f"{API}/resources/{{id}}/finalizers", resources.change_finalizers)
         add("POST", f"{API}/resources/{{id}}/reconcile", resources.reconcile)
+        add("POST", f"{API}/resources/{{id}}/cancel", resources.cancel)
         add("GET", f"{API}/resources/{{id}}/history", history.show)
         add("GET", f"{API}/resources/{{id}}/outputs", resources.show_outputs)
         add("GET", f"{API}/resources/{{id}}/logs", logs.show)

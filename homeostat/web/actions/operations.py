@@ -126,6 +126,7 @@ _RESOURCES: Final[dict[Route, Operation]] = {
         is_conditional=True,
     ),
     ("POST", "/resources/{id}/reconcile"): _op("Reconcile a resource now", "UPDATE", _A.Accepted, 202, 404, 409, 422),
+    ("POST", "/resources/{id}/cancel"): _op("Cancel the run of a resource", "UPDATE", _A.Accepted, 202, 404, 409, 422),
     ("GET", "/resources/{id}/history"): _op(
         "List the history of a resource, newest first", "READ", list[_A.HistoryAnswer], 200, 404, 422,
         query=HistoryQuery,

@@ -132,6 +132,18 @@ def test_a_run_that_failed_has_all_that_it_printed(pots: Cli, kiln: Kiln) -> Non
     kiln.ends_with(0)
 
 
+def test_a_run_is_cancelled(pots: Cli, kiln: Kiln) -> None:
+    make(pots, "nine")
+    until(lambda: pots.here("resource", "logs", "pot/nine").out, "begun")
+    done = pots.here("resource", "cancel", "pot/nine")
+    assert (done.code, done.out) == (0, "pot/nine cancellation requested\n"), done.err
+    until(lambda: pots.here("resource", "show", "pot/nine").out, "Cancelled: somebody cancelled the run")
+    again = pots.here("resource", "cancel", "pot/nine")
+    assert (again.code, "pot/nine has no run to cancel" in again.err) == (1, True)
+    (entry,) = json.loads(pots.here("resource", "history", "pot/nine", "-o", "json").out)["items"]
+    assert entry["spec"]["phase"] == "cancelled"
+
+
 def test_a_plan_that_failed_is_shown_and_not_the_run_before_it(pots: Cli, kiln: Kiln) -> None:
     fired(pots, kiln, "five")
     assert pots.here("resource", "logs", "vase/five").out == "begun with ***\nended\n"

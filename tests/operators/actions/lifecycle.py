@@ -14,7 +14,7 @@ import msgspec
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import merge_patch
-from homeostat.operators.actions.action import Adopt, Begin, Start
+from homeostat.operators.actions.action import Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import Resource, ResourceStatus
 from homeostat.operators.actions.decide import decide, need_of
 from homeostat.operators.actions.digest import declaration_digest
@@ -39,6 +39,8 @@ class Plugin(Protocol):
     def start(self, run: Run, wanted: str) -> Outcome | Underway: ...
 
     def follow(self, run: Run, now: datetime) -> Outcome | Underway | Lost: ...
+
+    def cancel(self, run: Run) -> None: ...
 
 
 class Here:
@@ -70,6 +72,9 @@ class Here:
     def follow(self, run: Run, now: datetime) -> Outcome | Underway | Lost:
         return Lost(is_restartable=False)
 
+    def cancel(self, run: Run) -> None:
+        raise AssertionError("nothing of it runs elsewhere")
+
 
 class Elsewhere:
     """Effects are runs of another system: each takes some looks, shows late, and is found by its ticket."""
@@ -82,6 +87,7 @@ class Elsewhere:
         self.effects: list[str] = []
         self.needless: list[str] = []
         self.failing: set[str] = set()
+        self.cancelled: set[str] = set()
 
     def plan(self, wanted: str, applied: bool) -> Plan | Fault:
         if not applied:
@@ -106,12 +112,18 @@ class Elsewhere:
         if polls <= self.takes:
             return Underway({"id": list(self.runs).index(run.ticket) + 1}, 10)
         _, wanted = self.runs[run.ticket]
+        if run.ticket in self.cancelled:
+            return Outcome(is_success=False, reason="RunFailed", message="the run ended: cancelled")
         if run.purpose in self.failing:
             return Outcome(is_success=False, reason="RunFailed", message="the run failed")
         if run.purpose == "plan":
             return Outcome(is_success=True, is_changed=self.value != wanted, output="a plan")
         self.value = wanted if run.purpose == "apply" else None
         return Outcome(is_success=True, outputs={"value": wanted})
+
+    def cancel(self, run: Run) -> None:
+        assert run.handle is not None
+        self.cancelled.add(run.ticket)
 
 
 class Life:
@@ -145,6 +157,10 @@ class Life:
 
     def ask(self, value: str) -> None:
         self.obj["metadata"]["annotations"]["homeostat.dev/reconcile"] = value
+
+    def cancel(self) -> None:
+        assert self.status.run is not None
+        self.obj["metadata"]["annotations"]["homeostat.dev/cancel"] = self.status.run.ticket
 
     def delete(self) -> None:
         self.obj["metadata"].setdefault("deletionTimestamp", "2026-01-01T00:00:00Z")
@@ -240,6 +256,9 @@ class Life:
                         return _receipt(msgspec.structs.replace(run, outcome=outcome))
                     case Underway(handle):
                         return _receipt(msgspec.structs.replace(run, handle=handle))
+            case Cancel(run):
+                self.plugin.cancel(run)
+                return _receipt(msgspec.structs.replace(run, is_cancelled=True))
             case Adopt(run):
                 return _receipt(run)
             case Record(name):

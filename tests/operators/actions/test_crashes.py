@@ -63,6 +63,41 @@ def _is_repeated_destruction(plugin: Here | Elsewhere) -> bool:
     return isinstance(plugin, Here) and plugin.needless == ["destroy None"]
 
 
+def cancelled_life(plugin: Here | Elsewhere, dies_at: int) -> Life:
+    """Its first run is cancelled as soon as it is recorded, and it is reconciled on request afterwards."""
+    life = Life(plugin, dies_at=dies_at)
+    while life.status.run is None or life.status.run.purpose != "apply":
+        life.now += life.look() or timedelta()
+    life.cancel()
+    life.settle()
+    return life
+
+
+@pytest.mark.parametrize("make", [Here, Elsewhere, lambda: Elsewhere(takes=3)], ids=["here", "elsewhere", "long"])
+def test_a_death_at_any_step_leaves_a_cancelled_run_cancelled(make: Callable[[], Here | Elsewhere]) -> None:
+    undisturbed = cancelled_life(make(), 0)
+    for dies_at in range(undisturbed.steps + 1):
+        plugin = make()
+        life = cancelled_life(plugin, dies_at)
+        assert (life.status.phase, life.status.run) == ("failed", None), dies_at
+        assert life.status.message.startswith("Cancelled: "), dies_at
+        assert [each.spec.phase for each in life.history.values()] == ["cancelled"], dies_at
+        assert plugin.needless == [], dies_at
+        life.now += timedelta(days=30)
+        life.settle()
+        assert len(life.history) == 1, "it is not started again by itself"
+        life.ask("again")
+        life.settle()
+        assert (life.status.phase, plugin.value) == ("ready", "one"), dies_at
+
+
+def test_a_cancellation_of_an_earlier_run_cancels_no_other() -> None:
+    life = Life(Elsewhere())
+    life.obj["metadata"]["annotations"]["homeostat.dev/cancel"] = "u-1-7"
+    life.settle()
+    assert life.status.phase == "ready"
+
+
 class Story:
     """A life to which anything may happen."""
 

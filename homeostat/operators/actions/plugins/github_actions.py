@@ -122,6 +122,11 @@ class GitHubActionsPlugin:
         )
         return await followed(observation, late_s=self._overdue_s(job))
 
+    async def cancel(self, job: Job[GitHubConfig]) -> None:
+        assert job.handle is not None
+        github = await self._github(job)
+        await github.cancel(_whereabouts(job).repository, int(job.handle["runId"]))
+
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
         runs = await github.dispatched_runs(target.repository, target.workflow, started_since(job))
         found = [each for each in runs if not self._claims.is_owned_by_another(each.id, job.ticket)]

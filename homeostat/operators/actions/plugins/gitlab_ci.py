@@ -85,6 +85,10 @@ class GitLabCiPlugin:
         )
         return await followed(observation, late_s=overdue_s(job, job.config.timeout_seconds))
 
+    async def cancel(self, job: Job[GitLabConfig]) -> None:
+        assert job.handle is not None
+        await (await self._gitlab(job)).cancel(int(job.handle["pipelineId"]))
+
     async def _find(self, job: Job[GitLabConfig], gitlab: GitLab) -> Underway | Lost:
         for each in await gitlab.started_pipelines(job.config.ref, started_since(job)):
             if (await gitlab.variables(each.id)).get(TICKET) == job.ticket:

@@ -32,6 +32,7 @@ __all__ = [
     "ActionError",
     "ActionPlugin",
     "ActionPlugins",
+    "Cancelling",
     "Job",
     "Local",
     "Plugin",
@@ -145,6 +146,13 @@ class Remote(Plugin[C_co], Protocol[C_co]):
 
     async def follow(self, job: Job[Any]) -> Underway | Outcome | Lost:
         """Returns the state of the run, found by its handle or, without one, by its ticket."""
+
+
+@runtime_checkable
+class Cancelling(Remote[C_co], Protocol[C_co]):
+    """A remote plugin that can cancel a run; `follow` then says how it ended."""
+
+    async def cancel(self, job: Job[Any]) -> None: ...
 
 
 class Reconciler(Plugin[C_co], Protocol[C_co]):

@@ -9,14 +9,14 @@ from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import conditions
-from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.runs.history import Prune, Record, plan_history
-from homeostat.operators.actions.runs.run import Outcome, Purpose, Trigger, shortened
-from homeostat.operators.actions.schedule import after, requested_delay_s, retry_delay_s, trigger_of
+from homeostat.operators.actions.runs.run import CANCELLED, Outcome, Purpose, Trigger, shortened
+from homeostat.operators.actions.schedule import LATEST_S, after, requested_delay_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.world import Fault, World
 
-Action = Begin | Start | Adopt | Abandon | Record | Prune
+Action = Begin | Start | Cancel | Adopt | Abandon | Record | Prune
 _NONE = Outcome(is_success=False)
 _LONGEST_MESSAGE = 1024
 
@@ -85,11 +85,14 @@ def fail(context: Context, fault: Fault, outcome: Outcome = _NONE, *, plan: str 
     is_deleting = context.resource.is_terminating and (run is None or run.purpose == "destroy")
     message = shortened(f"{fault.reason}: {fault.message}", _LONGEST_MESSAGE)
     retries = context.retries_before
+    # What somebody has cancelled is not started again by itself, but on request or after a change.
+    is_cancelled = fault.reason == CANCELLED
+    delay_s = LATEST_S if is_cancelled else retry_delay_s(world.pace.delays, retries, world.chance)
     fields = _closed(context) | {
         "phase": "deleting" if is_deleting else "failed",
         "message": message,
         "retries": retries + 1,
-        "nextRun": after(world.ended, retry_delay_s(world.pace.delays, retries, world.chance)),
+        "nextRun": after(world.ended, delay_s),
     }
     if outcome.is_success and run is not None:
         fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}
@@ -124,7 +127,10 @@ def _closed(context: Context) -> JsonObject:
 def _recorded(context: Context, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
     resource, world, run = context.resource, context.world, context.status.run
     began = run.began if run is not None else format_micro_time(world.now)
-    phase: Literal["completed", "failed"] = "failed" if error else "completed"
+    is_cancelled = error.startswith(f"{CANCELLED}: ")
+    phase: Literal["completed", "failed", "cancelled"] = (
+        "cancelled" if is_cancelled else "failed" if error else "completed"
+    )
     is_plan = _purpose(context) == "plan"
     spec = ReconciliationSpec(
         resource_kind=world.kind,

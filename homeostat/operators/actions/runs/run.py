@@ -17,6 +17,8 @@ from homeostat.objects.crd.field_meta import Count, Time
 Purpose = Literal["plan", "apply", "destroy"]
 Trigger = Literal["initial", "spec_change", "deletion", "retry", "manual", "scheduled"]
 
+CANCELLED = "Cancelled"
+"""The reason of a run that somebody cancelled."""
 LONGEST_TEXT = 16_384
 """The end of an output is kept, because errors are at the end."""
 
@@ -71,9 +73,15 @@ class Run(Part, frozen=True, kw_only=True):
     is_drift: bool = False
     plan: str = ""
     changes: Changes = Changes()
+    is_cancelled: bool = False
+    """The plugin was asked to cancel it; how it ended is in the outcome."""
     handle: dict[str, Any] | None = None
     outcome: Outcome | None = None
 
 
 def shortened(text: str, limit: int = LONGEST_TEXT) -> str:
     return text if len(text) <= limit else f"...{text[-limit + 3 :]}"
+
+
+def cancelled_outcome() -> Outcome:
+    return Outcome(is_success=False, reason=CANCELLED, message="somebody cancelled the run")

@@ -91,7 +91,7 @@ def _entry(entry: Reconciliation) -> Markup:
     key = f"run-{entry.metadata.name}"
     summary = el(
         "summary",
-        chip(_result(spec), "good" if spec.is_success else "bad"),
+        chip(_result(spec), "good" if spec.is_success else "phase-deleting" if spec.phase == "cancelled" else "bad"),
         el("span", spec.trigger.replace("_", " "), class_="trigger"),
         chip("drift", "warn") if spec.is_drift else None,
         el("span", one_line(spec.error) or changes_text(spec.changes), class_="why"),
@@ -128,4 +128,4 @@ def changes_text(changes: Changes) -> str:
 
 
 def _result(spec: ReconciliationSpec) -> str:
-    return "success" if spec.is_success else "failed"
+    return "success" if spec.is_success else "cancelled" if spec.phase == "cancelled" else "failed"

@@ -18,9 +18,10 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, Resource, ResourceStatus
 from homeostat.operators.actions.runs.last_output import last_output
-from homeostat.operators.actions.runs.run import Run
+from homeostat.operators.actions.runs.run import CANCELLED, Run
 from homeostat.runtime.control.reconcile import PAUSE
 from homeostat.web.actions.bodies import plugin_of
+from homeostat.web.actions.cancel import cancel_run
 from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed, timeline
 from homeostat.web.actions.dashboard.types import type_title
 from homeostat.web.actions.face import Face
@@ -40,6 +41,7 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -83,6 +85,13 @@ class ResourcePage:
     async def resume(self, visit: Visit) -> str:
         return await self._annotate(visit, {PAUSE: None})
 
+    async def cancel(self, visit: Visit) -> str:
+        """The run that the page showed."""
+        number, ticket = read_number(visit.captured, "id"), read_form(visit.request).get("ticket", "")
+        found = await find_numbered(self._face, visit.caller, number, "UPDATE")
+        await cancel_run(self._face, found, ticket or "-")
+        return f"{ROOT}/resources/{number}"
+
     async def _annotate(self, visit: Visit, annotations: JsonObject) -> str:
         number = read_number(visit.captured, "id")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
@@ -121,15 +130,19 @@ class ResourcePage:
         if is_true(status.conditions, PAUSED):
             resume = Action("Resume", f"{where}/resume", f"{annotate} {PAUSE}-", is_primary=True)
             return actions(visit.viewer.proof, [resume])
+        title = f"{kind.kind.lower()}/{name}"
+        if (run := status.run) is not None and run.outcome is None and not _is_cancelling(found, run):
+            cancel = shell("homeostat", "resource", "cancel", title, "-n", entry.metadata.namespace)
+            stop = Action("Cancel run", f"{where}/cancel", cancel, {"ticket": run.ticket})
+        else:
+            stop = None
         again = "Retry now" if phase_of(entry, status) == "failed" else "Reconcile now"
-        command = shell(
-            "homeostat", "resource", "reconcile", f"{kind.kind.lower()}/{name}", "-n", entry.metadata.namespace
-        )
+        command = shell("homeostat", "resource", "reconcile", title, "-n", entry.metadata.namespace)
         offered = [
             Action(again, f"{where}/reconcile", command, is_primary=True),
             Action("Pause", f"{where}/pause", f"{annotate} {PAUSE}=true"),
         ]
-        return actions(visit.viewer.proof, offered)
+        return actions(visit.viewer.proof, [*offered, *([stop] if stop is not None else [])])
 
     async def _run(self, found: Found, status: ResourceStatus) -> Node:
         """The current run with what it has printed so far."""
@@ -138,14 +151,16 @@ class ResourcePage:
         metadata = found.entry.metadata
         resource = Resource(metadata=Metadata(metadata.name, metadata.namespace, metadata.uid))
         printed = await last_output(self._face.client, resource, status)
-        return _run(status.run, printed.text)
+        return _run(status.run, printed.text, is_cancelling=_is_cancelling(found, status.run))
 
     async def _facts(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
         where = found.indexed.kind, metadata.namespace, metadata.name
         own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
         generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
-        next_run = "after the current run" if status.run is not None else moment(status.next_run)
+        next_run: Node = "after the current run" if status.run is not None else moment(status.next_run)
+        if status.run is None and status.message.startswith(f"{CANCELLED}: "):
+            next_run = "on request, or after a change"
         return facts(
             ("Type", title),
             ("Plugin", plugin_of(found.entry, found.type, await self._face.claim_on(found.type)) or "none"),
@@ -177,7 +192,11 @@ def _crumbs() -> Markup:
     return el("p", el("a", "Resources", href=f"{ROOT}/resources"), class_="crumbs")
 
 
-def _run(run: Run, output: str) -> Markup:
+def _is_cancelling(found: Found, run: Run) -> bool:
+    return found.entry.metadata.annotations.cancel == run.ticket
+
+
+def _run(run: Run, output: str, *, is_cancelling: bool) -> Markup:
     url = (run.outcome.url if run.outcome is not None else "") or (run.handle or {}).get("url")
     shown = without_credentials(url) if isinstance(url, str) else ""
     shown_facts = facts(
@@ -188,7 +207,8 @@ def _run(run: Run, output: str) -> Markup:
         ("Ticket", el("code", run.ticket)),
         ("Detected", link(shown) if shown else ""),
     )
-    heading = el("h2", f"Running: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
+    word = f"Cancelling: {run.purpose}" if is_cancelling else f"Running: {run.purpose}"
+    heading = el("h2", word, el("span", class_="busy", aria_hidden="true"))
     live = printed("Output so far", output) or el("p", "No output yet.", class_="note")
     return el("section", heading, shown_facts, printed("Plan", run.plan), live, class_="run", id="run")
 

@@ -28,6 +28,7 @@ def resource_section(face: Face) -> Section:
         },
         forms={
             f"{one}/reconcile": resource.reconcile,
+            f"{one}/cancel": resource.cancel,
             f"{one}/pause": resource.pause,
             f"{one}/resume": resource.resume,
         },

@@ -8,6 +8,7 @@ import msgspec
 
 from homeostat.objects.declared import Metadata
 from homeostat.operators.actions.api import (
+    CANCEL,
     GROUP,
     ID,
     METADATA,
@@ -31,8 +32,12 @@ class Labels(msgspec.Struct, frozen=True, rename={"number": ID, "version": VERSI
     version: str = ""
 
 
-class Annotations(msgspec.Struct, frozen=True, rename={"requested": REQUESTED, "metadata": METADATA}, gc=False):
+_ANNOTATIONS: Final = {"requested": REQUESTED, "metadata": METADATA, "cancel": CANCEL}
+
+
+class Annotations(msgspec.Struct, frozen=True, rename=_ANNOTATIONS, gc=False):
     requested: str = ""
+    cancel: str = ""
     metadata: str = ""
 
 

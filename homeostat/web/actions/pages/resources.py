@@ -14,6 +14,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import REQUESTED
 from homeostat.web.actions import declare
 from homeostat.web.actions.bodies import kept_finalizers, plugin_of, resource_body
+from homeostat.web.actions.cancel import cancel_run
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import (
     LARGEST_PAGE,
@@ -118,6 +119,12 @@ class Resources:
         except NotFoundError as error:
             raise no_resource() from error
         return Reply(202, encode({"message": "Reconciliation triggered", "resource_id": number}))
+
+    async def cancel(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, number = await self._face.identify(request), read_number(captured, "id")
+        found = await find_numbered(self._face, caller, number, "UPDATE")
+        await cancel_run(self._face, found)
+        return Reply(202, encode({"message": "Cancellation requested", "resource_id": number}))
 
     async def show_outputs(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)

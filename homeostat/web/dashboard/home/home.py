@@ -200,7 +200,7 @@ async def _object(visit: Visit, problem: Problem) -> Node:
     if problem.object is None or not await may_read(visit, *problem.object):
         return None
     kind, namespace, name = problem.object
-    return [" · ", el("a", f"{kind.kind} {name}", href=object_path(kind, namespace, name))]
+    return [" · ", el("a", kind.kind, href=object_path(kind, namespace, name), title=f"{kind.kind} {name}")]
 
 
 def _problem(at: int, problem: Problem, section: Section, *, alike: int, own: Node) -> Markup:

@@ -32,6 +32,26 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
         await site.shows(here, word)
 
 
+async def test_a_run_is_cancelled_and_retried(site: Site, shelf: World) -> None:
+    shelf.takes_s, here = 60.0, "/resources/1"
+    await site.declare("/resources", note("a"))
+    page = await site.shows(here, "Cancel run")
+    assert "homeostat resource cancel note/a -n default" in page.text
+    ticket = page.document.one("input", name="ticket").attributes["value"]
+    proof = await proof_of(site, here)
+    assert (await site.send(f"{here}/cancel", {"proof": proof, "ticket": "another"})).status == 409
+    assert (await site.send(f"{here}/cancel", {"proof": proof, "ticket": ticket})).status == 303
+    page = await site.shows(here, "Retry now")
+    assert page.document.all("summary")[0].text.startswith("cancelled")
+    assert "on request, or after a change" in page.text
+    assert (shelf.running, shelf.things) == (0, {})
+    assert (await site.send(f"{here}/cancel", {"proof": proof, "ticket": ticket})).status == 409
+    shelf.takes_s = 0.0
+    assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303
+    await site.shows(here, "phase-ready")
+    assert "a" in shelf.things
+
+
 async def test_inputs_show_their_state_and_errors(plane: Plane, guarded: Site, site: Site) -> None:
     assert "homeostat explain resourceinput.spec" in (await site.open("/inputs")).text
     config = {"url": "https://u:hidden-key@example.org/x.json", "token": "hidden-key"}
