@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from homeostat.objects.lazy_pattern import lazy_pattern
+
 Messages = list[str]
 _LONGEST_KEY = 253 + 1 + 63
 
@@ -32,9 +34,9 @@ is_subdomain = _matcher(_SUBDOMAIN)
 is_label_1035 = _matcher(_LABEL_1035)
 _is_key_name = _matcher(_KEY)
 _is_value = _matcher(_VALUE)
-_is_wildcard = re.compile(rf"\*\.{_SUBDOMAIN}").fullmatch
-_is_env_name = re.compile(_ENV_NAME).fullmatch
-_is_config_key = re.compile(_CONFIG_KEY).fullmatch
+_WILDCARD = lazy_pattern(rf"\*\.{_SUBDOMAIN}")
+_ENV_NAMES = lazy_pattern(_ENV_NAME)
+_CONFIG_KEYS = lazy_pattern(_CONFIG_KEY)
 is_label_value = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
 """Equivalent to an empty result of `label_value`, in one match."""
 
@@ -83,7 +85,7 @@ def dns1035_label(value: str) -> Messages:
 
 def wildcard_subdomain(value: str) -> Messages:
     messages = length(value, 253)
-    if not _is_wildcard(value):
+    if not _WILDCARD.fullmatch(value):
         message = (
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist "
             "of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
@@ -166,7 +168,7 @@ def env_name(value: str) -> Messages:
     """An environment variable's name; printable ASCII without `=` is enough since Kubernetes 1.34."""
     if not value:
         return ["environment variable name must be non-empty"]
-    if _is_env_name(value) or (value.isascii() and value.isprintable() and "=" not in value):
+    if _ENV_NAMES.fullmatch(value) or (value.isascii() and value.isprintable() and "=" not in value):
         return []
     return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
@@ -174,7 +176,7 @@ def env_name(value: str) -> Messages:
 def config_key(value: str) -> Messages:
     """A key of a ConfigMap's or a Secret's data."""
     messages = length(value, 253)
-    if not _is_config_key(value):
+    if not _CONFIG_KEYS.fullmatch(value):
         message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
         messages.append(_format(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
     elif value in (".", ".."):

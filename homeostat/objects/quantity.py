@@ -13,6 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from homeostat.objects.lazy_pattern import lazy_pattern
+
 Family = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
 _NANO_POWER = 9
@@ -25,7 +27,7 @@ MAX_LENGTH = 512
 """The most characters of a quantity. Python takes quadratic time to read a number of many digits."""
 _MOST_SHOWN = 64
 _FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_parts = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?", re.ASCII).fullmatch
+_PARTS = lazy_pattern(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 class QuantityError(ValueError):
@@ -46,7 +48,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     def parse(text: str) -> Quantity:
         if len(text) > MAX_LENGTH:
             raise QuantityError(f"quantities must have at most {MAX_LENGTH} characters", text)
-        found = _parts(text)
+        found = _PARTS.fullmatch(text)
         if found is None:
             raise QuantityError(_FORM, text)
         sign, digits, suffix = found.groups(default="")

@@ -16,6 +16,7 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, quoted
 from homeostat.objects.json import Json, type_name
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 Labels = Mapping[str, str]
 Predicate = Callable[[Labels], bool]
@@ -24,10 +25,10 @@ MAX_TERMS = 100
 
 Operator = Literal["=", "==", "!=", "in", "notin", "exists", "!", ">", "<"]
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
-_TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!<>(),])|([^ \t\r\n=!<>(),]+)|$)")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PREFIX = lazy_pattern(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
+_TOKEN = lazy_pattern(r"[ \t\r\n]*(?:(==|!=|[=!<>(),])|([^ \t\r\n=!<>(),]+)|$)")
+_INTEGER = lazy_pattern(r"[+-]?[0-9]+")
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -294,8 +295,8 @@ class FieldTerm(msgspec.Struct, frozen=True):
         return f"{self.field}{'=' if self.equal else '!='}{_ESCAPED.sub(_escape, self.value)}"
 
 
-_ESCAPED = re.compile(r"[\\,=]")
-_FIELD_TERM = re.compile(r"((?:[^\\,=!]|!(?!=))*)(!=|==|=)((?:[^\\,=]|\\[\\,=])*)(?:,|$)")
+_ESCAPED = lazy_pattern(r"[\\,=]")
+_FIELD_TERM = lazy_pattern(r"((?:[^\\,=!]|!(?!=))*)(!=|==|=)((?:[^\\,=]|\\[\\,=])*)(?:,|$)")
 
 
 def _escape(found: re.Match[str]) -> str:

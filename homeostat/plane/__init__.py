@@ -28,7 +28,6 @@ from homeostat.plane.own_service import publish_own_service
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
 from homeostat.plane.storage import PlaneStore, open_store
-from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
@@ -63,6 +62,8 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
         finally:
             await asyncio.wait([prepared])
     except BaseExceptionGroup as group:
+        from homeostat.runtime.control.failure_conditions import sole_error
+
         # Everything ends with a lost store, so its error is the one to report; likewise what keeps the plane, or a
         # face, from starting.
         lost = group.subgroup((StoreError, FaceError, PkiError, OSError))

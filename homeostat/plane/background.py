@@ -17,10 +17,8 @@ from homeostat.operators.catalog import find_operator
 from homeostat.plane.computing import serve_computed
 from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
-from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.runtime.telemetry.tracing import Tracer
-from homeostat.server.expiry import expire_events
 from homeostat.server.pki.directory import Pki
 from homeostat.store.base import StoreError
 
@@ -99,6 +97,9 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
 
 
 async def _run_elected(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
+    # Only replicas need it.
+    from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
+
     election = Election(plane.client, LEASES, lease, unique_identity())
     plane.elections[lease] = lambda: election.is_leading
     while True:
@@ -116,6 +117,8 @@ async def _expire(plane: Plane) -> None:
     while True:
         await asyncio.sleep(_EXPIRE_EVERY_S)
         try:
+            from homeostat.server.expiry import expire_events
+
             await expire_events(plane.store, events, now=datetime.now(UTC))
         except StoreError as error:
             log.warning("failed to delete expired events", extra={"reason": str(error)})

@@ -1,7 +1,8 @@
 """Creates what every plane has, and brings the default roles and bindings up to date, at each start.
 
-Missing objects are written to the store together, in one commit. A role or binding that lacks nothing costs a read of
-the store; one that lacks something is changed by a request.
+Missing objects are written to the store together, in one commit. A role or binding that is as this version creates it
+costs a comparison of its bytes; another one is compared with its default, and changed by a request if it lacks
+something.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from homeostat.store.base import Key, Put, Record, RevisionMismatchError, Store
 
 
 async def bootstrap(store: Store, client: Client) -> None:
-    # Decided before the creations: only a role that was there already may lack something.
-    updates = [each for role in default_roles() if (each := _update_of(store, client, role)) is not None]
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    missing = first_records(lambda key: store.get(key) is not None, now=now, new_uid=new_uid)
-    await asyncio.gather(*(_create_record(store, each) for each in missing))
+    found = first_records(store.get, now=now, new_uid=new_uid)
+    # Decided before the creations: only a role that was there already may lack something.
+    updates = _updates(store, client, found.changed)
+    await asyncio.gather(*(_create_record(store, each) for each in found.missing))
     await asyncio.gather(*updates)
+
+
+def _updates(store: Store, client: Client, changed: frozenset[Key]) -> list[Coroutine[None, None, None]]:
+    """Of the roles and bindings among these."""
+    if not any(key.resource.endswith(GROUP) for key in changed):
+        return []
+    return [each for role in default_roles() if (each := _update_of(store, client, role, among=changed)) is not None]
 
 
 async def _create_record(store: Store, put: Put) -> None:
@@ -36,11 +44,14 @@ async def _create_record(store: Store, put: Put) -> None:
         await store.write(put)
 
 
-def _update_of(store: Store, client: Client, default: JsonObject) -> Coroutine[None, None, None] | None:
-    """The request that changes a default role or binding; None if it does not exist or lacks nothing."""
+def _update_of(
+    store: Store, client: Client, default: JsonObject, *, among: frozenset[Key]
+) -> Coroutine[None, None, None] | None:
+    """The request that changes a default role or binding; None if it is not among the keys or lacks nothing."""
     metadata, plural = default["metadata"], f"{default['kind'].lower()}s"
     namespace, name = metadata.get("namespace", ""), metadata["name"]
-    record: Record | None = store.get(Key(f"{plural}.{GROUP}", namespace, name))
+    key = Key(f"{plural}.{GROUP}", namespace, name)
+    record: Record | None = store.get(key) if key in among else None
     if record is None:
         return None
     found = brought_up_to_date(decode_stored(record.value), default)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.faces.face import Face, kinds_of_face
 from homeostat.runtime.faces.section import DeclaredSection
 
 if TYPE_CHECKING:
+    from homeostat.objects.crd.custom_kind import CustomKind
     from homeostat.runtime.setup import OperatorModule
 
 
@@ -67,7 +67,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
         faces=tuple(faces),
         sections=tuple(getattr(module, "SECTIONS", ())),
-        wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),
+        wakes=tuple(each if isinstance(each, Kind) else each.kind for each in wakes),
         wakes_if_served=tuple(getattr(module, "WAKES_IF_SERVED", ())),
         settings=_settings(module),
         options=tuple(getattr(module, "OPTIONS", ())),

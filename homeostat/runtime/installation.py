@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
-from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
+
+if TYPE_CHECKING:
+    from homeostat.objects.crd.custom_kind import CustomKind
 
 _MANAGER = "homeostat"
 _LOOK_EVERY_S = 0.05

@@ -14,6 +14,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -22,9 +23,9 @@ from homeostat.client.base import Client
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.description import Description
 from homeostat.runtime.installation import install_definitions
+from homeostat.runtime.presence import has_objects
 from homeostat.runtime.telemetry.state import OperatorState
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
-from homeostat.runtime.waking import first_object, has_objects
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -176,7 +177,10 @@ class Supervisor:
         return self.is_awake
 
     async def _see(self) -> None:
-        seen = await first_object(self._client, self.description.wakes, if_served=self.description.wakes_if_served)
+        # Imported when the host serves, and in a thread: a start needs no watches.
+        waking = await asyncio.to_thread(import_module, "homeostat.runtime.waking")
+        found = self.description
+        seen = await waking.first_object(self._client, found.wakes, if_served=found.wakes_if_served)
         log.info("operator woke", extra={"operator": self.description.name, "seen": seen})
         self._awake.set()
 

@@ -1,7 +1,8 @@
 """Waits for the first object of some kinds, to wake a sleeping operator.
 
 A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it. A kind in
-`if_served` may be missing on the server: then the operator wakes when it is defined.
+`if_served` may be missing on the server: then the operator wakes when it is defined. `presence` answers whether there
+is one now.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
-from homeostat.runtime.watch.source import Source, accept_metadata
+from homeostat.runtime.presence import has_object
+from homeostat.runtime.watch.source import Source
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -30,32 +32,12 @@ class _Seen(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
 
 
-async def has_objects(
-    client: Client, kinds: Iterable[Kind], *, namespace: str = "", if_served: Container[Kind] = ()
-) -> bool:
-    """Whether an object of one of the kinds exists; lists one of each."""
-    for kind in kinds:
-        try:
-            if await _has_object(client, kind, namespace):
-                return True
-        except NotFoundError:
-            if kind not in if_served:
-                raise
-    return False
-
-
-async def _has_object(client: Client, kind: Kind, namespace: str) -> bool:
-    accept = accept_metadata("PartialObjectMetadataList")
-    page = await client.request("GET", kind.path(namespace), {"limit": 1}, accept=accept)
-    return bool(page["items"])
-
-
 async def _source(client: Client, kind: Kind, namespace: str) -> Source | None:
     """The objects of a kind; its definition, where it is not served yet. None for one that is not, with a namespace:
     permissions for a namespace do not include definitions.
     """
     try:
-        await _has_object(client, kind, namespace)
+        await has_object(client, kind, namespace)
     except NotFoundError:
         if namespace:
             return None

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from homeostat.plane import Settings, open_plane
+from homeostat.server.bootstrap import first_records
+from homeostat.store.base import Key
 from tools.derive_first_objects import TARGET, derived_table
 
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -33,6 +35,19 @@ async def test_a_start_restores_what_default_roles_and_bindings_lack_unless_they
     async with open_plane(settings) as plane:
         roles, _ = await plane.client.list(_ROLES)
         assert max(int(each["metadata"]["resourceVersion"]) for each in roles) <= before
+
+
+async def test_a_restart_decodes_only_the_first_objects_that_were_changed(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())
+    async with open_plane(settings) as plane:
+        await plane.client.merge(f"{_ROLES}/view", {"metadata": {"labels": {"team": "one"}}})
+    async with open_plane(settings) as plane:
+        found = first_records(plane.store.get, now="", new_uid=str)
+        assert (found.missing, found.changed) == (
+            [],
+            frozenset({Key("clusterroles.rbac.authorization.k8s.io", "", "view")}),
+        )
+        assert first_records(lambda _: None, now="", new_uid=str).changed == frozenset()
 
 
 async def test_the_first_objects_are_stored_as_requests_would_store_them() -> None:

@@ -18,9 +18,10 @@ from homeostat.operators.catalog import OURS, find_operator
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.description import Description
 from homeostat.runtime.manager import Manager
+from homeostat.runtime.presence import has_objects
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Supervisor
-from homeostat.runtime.waking import first_object, has_objects
+from homeostat.runtime.waking import first_object
 from homeostat.testing.eventually import eventually
 from tests.runtime.faulty import QUICK, FaultyTransport
 from tests.runtime.widgets import Widgets, path, widget

@@ -211,7 +211,7 @@ async def _add_operators(client: Client, manager: Manager, choice: Choice) -> li
 
 async def _may_sleep(client: Client, description: Description, namespace: str) -> bool:
     from homeostat.objects.errors import ApiError
-    from homeostat.runtime.waking import has_objects
+    from homeostat.runtime.presence import has_objects
 
     try:
         return bool(description.wakes) and not await has_objects(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from homeostat.objects.json import Json
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 MAX_LENGTH = 4096
 """The most characters of a path."""
@@ -176,12 +177,12 @@ def _filter(holds: Callable[[Json, _Budget], bool]) -> _Step:
     return step
 
 
-_NAME = re.compile(r"(?:[^.\[\]\\'\"\s*]|\\.)+")
-_INDEX = re.compile(r"-?\d{1,18}", re.ASCII)
-_SLICE = re.compile(r"(-?\d{0,18}):(-?\d{0,18})(?::(-?\d{0,18}))?", re.ASCII)
-_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
-_COMPARISON = re.compile(r"(.+?)(==|!=|<=|>=|<|>)(.+)", re.DOTALL)
-_NUMBER = re.compile(r"-?\d{1,300}(\.\d+)?", re.ASCII)
+_NAME = lazy_pattern(r"(?:[^.\[\]\\'\"\s*]|\\.)+")
+_INDEX = lazy_pattern(r"-?\d{1,18}", re.ASCII)
+_SLICE = lazy_pattern(r"(-?\d{0,18}):(-?\d{0,18})(?::(-?\d{0,18}))?", re.ASCII)
+_QUOTED = lazy_pattern(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_COMPARISON = lazy_pattern(r"(.+?)(==|!=|<=|>=|<|>)(.+)", re.DOTALL)
+_NUMBER = lazy_pattern(r"-?\d{1,300}(\.\d+)?", re.ASCII)
 
 
 def _unescape(text: str) -> str:

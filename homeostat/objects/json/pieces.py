@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from homeostat.objects.lazy_pattern import lazy_pattern
+
 DENSE_COLONS: Final = 50_000
 """From so many keys on a document is cut: they take about 20 ms in one call. Colons in texts count as well."""
 _PIECE_COLONS: Final = 16_000
@@ -25,10 +27,10 @@ _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _FLAT = rb'[^"{}\[\]]*+(?:%b[^"{}\[\]]*+){0,64}+' % _STRING
 _SMALL = rb"(?:\{%b\}|\[%b\])" % (_FLAT, _FLAT)
 _SCALAR = rb'[^"{}\[\],]*+(?:%b[^"{}\[\],]*+)*+' % _STRING
-_members = re.compile(rb"(?:%b(?:%b\s*+)?+,){1,1024}+" % (_SCALAR, _SMALL), re.DOTALL).match
+_MEMBERS = lazy_pattern(rb"(?:%b(?:%b\s*+)?+,){1,1024}+" % (_SCALAR, _SMALL), re.DOTALL)
 """Members with the comma behind each: texts, numbers, and small objects and arrays that have no others in them."""
-_mark = re.compile(rb"%b([{}\[\],])" % _SCALAR, re.DOTALL).match
-_bracket = re.compile(rb"(?:%b%b){0,1024}+%b([{}\[\]])?+" % (_FLAT, _SMALL, _FLAT), re.DOTALL).match
+_MARK = lazy_pattern(rb"%b([{}\[\],])" % _SCALAR, re.DOTALL)
+_BRACKET = lazy_pattern(rb"(?:%b%b){0,1024}+%b([{}\[\]])?+" % (_FLAT, _SMALL, _FLAT), re.DOTALL)
 """The next bracket, without those of small ones; none where there is a long way to it."""
 
 _check = msgspec.json.Decoder(msgspec.Raw).decode
@@ -62,7 +64,7 @@ class _Cut:
             raise msgspec.DecodeError(f"more than {DENSE_COLONS} keys are nested more than {MAX_LEVELS} levels deep")
         if not levels or keys <= _PIECE_COLONS:
             return _decode(data[start:end])
-        opening = _mark(data, start)
+        opening = _MARK.match(data, start)
         if opening is None or opening[1] not in b"{[":
             return _decode(data[start:end])  # One long text.
         found: dict[str, Any] | list[Any] = {} if opening[1] == b"{" else []
@@ -73,19 +75,19 @@ class _Cut:
         """Reads members from `at` on, which is behind the opening bracket."""
         piece = at
         while True:
-            if (simple := _members(self._data, at)) is not None:
+            if (simple := _MEMBERS.match(self._data, at)) is not None:
                 at = simple.end()
                 if at - piece >= PIECE_BYTES:
                     self._add(found, piece, at - 1)
                     piece = at
                 continue
-            mark = _mark(self._data, at)
+            mark = _MARK.match(self._data, at)
             assert mark is not None
             if mark[1] in b"}]":
                 self._add(found, piece, mark.start(1))
                 return
             nested_end = self._end_of(mark.start(1))
-            behind = _mark(self._data, nested_end)  # A comma, or the closing bracket.
+            behind = _MARK.match(self._data, nested_end)  # A comma, or the closing bracket.
             assert behind is not None
             if nested_end - mark.start(1) >= PIECE_BYTES:
                 self._add(found, piece, at - 1)
@@ -117,7 +119,7 @@ class _Cut:
         """The position behind the value that begins with the bracket at `start`."""
         depth, at = 1, start + 1
         while True:
-            bracket = _bracket(self._data, at)
+            bracket = _BRACKET.match(self._data, at)
             assert bracket is not None
             at = bracket.end()
             if bracket[1] is not None:

@@ -5,19 +5,18 @@ This concerns custom kinds, whose fields have no Go types. A number beyond 64 bi
 
 from __future__ import annotations
 
-import re
-
 from homeostat.objects.json import Json, whole
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 _ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
-_number = re.compile(rb"[:,\[\s][-+]?[0-9]+[.eE]").search
+_NUMBER = lazy_pattern(rb"[:,\[\s][-+]?[0-9]+[.eE]")
 
 
 def may_hold_floats(text: bytes) -> bool:
     """Whether a JSON or YAML text may contain floats; False is certain."""
     alike = text.translate(_ALIKE)
     # Far quicker than the search, and sufficient for most texts.
-    return (b"0." in alike or b"0e" in alike) and _number(text) is not None
+    return (b"0." in alike or b"0e" in alike) and _NUMBER.search(text) is not None
 
 
 def make_whole(value: Json) -> None:

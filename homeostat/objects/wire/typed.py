@@ -6,15 +6,15 @@ Custom kinds are validated against their schema instead (`schema/validate.py`).
 from __future__ import annotations
 
 import binascii
-import re
 from base64 import b64decode
 
 from homeostat.objects.errors import Cause, are_enough
 from homeostat.objects.json import MAX_CONTAINERS, Json, JsonObject, type_name
+from homeostat.objects.lazy_pattern import lazy_pattern
 from homeostat.objects.schema.schema import Schema
 
-_QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_QUANTITY = lazy_pattern(r"[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
+_TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 

@@ -6,10 +6,10 @@ sexagesimal numbers are texts.
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 
 from homeostat.objects.json import Json
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -21,8 +21,8 @@ NOT_NUMBERS = frozenset(sign + word for sign in ("", "+", "-") for word in (".in
     ".NaN",
     ".NAN",
 }
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INTEGER = lazy_pattern(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
+_FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
 def resolve(text: str) -> Json:

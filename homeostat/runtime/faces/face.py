@@ -18,18 +18,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from homeostat.client.base import Client
 from homeostat.edge.metrics.exposition import Collector
 from homeostat.edge.server import Handler
-from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.runtime.telemetry.state import ReadStates
+
+if TYPE_CHECKING:
+    from homeostat.objects.crd.custom_kind import CustomKind
 
 PORT: Final = 8000
 """The port that the faces of a process share by default."""

@@ -16,7 +16,6 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Handler
 from homeostat.objects.json import encode
-from homeostat.runtime.control.failure_conditions import sole_error
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +89,8 @@ class OnDemand:
             except TimeoutError as error:
                 self._note(str(error) or f"timed out after {self._open_within_s:g} s", error)
             except Exception as error:
+                from homeostat.runtime.control.failure_conditions import sole_error
+
                 self._note(str(sole_error(error)), error)
             await asyncio.sleep(self._again_after_s)
             self._changed.clear()

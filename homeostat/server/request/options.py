@@ -10,11 +10,12 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from homeostat.objects.errors import BadRequestError, Cause, InvalidError, unsupported
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 _MAX_PARAMETERS = 100
 _MAX_MANAGER_CHARACTERS = 128
 FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
+_DURATION = lazy_pattern(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
 PROPAGATION_POLICIES = ("Background", "Foreground", "Orphan")
 
 

@@ -10,7 +10,7 @@ from homeostat.operators.images.api import IMAGE_UPDATE
 from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.service import ImageService
 from homeostat.runtime.faces.face import Surroundings
-from homeostat.runtime.waking import has_objects
+from homeostat.runtime.presence import has_objects
 from homeostat.web.images.app import images_app
 from homeostat.web.images.metrics import HttpFigures
 from homeostat.web.kit.gate import Gate, OpenGate, Question
