@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_cluster, refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.edge.files import raise_file_limit
+from homeostat.edge.heap import bound_allocator, collect_in_short_steps
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -139,8 +139,8 @@ def command(
     if faces is not None:
         check_faces(chosen.values(), environment)
     set_up_logging(1 + verbose)
-    # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
-    gc.set_threshold(50_000, 20, 100)
+    collect_in_short_steps()
+    bound_allocator()
     raise_file_limit()
     try:
         with reporting_errors():

@@ -24,6 +24,7 @@ from homeostat.cli.plane.database import database_option
 from homeostat.cli.plane.simulation import Simulation, simulation_options
 from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
 from homeostat.edge.files import raise_file_limit
+from homeostat.edge.heap import collect_in_short_steps, settle_heap
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -238,8 +239,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.store.base import StoreError
 
     raise_file_limit()
-    # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
-    gc.set_threshold(50_000, 20, 100)
+    collect_in_short_steps()
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
@@ -260,9 +260,7 @@ async def _until_stopped(settings: Settings) -> None:
     async with telemetry(metrics, last_export_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
         metrics.plane = plane
         click.echo(welcome(plane))
-        # After the plane has reported that it serves: this takes some 20 ms.
-        gc.collect()
-        gc.freeze()
+        settle_heap()
         gc.enable()
         await stop.wait()
 
