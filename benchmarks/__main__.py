@@ -240,7 +240,7 @@ def workloads(pods: int) -> None:
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.05, 24 * 60), help="How long.")
 @click.option("--attacks", default="all", show_default=True, metavar="all|A,B", help="Which hostile clients.")
 @click.option("--p99-ms", default=100.0, show_default=True, help="Bound of /readyz on another connection.")
-@click.option("--growth-mib", default=48.0, show_default=True, help="Bound of the growth of memory.")
+@click.option("--growth-mib", default=24.0, show_default=True, help="Bound of the growth of memory.")
 @click.option("--turn-ms", default=100.0, show_default=True, help="Bound of the CPU time of a turn of the event loop.")
 def soak(minutes: float, attacks: str, p99_ms: float, growth_mib: float, turn_ms: float) -> None:
     """Load a plane for long, with hostile clients among honest ones, and fail if a bound is broken."""

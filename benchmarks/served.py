@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,29 +52,33 @@ def serve(
     folder: Path | None = None,
     under: Sequence[str] = (),
     turns: Path | None = None,
+    log: Path | None = None,
 ) -> Iterator[Served]:
     """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers. `python` and `folder`
     are those of another checkout, if it is to run; `under` is a command that runs the program, as valgrind does.
-    Long turns of its event loop are written to `turns`.
+    Long turns of its event loop are written to `turns`, and its log to `log` instead of standard error.
     """
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
     program = ["-c", "import sys; from homeostat.cli.main import main; sys.exit(main())"]
     if turns is not None:
         program = ["-m", "benchmarks.soak.turns", str(turns)]
     began = time.perf_counter()
-    process = subprocess.Popen(
-        [*under, python, *program, "up", "--data", str(data), "--port", "0", *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=compiled_environment(),
-        cwd=folder,
-    )
+    with ExitStack() as opened:
+        process = subprocess.Popen(
+            [*under, python, *program, "up", "--data", str(data), "--port", "0", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=None if log is None else opened.enter_context(log.open("wb")),
+            text=True,
+            env=compiled_environment(),
+            cwd=folder,
+        )
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
         start_s = time.perf_counter() - began
         if not line:
-            raise RuntimeError("the plane did not start; what it says is above")
+            said = "what it says is above" if log is None else log.read_text()
+            raise RuntimeError(f"the plane did not start; {said}")
         yield Served(data, Target.of(line.split()[-1], token), process.pid, start_s)
     finally:
         stop(process)

@@ -26,8 +26,9 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
         f"/readyz: {len(result.samples)} samples, p99 {result.p99_ms:.1f} ms, longest "
         f"{_longest(result.samples):.0f} ms, {result.failures} failures\n"
         f"/readyz of an idle plane beside it: p99 {result.idle_p99_ms:.1f} ms, longest {_longest(result.idle):.0f} ms\n"
-        f"memory: {result.quarter_mib(1):.0f} MiB in the second quarter, {result.quarter_mib(3):.0f} in the last, "
-        f"peak {peak:.0f}"
+        f"memory: {result.memory_of(2, 4):.0f} MiB in the third quarter, {result.memory_of(3, 4):.0f} in the last, "
+        f"peak {peak:.0f}; by tenths of the run {_tenths(result)}\n"
+        f"log: {len(result.errors)} errors{''.join(f', {line}' for line in result.errors[:3])}"
     )
     broken = result.broken(bounds)
     for each in broken:
@@ -35,6 +36,10 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
     if not broken:
         out.print("all bounds hold")
     return not broken
+
+
+def _tenths(result: Result) -> str:
+    return " ".join(f"{result.memory_of(number, 10):.0f}" for number in range(10))
 
 
 def _longest(samples: list[Sample]) -> float:

@@ -19,6 +19,7 @@ from types import FrameType
 import msgspec
 
 NOTED_S = 0.010
+_NOTED_OTHERS_S = 0.050
 _EVERY_S = 0.001
 _SAMPLE_EVERY_S = 0.004
 _FRAMES = 12
@@ -59,7 +60,7 @@ class Recorder:
         thread_s, process_s = time.thread_time(), time.process_time()
         mine = thread_s - self._thread_s
         others = process_s - self._process_s - mine
-        if max(mine, others) >= NOTED_S:
+        if mine >= NOTED_S or others >= _NOTED_OTHERS_S:
             spent = (mine * 1000, others * 1000, self._collected_s * 1000)
             turn = Turn(time.monotonic(), *spent, self._where, self._generation)
             self._file.write(self._encode(turn) + b"\n")
