@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -21,6 +23,7 @@ from homeostat.web.actions.spec_check import passwords_of
 ACTIVE = "active"
 DEPRECATED = "deprecated"
 _EMPTY = msgspec.Raw(b"{}")
+_LARGE_BYTES: Final = 16 * 1024
 
 
 def type_body(resource_type: TypeEntry, *, is_admin: bool) -> JsonObject:
@@ -124,8 +127,16 @@ def shown_spec(entry: Entry, resource_type: TypeEntry) -> msgspec.Raw:
 
 def spec_hash(spec: bytes) -> str:
     """The hash of a spec as no8s computes it: of JSON with sorted keys and Python's separators."""
+    return _large_hash(spec) if len(spec) > _LARGE_BYTES else _hash(spec)
+
+
+def _hash(spec: bytes) -> str:
     text = json.dumps(msgspec.json.decode(spec) if spec else {}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# Each event of a resource has the hash, for administrators and for others, and one of a megabyte takes 130 ms.
+_large_hash = lru_cache(maxsize=32)(_hash)
 
 
 def _observed(condition: Condition, generation: int) -> Condition:

@@ -55,6 +55,10 @@ _AT_ONCE: Final = 8
 _ALIASES: Final = {"index.docker.io": "docker.io", "registry-1.docker.io": "docker.io"}
 
 
+Place = tuple[str, str]
+"""Registry and repository."""
+
+
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     contract_ref: ContractRef = ContractRef()
 
@@ -90,7 +94,7 @@ class PushedContracts:
         self._informers = Informers(client)
         source = Source(PACTO.kind.path(within), skips_status=True)
         self._pactos = self._informers.get(source, Referring, {"repository": _repositories})
-        self._rounds: Rounds[tuple[str, str]] = Rounds(self._request)
+        self._rounds: Rounds[Place] = Rounds(self._request)
 
     async def run(self) -> None:
         await self._informers.run()
@@ -101,10 +105,14 @@ class PushedContracts:
     async def deliver(self, pushes: Sequence[ImagePush]) -> int:
         """The number of Pactos whose reconciliation was requested."""
         await self._ready()
-        places = dict.fromkeys((_host(each.registry), each.repository) for each in pushes)
-        return sum(await _all(self._rounds.run(each) for each in places))
+        known, unknown = list[Place](), list[Place]()
+        for each in dict.fromkeys((_host(push.registry), push.repository) for push in pushes):
+            (known if self.referring(each) else unknown).append(each)
+        # One wait for all that nobody refers to: a webhook may name a thousand of them.
+        waiting = [self._late(unknown)] if unknown else []
+        return sum(await _all([*map(self._rounds.run, known), *waiting]))
 
-    def referring(self, place: tuple[str, str]) -> list[tuple[str, str]]:
+    def referring(self, place: Place) -> list[tuple[str, str]]:
         """Those that refer to this registry; if there are none, those of any registry with this repository.
 
         A registry knows itself under the name that it was called by. Pactos may call it by another one.
@@ -112,7 +120,12 @@ class PushedContracts:
         named = self._pactos.cache.indexed_names("repository", place) if place[0] else []
         return named or self._pactos.cache.indexed_names("repository", place[1])
 
-    async def _request(self, place: tuple[str, str]) -> int:
+    async def _late(self, places: Sequence[Place]) -> int:
+        """For those that a Pacto refers to by now, which the cache did not have yet."""
+        await asyncio.sleep(self._settle_s)
+        return sum(await _all([self._rounds.run(each) for each in places if self.referring(each)]))
+
+    async def _request(self, place: Place) -> int:
         await asyncio.sleep(self._settle_s)
         names = self.referring(place)
         patch = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}

@@ -8,7 +8,7 @@ run at an interval.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -49,20 +49,34 @@ def check_settings(environment: Mapping[str, str]) -> None:
         raise ValueError(f"{SECRET}, {SECRET_REF}: {error}") from None
 
 
-def is_of_commit(push: GitPush, tracked: Tracked) -> bool:
-    """Whether the push moved the branch that the Deployment follows; a merged request moves that of its manifests."""
-    settings = tracked.settings
-    followed = [settings.app_repository]
-    if tracked.annotations.get(f"{PREFIX}delivery", "").strip() == "pull-request":
-        followed.append(settings.manifest_repository)
-    places = {origin_of(each) for each in push.urls}
-    return push.branch == settings.observe_branch and any(origin_of(each) in places for each in followed)
+Matches = Callable[[Tracked], bool]
 
 
-def is_of_image(push: ImagePush, tracked: Tracked) -> bool:
+def matching_commits(pushes: Iterable[GitPush]) -> Matches:
+    """Whether one of the pushes moved the branch that a Deployment follows; a merged request moves that of its
+    manifests. What was pushed is looked up: there may be thousands of Deployments, and a webhook has many pushes.
+    """
+    pushed = {(each.branch, origin_of(url)) for each in pushes for url in each.urls}
+
+    def matches(tracked: Tracked) -> bool:
+        settings = tracked.settings
+        followed = [settings.app_repository]
+        if tracked.annotations.get(f"{PREFIX}delivery", "").strip() == "pull-request":
+            followed.append(settings.manifest_repository)
+        return any((settings.observe_branch, origin_of(each)) in pushed for each in followed)
+
+    return matches
+
+
+def matching_images(pushes: Iterable[ImagePush]) -> Matches:
     """Registries know themselves by other names than their users, so an unknown one matches by the path."""
-    image = parse_image(tracked.settings.image)
-    return image.path == push.repository and push.registry in ("", image.registry)
+    pushed = {(each.registry, each.repository) for each in pushes}
+
+    def matches(tracked: Tracked) -> bool:
+        image = parse_image(tracked.settings.image)
+        return not pushed.isdisjoint(((image.registry, image.path), ("", image.path)))
+
+    return matches
 
 
 class Pushes:
@@ -70,12 +84,12 @@ class Pushes:
         self._service = service
 
     async def commits(self, pushes: Sequence[GitPush]) -> int:
-        return self._trigger(lambda tracked: any(is_of_commit(each, tracked) for each in pushes))
+        return self._trigger(matching_commits(pushes))
 
     async def images(self, pushes: Sequence[ImagePush]) -> int:
-        return self._trigger(lambda tracked: any(is_of_image(each, tracked) for each in pushes))
+        return self._trigger(matching_images(pushes))
 
-    def _trigger(self, matches: Callable[[Tracked], bool]) -> int:
+    def _trigger(self, matches: Matches) -> int:
         service = self._service()
         if service is None:
             # No Deployment has woken the operator, so none follows anything.

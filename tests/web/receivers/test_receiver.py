@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,8 +19,9 @@ from homeostat.operators.contracts.api import KINDS, PACTO, REQUESTED
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from homeostat.web.receivers.contracts import SECRET, SECRET_REF, check_settings, open_hooks
+from homeostat.web.receivers.contracts import SECRET, SECRET_REF, PushedContracts, check_settings, open_hooks
 from homeostat.web.receivers.limits import Deliveries, Rate
+from homeostat.web.receivers.push import ImagePush
 from homeostat.web.receivers.receiver import BURST, FAILURES, LARGEST_BODY
 from tests.web.receivers.payloads import DISTRIBUTION, github_package
 
@@ -105,6 +107,21 @@ async def test_a_push_requests_the_pactos_of_its_repository_and_no_others(hooks:
     assert {name for name, value in first.items() if value} == {"ledger", "pinned"}
     await hooks.send("distribution", DISTRIBUTION, **BEARER)
     assert (await hooks.requested())["ledger"] > first["ledger"]
+
+
+async def test_a_webhook_of_many_repositories_waits_once_for_those_that_nobody_refers_to(plane: Plane) -> None:
+    await install(plane.client, KINDS)
+    pushed = PushedContracts(plane.client, settle_s=0.2)
+    pushes = [ImagePush("registry.example", f"nobody/{at}") for at in range(1000)]
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(pushed.run())
+        before = len(asyncio.all_tasks())
+        delivery = tasks.create_task(pushed.deliver(pushes))
+        while not delivery.done():
+            await asyncio.sleep(0.02)
+            assert len(asyncio.all_tasks()) < before + 50
+        running.cancel()
+    assert delivery.result() == 0
 
 
 async def test_a_registry_that_pactos_call_by_another_name_is_found_by_its_repository(hooks: Hooks) -> None:
