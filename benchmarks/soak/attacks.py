@@ -7,6 +7,7 @@ lines.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -299,4 +300,6 @@ async def _serve_order(order: Order) -> None:
 
 
 if __name__ == "__main__":
+    # A connection that is given up during its handshake leaves a future behind, which the event loop would log.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     run(_serve_order(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)))
