@@ -6,7 +6,7 @@ from homeostat.server.request.body import read_object
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
-from homeostat.server.write import create as write_new
+from homeostat.server.write.create import create as write_new
 
 
 @offloaded

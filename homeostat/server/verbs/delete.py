@@ -35,7 +35,9 @@ from homeostat.server.view.listing import list_reply
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
 from homeostat.server.view.view import view_of
-from homeostat.server.write import Written, commit, is_finished, remove, shown_written, tried
+from homeostat.server.write.commit import commit
+from homeostat.server.write.remove import is_finished, remove
+from homeostat.server.write.written import Written, shown_written, tried
 from homeostat.store.base import Put, Record, RevisionMismatchError
 
 FOREGROUND = "foregroundDeletion"

@@ -34,7 +34,9 @@ from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.answer import one
-from homeostat.server.write import Edit, change, create, untracked_fields
+from homeostat.server.write.change import Edit, change
+from homeostat.server.write.create import create
+from homeostat.server.write.subresource import untracked_fields
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -25,7 +25,7 @@ from homeostat.server.verbs.patch import (
 from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_of
 from homeostat.server.view.versions import await_version
-from homeostat.server.write import Edit, change
+from homeostat.server.write.change import Edit, change
 
 _SHARED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 

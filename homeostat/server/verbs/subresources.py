@@ -14,7 +14,7 @@ from homeostat.server.verbs.pods.eviction import evict
 from homeostat.server.verbs.scale import get_scale, patch_scale, update_scale
 from homeostat.server.verbs.update import update
 from homeostat.server.view.answer import one
-from homeostat.server.write import change
+from homeostat.server.write.change import change
 
 _CLAIMS = ("name", "uid", "resourceVersion")
 """Metadata of the body that must match the stored object."""

@@ -10,7 +10,8 @@ from homeostat.server.request.body import read_object
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
-from homeostat.server.write import change, create
+from homeostat.server.write.change import change
+from homeostat.server.write.create import create
 
 
 @offloaded

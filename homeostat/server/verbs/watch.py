@@ -36,7 +36,7 @@ from homeostat.server.view.view import (
     view_of,
     with_revision,
 )
-from homeostat.server.write import STATUS
+from homeostat.server.write.subresource import STATUS
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
 
 log = logging.getLogger(__name__)

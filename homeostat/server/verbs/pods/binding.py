@@ -11,7 +11,7 @@ from homeostat.server.request.offload import offloaded
 from homeostat.server.verbs.pods.condition import with_condition
 from homeostat.server.verbs.pods.request import BINDING, CREATED, admitted
 from homeostat.server.view.answer import one
-from homeostat.server.write import change
+from homeostat.server.write.change import change
 
 _SCHEDULED: JsonObject = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 _MERGED = ("annotations", "labels")

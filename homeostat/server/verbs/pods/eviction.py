@@ -38,7 +38,7 @@ from homeostat.server.verbs.pods.condition import with_condition
 from homeostat.server.verbs.pods.request import CREATED, EVICTION, admitted
 from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_of
-from homeostat.server.write import change
+from homeostat.server.write.change import change
 from homeostat.store.base import Scope
 
 _BUDGETS: Final = "poddisruptionbudgets"
