@@ -34,7 +34,8 @@ from homeostat.server.app import App
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.health import Health
-from homeostat.server.kinds.custom import Definitions, builtin_behaviours
+from homeostat.server.kinds.custom.definition import builtin_behaviours
+from homeostat.server.kinds.custom.definitions import Definitions
 from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages, hosted_info, version_info

@@ -11,7 +11,7 @@ import pytest
 from homeostat.edge.metrics.exposition import exposition
 from homeostat.plane import Settings, open_plane
 from homeostat.server.discovery.groups import subresources
-from homeostat.server.kinds.custom import builtin_behaviours
+from homeostat.server.kinds.custom.definition import builtin_behaviours
 from homeostat.server.kinds.registry import Kind, Registry, builtin_kinds
 from tests.docs.documents import table_rows, text_of
 

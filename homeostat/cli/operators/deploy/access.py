@@ -84,7 +84,7 @@ def _narrowed(
 
 def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
     """Cluster-scoped resources: those of the operators' kinds and the built-in ones."""
-    from homeostat.server.kinds.custom import builtin_behaviours
+    from homeostat.server.kinds.custom.definition import builtin_behaviours
     from homeostat.server.kinds.registry import Registry, builtin_kinds
 
     served = builtin_kinds(builtin_behaviours(Registry()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.server.kinds.custom import DefinitionBehaviour
+from homeostat.server.kinds.custom.definition import DefinitionBehaviour
 from homeostat.server.kinds.registry import Registry
 from tests.cluster.test_names import definition
 

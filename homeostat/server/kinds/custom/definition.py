@@ -1,0 +1,146 @@
+"""The behaviour of CustomResourceDefinitions: validated as in Kubernetes, with their names accepted on write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from homeostat.objects.crd.accepted import Decision, accept_names
+from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtin import BuiltinBehaviour
+from homeostat.server.kinds.custom.kinds import establishment
+from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry
+
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+Shipped = Callable[[str], JsonObject | None]
+"""Returns the definition of this name that comes with the program, and is known to be valid."""
+
+
+class DefinitionBehaviour(BuiltinBehaviour):
+    claims_names = True
+
+    def __init__(self, registry: Registry, shipped: Shipped) -> None:
+        super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+        self.is_slow = True
+        self._registry, self._shipped = registry, shipped
+        self._claiming = Lock()
+        """Definitions are prepared in threads, and two may want the same name."""
+
+    def default(self, obj: JsonObject) -> None:
+        default_crd(obj)
+
+    def check(self, obj: JsonObject) -> list[Cause]:
+        return validate_crd(obj, self._shipped(str(obj["metadata"].get("name"))))
+
+    def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        return validate_crd_update(new, old)
+
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
+            return
+        if old is None:
+            finalizers = obj["metadata"].setdefault("finalizers", [])
+            if CLEANUP_FINALIZER not in finalizers:
+                finalizers.append(CLEANUP_FINALIZER)
+        status = dict(obj.get("status") or {})
+        stored = (old or {}).get("status") or {}
+        name = obj["metadata"].get("name", "")
+        decision = self._claim(name, spec, stored.get("acceptedNames") or {}, writer)
+        status["acceptedNames"] = decision.names
+        decided = _name_conditions(decision, stored)
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), decided, now)
+        status["storedVersions"] = _stored_versions(status.get("storedVersions") or (), spec.get("versions"))
+        obj["status"] = status
+
+    def prepare_deletion(self, obj: JsonObject, now: str) -> None:
+        status = obj.setdefault("status", {})
+        terminating = {
+            "type": "Terminating",
+            "status": "True",
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResource deletion is pending",
+        }
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), (terminating,), now)
+
+    def release(self, writer: int) -> None:
+        with self._claiming:
+            self._registry.claiming.pop(writer, None)
+
+    def _claim(self, name: str, spec: JsonObject, former: JsonObject, writer: int) -> Decision:
+        """Accept the names that nobody else has, and keep others from claiming them until the write has ended."""
+        group = spec.get("group", "")
+        with self._claiming:
+            claims = [*dict(self._registry.claims).items(), *self._registry.claiming.values()]
+            others = [each.names for own, each in claims if own != name and each.group == group]
+            others += [_names_of(each) for each in self._registry.all() if each.group == group and not each.custom]
+            decision = accept_names(spec["names"], former, others)
+            self._registry.claiming[writer] = (name, Claim(group, decision.names))
+        return decision
+
+
+def _names_of(kind: Kind) -> JsonObject:
+    return {
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "shortNames": list(kind.short_names),
+        "kind": kind.kind,
+        "listKind": kind.list_kind,
+    }
+
+
+def _name_conditions(decision: Decision, stored: JsonObject) -> tuple[JsonObject, ...]:
+    """A definition that is established stays so, with the names that it has, whatever names it wants later."""
+    if not decision.reason:
+        return (
+            {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
+            {
+                "type": "Established",
+                "status": "True",
+                "reason": "InitialNamesAccepted",
+                "message": "the initial names have been accepted",
+            },
+        )
+    pending = {
+        "type": "Established",
+        "status": "False",
+        "reason": "NotAccepted",
+        "message": "not all names are accepted",
+    }
+    return (
+        {"type": "NamesAccepted", "status": "False", "reason": decision.reason, "message": decision.message},
+        establishment(stored) or pending,
+    )
+
+
+def _merge_conditions(current: object, new: tuple[JsonObject, ...], now: str) -> list[JsonObject]:
+    """Conditions by type, and those without one; the transition time moves with the status."""
+    found = [each for each in current if isinstance(each, dict)]  # type: ignore[attr-defined]
+    merged = {each.get("type") or index: each for index, each in enumerate(found)}
+    for each in new:
+        former = merged.get(each["type"])
+        is_same = former is not None and former.get("status") == each["status"]
+        changed_at = former["lastTransitionTime"] if former and is_same and "lastTransitionTime" in former else now
+        merged[each["type"]] = {"lastTransitionTime": changed_at, **each}
+    return list(merged.values())
+
+
+def _stored_versions(stored: object, versions: object) -> list[str]:
+    names = [each for each in stored if isinstance(each, str)]  # type: ignore[attr-defined]
+    for version in versions if isinstance(versions, list) else ():
+        if isinstance(version, dict) and version.get("storage") is True and version.get("name") not in names:
+            names.append(version.get("name", ""))
+    return names
+
+
+def builtin_behaviours(registry: Registry, shipped: Shipped = lambda _: None) -> Callable[[str, str, str], Behaviour]:
+    """The behaviour of each built-in kind, for `builtin_kinds`."""
+
+    def behaviour_of(group: str, version: str, kind: str) -> Behaviour:
+        if kind == "CustomResourceDefinition":
+            return DefinitionBehaviour(registry, shipped)
+        return BuiltinBehaviour(group, version, kind)
+
+    return behaviour_of
