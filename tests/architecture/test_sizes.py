@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "homeostat"
 MOST_MODULES = 16
-MOST_LINES = 380
+MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
 LONGER = {
     # One state machine: a part of it would read and set the flags of the rest.

@@ -20,8 +20,8 @@ from homeostat.cli.plan.plugins import ask, plugins_of_this_machine, read_only
 from homeostat.cli.plan.report import Change, Planned, print_plan, report_of
 from homeostat.cli.plan.types import PlannedTypes, declared_type, planned_type
 from homeostat.cli.resource.apply import sorted_manifests
-from homeostat.cli.resource.body import adopted
 from homeostat.cli.resource.kinds import title_of
+from homeostat.cli.type.body import adopted
 from homeostat.cli.type.stored import FoundType, list_types
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError

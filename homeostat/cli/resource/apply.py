@@ -9,11 +9,11 @@ from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import title
 from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.apply import Applying
-from homeostat.cli.resource.body import adopted
 from homeostat.cli.resource.kinds import ResourceKinds, discover_resources, title_of
 from homeostat.cli.resource.state import Goal
 from homeostat.cli.resource.wait import Awaited, awaited, is_wanted, wait_for, wait_options
 from homeostat.cli.type.add import add_types
+from homeostat.cli.type.body import adopted
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, RESOURCES
 

@@ -15,7 +15,7 @@ from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.changes import versions_of
 from homeostat.cli.objects.kinds import Kinds
-from homeostat.cli.resource.body import adopted
+from homeostat.cli.type.body import adopted
 from homeostat.cli.type.stored import FoundType, found_type, list_types
 from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, Condition, find

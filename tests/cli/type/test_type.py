@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.resource.body import adopted
 from homeostat.cli.type import COMMANDS
+from homeostat.cli.type.body import adopted
 from tests.cli.running import Cli, Up, make_cli, running
 from tests.cli.shelf import Shelf, actions_plane, crate, crate_type, serving_shelf, text_of
 

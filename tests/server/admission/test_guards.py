@@ -85,7 +85,7 @@ async def test_a_check_that_takes_too_long_refuses(plane: Plane) -> None:
 
 
 async def test_what_is_expected_refuses_until_it_is_there(plane: Plane) -> None:
-    guards = plane.admission.guards = Guards(longest_s=0.2)
+    guards = plane.admission.guards = Guards(longest_s=1.0)
     guards.expect("the gardener", "secrets")
     with pytest.raises(UnavailableError, match="and has not started yet") as caught:
         await plane.client.create(SECRETS, named("a"))

@@ -20,7 +20,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
 from homeostat.web.dashboard.html.redaction import plain_text, without_secrets
-from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_link, joined, object_link
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question

@@ -41,8 +41,8 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.link import edit_link, joined, object_link
 from homeostat.web.dashboard.login import read_form
-from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_number, read_query

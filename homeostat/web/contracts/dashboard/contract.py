@@ -31,7 +31,7 @@ from homeostat.web.dashboard.html.command import Action, actions, annotate
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown

@@ -18,8 +18,8 @@ from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcomin
 from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.link import may_read
 from homeostat.web.dashboard.objects.kinds import object_path
-from homeostat.web.dashboard.objects.link import may_read
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError

@@ -20,8 +20,8 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
+from homeostat.web.dashboard.link import joined, object_link
 from homeostat.web.dashboard.login import read_form
-from homeostat.web.dashboard.objects.link import joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import HERE, TITLE, image_path, state_chip, tag_text
 from homeostat.web.images.dashboard.pods import running_tags

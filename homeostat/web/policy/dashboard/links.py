@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from homeostat.objects.kind import DEPLOYMENT, POD
 from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.link import may_read
 from homeostat.web.dashboard.objects.kinds import kind_path, object_path
-from homeostat.web.dashboard.objects.link import may_read
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.policy.dashboard.groups import workload_of
 

@@ -24,7 +24,7 @@ from homeostat.web.dashboard.html.components import chip, facts, many, moment, o
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.objects.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
