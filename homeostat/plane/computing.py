@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from homeostat.server.kinds.custom import CustomBehaviour
+from homeostat.server.kinds.custom.behaviour import CustomBehaviour
 from homeostat.server.kinds.registry import Kind, Registry
 
 if TYPE_CHECKING:
