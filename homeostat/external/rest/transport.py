@@ -118,7 +118,7 @@ class Transport:
             raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
-        await import_aside("homeostat.external.rest.protocol")
+        await import_aside("homeostat.edge.responses")
         session = self._session(is_proxied=bool(proxy))
         routed = _routed(request.headers, scheme, proxy)
         if isinstance(request.body, StreamedBody) and request.body.length is not None:
@@ -146,7 +146,7 @@ class Transport:
     def _opened(self, factory: Callable[[Any], socket.socket]) -> aiohttp.ClientSession:
         import aiohttp
 
-        from homeostat.external.rest.protocol import PacedConnector
+        from homeostat.edge.responses import PacedConnector
 
         settings = self._settings
         tracing = aiohttp.TraceConfig()

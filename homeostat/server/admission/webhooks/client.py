@@ -147,7 +147,7 @@ class WebhookClient:
             self._session = None
 
     async def _post(self, address: Address, authorities: str, body: Body, *, timeout_s: float, large_for: str) -> bytes:
-        await import_aside("aiohttp")
+        await import_aside("homeostat.edge.responses")
         context = _contexts.get(authorities) or await self._read_context(authorities)
         from aiohttp import ClientConnectorError, ClientError
 
@@ -214,10 +214,12 @@ class WebhookClient:
 
     def _opened(self) -> ClientSession:
         if self._session is None:
-            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
+
+            from homeostat.edge.responses import PacedConnector
 
             self._session = ClientSession(
-                connector=TCPConnector(limit=0),
+                connector=PacedConnector(limit=0),
                 cookie_jar=DummyCookieJar(),
                 timeout=ClientTimeout(total=None),
                 auto_decompress=False,

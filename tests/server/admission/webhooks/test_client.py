@@ -14,6 +14,7 @@ from homeostat.server.admission.webhooks import client as webhook_client
 from homeostat.server.admission.webhooks.client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
+from tests.external.rest.raw import read_head, speaking
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
 
 JSON = "application/json"
@@ -73,6 +74,18 @@ async def test_an_answer_without_end_is_given_up(
         await post(client, hooks)
     hooks.on("/v", lambda _: Reply(200, b"x" * 1000))
     assert len(await post(client, hooks)) == 1000
+
+
+async def test_interim_responses_without_end_are_given_up(client: WebhookClient) -> None:
+    async def interim(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        while True:
+            writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000)
+            await writer.drain()
+
+    async with speaking(interim) as host:
+        with pytest.raises(CallError, match="too many interim responses"):
+            await client.post(Address(f"http://{host}/v", None), "", BODY, timeout_s=5)
 
 
 async def test_a_cancelled_request_cancels_its_call(client: WebhookClient, hooks: Hooks) -> None:

@@ -40,7 +40,7 @@ def says(sent: bytes) -> Conversation:
 async def test_a_response_arrives_whole(
     sent: bytes, body: bytes, longest_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("homeostat.external.rest.protocol._LONGEST_S", longest_s)
+    monkeypatch.setattr("homeostat.edge.responses._LONGEST_S", longest_s)
     async with RestClient() as client, speaking(says(sent)) as host:
         response = await client.send(Request("GET", f"http://{host}/", timeout_s=20))
     assert (response.status, response.body) == (200, body)

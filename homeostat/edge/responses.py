@@ -1,4 +1,5 @@
-"""Receives responses a piece at a time, so that no server can hold the event loop or fill the memory.
+"""Receives responses a piece at a time for clients on aiohttp, so that no server that they call can hold the event
+loop or fill the memory.
 
 aiohttp parses whatever one read of the socket brought, up to 256 KiB, at once: as chunks of one byte that is 95 ms. And
 it keeps every interim response (1xx) until somebody reads it: a server that sent nothing else for 5 s held the loop for
