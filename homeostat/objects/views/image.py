@@ -47,12 +47,6 @@ class Image(NamedTuple):
         """Within the registry: `library/nginx`."""
         return self.repository.partition("/")[2]
 
-    def is_from(self, place: str) -> bool:
-        """Whether the image is in a registry, or below a path of it. Path segments count as a whole: `ghcr.io/acme` is
-        not `ghcr.io/acme-labs`.
-        """
-        return self.repository == place or self.repository.startswith(f"{place}/")
-
 
 @lru_cache(8192)
 def parse_image(reference: str) -> Image:

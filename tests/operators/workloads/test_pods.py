@@ -10,7 +10,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before
-from homeostat.operators.workloads.pods.rules import Fate, Outcome, RuleError, fate_of, parse_rules
+from homeostat.operators.workloads.pods.rules import Fate, Outcome, Rulebook, RuleError, fate_of, parse_rules
 from homeostat.operators.workloads.pods.status import Picture, shows, status_of
 from tests.operators.workloads.objects import THEN, pod
 
@@ -77,6 +77,22 @@ def test_an_annotation_wins_over_the_first_rule_that_selects() -> None:
     assert fate(rules) == Fate("crash-loop", 2.0, 1.0)
     assert fate(rules, annotations={OUTCOME: "ready", READY_AFTER: "250ms"}) == Fate("ready", 0.25, 1.0)
     assert fate({}) == Fate()
+
+
+def test_rules_count_from_the_change_of_their_config_map_on() -> None:
+    book = Rulebook(Fate())
+    found = pod(metadata={"namespace": "shop"})
+
+    def outcome_with(namespace: str, text: str | None) -> Outcome:
+        data = {"metadata": {"name": "rules"}, "data": {"all": text}}
+        book.note((namespace, "rules"), None if text is None else msgspec.convert(data, Rules))
+        return book.fate(found).outcome
+
+    assert book.fate(found).outcome == "ready"
+    assert outcome_with("kube-system", "outcome: fail") == "fail"
+    assert outcome_with("shop", "outcome: pending") == "pending"
+    assert outcome_with("elsewhere", "outcome: succeed") == "pending"
+    assert outcome_with("shop", None) == "fail"
 
 
 @pytest.mark.parametrize(

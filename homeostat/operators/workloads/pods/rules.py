@@ -49,6 +49,7 @@ OUTCOMES: Final = get_args(Outcome)
 SHARED_NAMESPACE: Final = "kube-system"
 MOST_BYTES: Final = 65_536
 MOST_RULES: Final = 1000
+_MOST_JOINED: Final = 1000
 _LARGEST_EXIT_CODE: Final = 255
 _FIELDS: Final = frozenset(
     {"selector", "image", "outcome", "ready-after", "back-off", "stop-after", "use", "exit-code"}
@@ -186,10 +187,13 @@ class Rulebook:
     def __init__(self, usual: Fate) -> None:
         self.usual = usual
         self._rules: dict[tuple[str, str], list[Rule]] = {}
+        self._joined: dict[str, list[Rule]] = {}
+        """The rules that count in a namespace, until a ConfigMap changes."""
 
     def note(self, key: tuple[str, str], source: Rules | None) -> list[str]:
         """Takes in a ConfigMap, or forgets it; returns what is wrong with it."""
         self._rules.pop(key, None)
+        self._joined.clear()
         if source is None:
             return []
         self._rules[key], faults = parse_rules(source)
@@ -202,10 +206,17 @@ class Rulebook:
     def _rules_for(self, namespace: str) -> list[Rule]:
         if not self._rules:
             return []
-        own = [rule for key in sorted(self._rules) if key[0] == namespace for rule in self._rules[key]]
-        if namespace == SHARED_NAMESPACE:
-            return own
-        return own + [rule for key in sorted(self._rules) if key[0] == SHARED_NAMESPACE for rule in self._rules[key]]
+        found = self._joined.get(namespace)
+        if found is None:
+            if len(self._joined) >= _MOST_JOINED:
+                self._joined.clear()
+            found = self._joined[namespace] = self._rules_of(namespace)
+            if namespace != SHARED_NAMESPACE:
+                found += self._rules_of(SHARED_NAMESPACE)
+        return found
+
+    def _rules_of(self, namespace: str) -> list[Rule]:
+        return [rule for key in sorted(self._rules) if key[0] == namespace for rule in self._rules[key]]
 
 
 _SAID: Final = frozenset({OUTCOME, READY_AFTER, BACK_OFF, STOP_AFTER, USE, EXIT_CODE})
