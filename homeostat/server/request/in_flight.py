@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Final
 
 from homeostat.objects.errors import TooManyRequestsError
 
 _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+MOST_READS: Final = 400
+MOST_WRITES: Final = 200
+MOST_WAITING: Final = 2000
 
 
 class Lane:
@@ -57,7 +61,9 @@ class Lane:
 class InFlight:
     __slots__ = ("reads", "writes")
 
-    def __init__(self, most_reads: int = 400, most_writes: int = 200, most_waiting: int = 2000) -> None:
+    def __init__(
+        self, most_reads: int = MOST_READS, most_writes: int = MOST_WRITES, most_waiting: int = MOST_WAITING
+    ) -> None:
         self.reads = Lane("reads", most_reads, most_waiting)
         self.writes = Lane("writes", most_writes, most_waiting)
 
