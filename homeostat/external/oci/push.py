@@ -1,26 +1,23 @@
 """Pushes to a registry: blobs first, then the manifest that refers to them.
 
-A blob that the registry has is not sent again; one of another repository is mounted if the registry supports it. Small
-blobs are sent in one request, large ones in chunks. If the registry has no referrers API, a manifest with a subject is
-added to the tag that lists the referrers.
+A blob that the registry has is not sent again; one of another repository is mounted if the registry supports it. If the
+registry has no referrers API, a manifest with a subject is added to the tag that lists the referrers.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from homeostat.external.oci.connection import Call, failure
-from homeostat.external.oci.digest import Verifier, digest_of
+from homeostat.external.oci.digest import digest_of
 from homeostat.external.oci.errors import UnexpectedResponseError
 from homeostat.external.oci.manifest import Descriptor, Index, Manifest, encode_manifest
 from homeostat.external.oci.registry import Registry, parse_reference, replace_digest, tag_of
 from homeostat.objects.views.image import Image
 
 _BYTES: Final = {"Content-Type": "application/octet-stream"}
-_CHUNK: Final = 8 << 20
 
 
 async def push_blob(
@@ -32,18 +29,6 @@ async def push_blob(
     if url:
         await _finish(registry, image, url, descriptor, data)
     return descriptor
-
-
-async def push_file(
-    registry: Registry, reference: str | Image, path: Path, descriptor: Descriptor, *, chunk_bytes: int = _CHUNK
-) -> None:
-    """In chunks, of which only one is in memory at a time."""
-    image = parse_reference(reference)
-    url = await _start(registry, image, descriptor, "")
-    if not url:
-        return
-    with path.open("rb") as file:
-        await _send_chunks(registry, image, url, descriptor, file, chunk_bytes)
 
 
 async def push_manifest(registry: Registry, reference: str | Image, manifest: Manifest | Index) -> Image:
@@ -99,23 +84,6 @@ async def _finish(registry: Registry, image: Image, url: str, descriptor: Descri
     response = await registry.connections.send(image, call)
     if response.status != 201:
         raise failure(image, response.status, response.headers, response.body, "upload")
-
-
-async def _send_chunks(
-    registry: Registry, image: Image, url: str, descriptor: Descriptor, file: IO[bytes], chunk_bytes: int
-) -> None:
-    verifier, sent = Verifier(descriptor.digest), 0
-    while chunk := file.read(chunk_bytes):
-        verifier.update(chunk)
-        headers = {**_BYTES, "Content-Range": f"{sent}-{sent + len(chunk) - 1}"}
-        call = replace(_call(registry, "PATCH", headers=headers, body=chunk), url=url)
-        response = await registry.connections.send(image, call)
-        if response.status != 202:
-            raise failure(image, response.status, response.headers, response.body, "upload")
-        url = registry.connections.location(image, response.headers.get("location", ""), url)
-        sent += len(chunk)
-    verifier.verify(f"{image.repository}: the file to push")
-    await _finish(registry, image, url, descriptor, b"")
 
 
 def _call(

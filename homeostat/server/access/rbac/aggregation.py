@@ -48,9 +48,6 @@ class Aggregation:
             found = self._gathered[name] = self._gather(role.selectors)
         return found
 
-    def all(self) -> dict[str, tuple[Rule, ...]]:
-        return {name: self.rules_of(name) or () for name, role in self._roles.items() if role.selectors}
-
     def _gather(self, selectors: Iterable[LabelSelector]) -> tuple[Rule, ...]:
         gathered: dict[Rule, None] = {}
         seen: set[str] = set()

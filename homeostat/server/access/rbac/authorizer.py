@@ -141,10 +141,6 @@ class Rbac:
             return self._aggregation.rules_of(ref.name)
         return self._roles.get((namespace, ref.name)) if ref.kind == "Role" else None
 
-    def aggregated(self) -> dict[str, tuple[Rule, ...]]:
-        """The aggregated ClusterRoles with their computed rules."""
-        return self._aggregation.all()
-
     def _judge(self, attributes: Attributes) -> _Verdict:
         by_name: dict[str, Decision] = {}
         grants, problems = self.grants(attributes.user, attributes.namespace)

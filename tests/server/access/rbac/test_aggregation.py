@@ -77,13 +77,6 @@ def test_a_role_that_begins_or_ceases_to_be_selected_is_seen_at_once() -> None:
     assert not may(rbac, user("alice"), "get", "pods")
 
 
-def test_what_aggregated_roles_should_show_can_be_asked() -> None:
-    rbac = Rbac()
-    put(rbac, "ClusterRole", gathering("all", "x"))
-    put(rbac, "ClusterRole", labelled("one", "x", A))
-    assert rbac.aggregated() == {"all": rules(A)}
-
-
 def gathered_by(selector: JsonObject) -> tuple[Rule, ...] | None:
     rbac = Rbac()
     put(rbac, "ClusterRole", role("all", aggregationRule={"clusterRoleSelectors": [selector]}))
