@@ -253,7 +253,7 @@ def soak(minutes: float, attacks: str, p99_ms: float, growth_mib: float, turn_ms
     if unknown := [each for each in names if each not in ATTACKS]:
         raise click.UsageError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
     result = run(run_soak(Scale(minutes * 60, names=names)))
-    if not show_soak(result, Bounds(p99_ms, growth_mib, turn_ms)):
+    if not show_soak(result, Bounds(p99_ms=p99_ms, growth_mib=growth_mib, turn_ms=turn_ms)):
         raise SystemExit(1)
 
 

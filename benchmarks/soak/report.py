@@ -33,6 +33,8 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
     broken = result.broken(bounds)
     for each in broken:
         out.print(f"BROKEN: {each}")
+    if result.rounds < bounds.rounds:
+        out.print(f"memory is not judged: {result.rounds} rounds of all attacks, and it needs {bounds.rounds}")
     if not broken:
         out.print("all bounds hold")
     return not broken

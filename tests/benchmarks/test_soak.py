@@ -17,7 +17,7 @@ from homeostat.client.base import Client, Response
 
 def result(**changes: Any) -> Result:
     good: dict[str, Any] = {
-        "attacks": [Attack("pipelining", 1.0, 2.0, "16 answers")],
+        "attacks": [Attack("pipelining", 1.0, 2.0, "16 answers")] * 4,
         "samples": [Sample(1.5, 3.0)],
         "idle": [Sample(1.5, 2.0)],
         "memory": [(float(each), 80.0) for each in range(8)],
@@ -42,6 +42,10 @@ def result(**changes: Any) -> Result:
         ({"samples": [Sample(1.5, 301.0)], "idle": [Sample(1.5, 250.0)]}, []),
         ({"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2}, ["memory grew by 100 MiB; the bound is 24 MiB"]),
         ({"memory": [(0.0, 80.0)] * 4 + [(0.0, 180.0)] * 4}, []),
+        (
+            {"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2, "attacks": [Attack("pipelining", 1.0, 2.0, "16")] * 3},
+            [],
+        ),
         ({"skipped": ["any-of"]}, ["never ran: any-of; give the soak more minutes"]),
         (
             {"turns": [Turn(1.5, 180.0, 0.0, 0.0, ["json.py:1 decode"])]},
@@ -60,6 +64,7 @@ def result(**changes: Any) -> Result:
         "slow machine",
         "memory",
         "warm-up",
+        "few rounds",
         "no time",
         "long turn",
         "turn before",
