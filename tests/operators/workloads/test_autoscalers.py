@@ -69,7 +69,7 @@ def test_the_size_follows_the_ratio_of_use_to_target(aim: Target, replicas: int 
 @pytest.mark.parametrize(
     ("metric", "load", "replicas"),
     [
-        ({"type": "Resource", "resource": {"name": "cpu", "target": {"averageValue": "20m"}}}, "cpu=100m", 5),
+        ({"type": "Resource", "resource": {"name": "cpu", "target": {"averageValue": "20m"}}}, "cpu=80m", 4),
         ({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": {"averageValue": "10"}}}, "rps=31", 4),
         ({"type": "External", "external": {"metric": {"name": "q"}, "target": {"averageValue": "30"}}}, "q=120", 4),
         ({"type": "External", "external": {"metric": {"name": "q"}, "target": {"value": "100"}}}, "q=150", 3),
@@ -283,3 +283,9 @@ def test_an_invalid_use_is_explained(text: str) -> None:
     with pytest.raises(UseError, match="expected"):
         parse_use(text)
     assert parse_use("cpu=80%, rps=1.5") == {"cpu": Use(percent=80), "rps": Use(milli=1500)}
+
+
+@pytest.mark.parametrize(("current", "wanted", "expected"), [(1, 9, 4), (2, 9, 4), (3, 9, 6), (5, 9, 9)])
+def test_without_a_behavior_a_step_doubles_the_replicas(current: int, wanted: int, expected: int) -> None:
+    found = limited(None, History(), current=current, wanted=wanted, least=1, most=100, now_s=1000.0)
+    assert (found.replicas, found.limited is None) == (expected, expected == wanted)

@@ -24,6 +24,8 @@ _POLICIES: Final[dict[Direction, tuple[JsonObject, ...]]] = {
     "scaleDown": ({"type": "Percent", "value": 100, "periodSeconds": 15},),
 }
 _LONGEST_S: Final = 3600
+_SMALLEST_STEP: Final = 4
+"""Without a behavior, so many replicas are always allowed."""
 MOST_KEPT: Final = 1000
 MOST_POLICIES: Final = 50
 """For each direction."""
@@ -73,20 +75,23 @@ def tolerance_of(behavior: JsonObject) -> Tolerance:
 
 
 def limited(
-    behavior: JsonObject, history: History, *, current: int, wanted: int, least: int, most: int, now_s: float
+    behavior: JsonObject | None, history: History, *, current: int, wanted: int, least: int, most: int, now_s: float
 ) -> Rate:
-    """The replicas that are allowed now. `history` has the recommendation of now already."""
-    stable = _stabilized(behavior, history, current=current, wanted=wanted, now_s=now_s)
+    """The replicas that are allowed now. `history` has the recommendation of now already. The default policies count
+    for a behavior that says nothing of a direction; without any, each step may double the replicas.
+    """
+    stable = _stabilized(behavior or {}, history, current=current, wanted=wanted, now_s=now_s)
     able = ("ReadyForNewScale", "recommended size matches current size")
     if stable != wanted:
         able = _STABILIZED["scaleUp" if stable < wanted else "scaleDown"]
     if stable > current:
-        limit = max(_limit("scaleUp", behavior, history, current, now_s), current)
+        doubled = max(2 * current, _SMALLEST_STEP)
+        limit = doubled if behavior is None else max(_limit("scaleUp", behavior, history, current, now_s), current)
         bound = min(limit, most)
         reason = _TOO_FAST["scaleUp"] if limit < most else _TOO_MANY
         return Rate(bound, able, reason) if stable > bound else Rate(stable, able, None)
     if stable < current:
-        limit = min(_limit("scaleDown", behavior, history, current, now_s), current)
+        limit = min(_limit("scaleDown", behavior or {}, history, current, now_s), current)
         bound = max(limit, least)
         reason = _TOO_FAST["scaleDown"] if limit > least else _TOO_FEW
         return Rate(bound, able, reason) if stable < bound else Rate(stable, able, None)

@@ -100,7 +100,7 @@ def decide(
     reason = f"{best.name} above target" if best.replicas > current else "All metrics below target"
     history = history.with_recommendation(best.replicas, now_s)
     rate = limited(
-        scaler.spec.get("behavior") or {},
+        scaler.spec.get("behavior"),
         history,
         current=current,
         wanted=best.replicas,
