@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -208,6 +209,9 @@ def test_a_daemon_set_surges_beside_pods_that_stay_until_the_new_ones_are_ready(
     for side in sides:
         side.create("apps/v1", "DaemonSet", "agent", workload(updateStrategy=strategy))
         side.wait("apps/v1", "DaemonSet", "agent", is_everywhere, "everywhere")
+    # Of Pods that were created within the same second, chance decides which is the older one that the status counts.
+    time.sleep(1.1)
+    for side in sides:
         side.change("apps/v1", "DaemonSet", "agent", {"spec": {"template": never}})
     for side in sides:
         wait_until(lambda: len(side.read_all("v1", "Pod")) == 5, f"two Pods surge in {side.namespace}")  # noqa: B023
@@ -294,3 +298,67 @@ def wait_for_scale(side: Side, count: int) -> None:
         return status.get("currentReplicas") == count and [each.get("averageUtilization") for each in current] == [50]
 
     wait_until(holds, f"the autoscaler sees {count} replicas at 50% in {side.namespace}")
+
+
+def test_pods_are_apart_and_spread_as_they_must_be(sides: list[Side]) -> None:
+    """Four Pods that want to be apart on three Nodes, and six that are spread over them."""
+    selector = {"matchLabels": {"app": "web"}}
+    term = {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    even = {**term, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    lonely = {"selector": selector, "template": template("app:1", affinity=apart), "replicas": 4}
+    spread = template("app:1", topologySpreadConstraints=[{**even, "labelSelector": {"matchLabels": {"app": "even"}}}])
+    spread["metadata"]["labels"] = {"app": "even"}
+    for side in sides:
+        side.create("apps/v1", "ReplicaSet", "lonely", lonely)
+        side.create(
+            "apps/v1",
+            "ReplicaSet",
+            "even",
+            {"selector": {"matchLabels": {"app": "even"}}, "template": spread, "replicas": 6},
+        )
+    for side in sides:
+        wait_until(lambda: counts(side) == {"even": [2, 2, 2], "web": [1, 1, 1]}, f"spread in {side.namespace}")  # noqa: B023
+    assert_same(sides)
+
+
+def counts(side: Side) -> dict[str, list[int]]:
+    """How many ready Pods each Node has, by their label."""
+    found: dict[str, Counter[str]] = {}
+    for pod in side.read_all("v1", "Pod"):
+        if any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ())):
+            found.setdefault(pod["metadata"]["labels"]["app"], Counter())[pod["spec"]["nodeName"]] += 1
+    return {name: sorted(each.values()) for name, each in found.items()}
+
+
+def test_a_pod_of_higher_priority_takes_the_place_of_others(sides: list[Side]) -> None:
+    """Each Node has 32 CPUs."""
+    large = {"requests": {"cpu": "20"}}
+    container = {"name": "app", "image": "app:1", "resources": large}
+    for side in sides:
+        for name, value in (("low", 100), ("high", 1000)):
+            meta = {"name": f"{name}-{side.namespace}"}
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": meta, "value": value}
+            side.plane.ask("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)
+        for number in range(3):
+            spec = {"containers": [container], "priorityClassName": f"low-{side.namespace}"}
+            side.create("v1", "Pod", f"low-{number}", spec)
+    for side in sides:
+        wait_until(lambda: len(ready(side)) == 3, f"three Pods run in {side.namespace}")  # noqa: B023
+        side.create("v1", "Pod", "high", {"containers": [container], "priorityClassName": f"high-{side.namespace}"})
+    for side in sides:
+        wait_until(lambda: "high" in ready(side), f"the Pod has taken a place in {side.namespace}")  # noqa: B023
+        assert len(ready(side)) == 3
+    assert len({reasons(side) for side in sides}) == 1
+
+
+def ready(side: Side) -> list[str]:
+    pods = side.read_all("v1", "Pod")
+    running = [each for each in pods if each["status"].get("phase") == "Running"]
+    return [each["metadata"]["name"] for each in running if not each["metadata"].get("deletionTimestamp")]
+
+
+def reasons(side: Side) -> frozenset[str]:
+    """Of the Events of the scheduler."""
+    events = [each for each in side.read_all("v1", "Event") if each.get("reportingComponent") == "default-scheduler"]
+    return frozenset(each["reason"] for each in events)

@@ -182,6 +182,9 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     scheduler_name: str = "default-scheduler"
     hostname: str = ""
     subdomain: str = ""
+    topology_spread_constraints: tuple[JsonObject, ...] = ()
+    priority: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
 
     @property
     def claims(self) -> list[str]:
@@ -226,6 +229,7 @@ class PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     pod_ip: str = msgspec.field(name="podIP", default="")
     host_ip: str = msgspec.field(name="hostIP", default="")
     start_time: str = ""
+    nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 

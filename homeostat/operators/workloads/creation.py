@@ -85,7 +85,7 @@ class Creation:
         is_placed = False
         is_free = not spec.node_name and not spec.scheduling_gates and not spec.claims
         if is_free and spec.scheduler_name == "default-scheduler":
-            node = self._scheduler.place(key, spec)
+            node = self._scheduler.place(key, spec, pod["metadata"].get("labels") or {})
             if node:
                 is_placed = True
                 pod = {**pod, "spec": {**pod["spec"], "nodeName": node}}

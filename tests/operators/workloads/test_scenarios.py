@@ -498,6 +498,33 @@ def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
     stage.play(scene)
 
 
+def test_a_pod_makes_room_for_one_of_higher_priority(stage: Stage) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    async def scene(on: Scene) -> None:
+        await on.client.create(classes, {"metadata": {"name": "urgent"}, "value": 1000})
+        needs = {"containers": [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": "20"}}}]}
+        for number in range(3):
+            held = {"name": f"low-{number}", "finalizers": ["example.com/held"]}
+            await on.client.create(on.path("Pod"), {"metadata": held, "spec": needs})
+            await on.until("Pod", f"low-{number}", is_ready)
+        urgent = {"metadata": {"name": "high"}, "spec": {**needs, "priorityClassName": "urgent"}}
+        await on.client.create(on.path("Pod"), urgent)
+        found = await on.until("Pod", "high", lambda pod: pod["status"].get("nominatedNodeName"))
+        (victim,) = [each for each in await on.all("Pod") if each["metadata"].get("deletionTimestamp")]
+        assert victim["spec"]["nodeName"] == found["status"]["nominatedNodeName"]
+        (condition,) = [each for each in victim["status"]["conditions"] if each["type"] == "DisruptionTarget"]
+        assert condition["reason"] == "PreemptionByScheduler"
+        await on.until_events(victim["metadata"]["name"], "Preempted")
+        for number in range(3):
+            await on.client.merge(on.path("Pod", f"low-{number}"), {"metadata": {"finalizers": None}})
+        await on.until("Pod", "high", is_ready)
+        assert len(await on.all("Pod")) == 3
+        await on.client.delete(f"{classes}/urgent")
+
+    stage.play(scene)
+
+
 def test_claims_of_a_stateful_set_go_as_its_policy_says(stage: Stage) -> None:
     async def scene(on: Scene) -> None:
         await on.apply(

@@ -13,6 +13,8 @@ from homeostat.operators.workloads.nodes.failure import stays_s
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from tests.operators.workloads.objects import pod, workload
 
+KEY = ("default", "a")
+
 
 def spec_of(**fields: Any) -> PodSpec:
     return msgspec.convert({"containers": [{"name": "a", "image": "a"}], **fields}, PodSpec)
@@ -57,38 +59,39 @@ def affine(key: str, operator: str, *values: str) -> JsonObject:
     ],
 )
 def test_a_pod_is_placed_where_it_fits(fields: JsonObject, nodes: set[str]) -> None:
-    assert scheduler().place(("default", "a"), spec_of(**fields)) in nodes
+    assert scheduler().place(("default", "a"), spec_of(**fields), {}) in nodes
 
 
 def test_the_reason_has_the_words_of_the_scheduler() -> None:
     found = scheduler()
-    assert found.explain(spec_of(**asking(cpu="3"))) == (
+    assert found.explain(KEY, spec_of(**asking(cpu="3")), {}) == (
         "0/3 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 2 Insufficient cpu. "
-        "preemption: 0/3 nodes are available: 2 No preemption victims found for incoming pod, "
+        "no new claims to deallocate, preemption: 0/3 nodes are available: "
+        "2 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling."
     )
     found.set_node(workload("plain", unschedulable=True))
-    text = found.explain(spec_of(nodeSelector={"zone": "x"}))
+    text = found.explain(KEY, spec_of(nodeSelector={"zone": "x"}), {})
     assert "1 node(s) were unschedulable" in text
     assert "1 node(s) didn't match Pod's node affinity/selector" in text
-    assert Scheduler().explain(spec_of()) == "no nodes available to schedule pods"
+    assert Scheduler().explain(KEY, spec_of(), {}) == "no nodes available to schedule pods"
 
 
 def test_a_node_is_full_until_a_pod_ends() -> None:
     found = scheduler()
     keys = [("default", str(number)) for number in range(6)]
-    assert all(found.place(key, spec_of()) for key in keys)
-    assert not found.place(("default", "more"), spec_of())
-    assert "Too many pods" in found.explain(spec_of())
+    assert all(found.place(key, spec_of(), {}) for key in keys)
+    assert not found.place(("default", "more"), spec_of(), {})
+    assert "Too many pods" in found.explain(KEY, spec_of(), {})
     found.observe(pod("0", phase="Succeeded"))
-    assert found.place(("default", "more"), spec_of())
+    assert found.place(("default", "more"), spec_of(), {})
 
 
 def test_pods_are_spread_over_the_nodes() -> None:
     found = Scheduler()
     for number in range(10):
         found.set_node(workload(f"node-{number}", status={"allocatable": {"pods": "110"}}))
-    nodes = [found.place(("default", str(number)), spec_of()) for number in range(100)]
+    nodes = [found.place(("default", str(number)), spec_of(), {}) for number in range(100)]
     assert {nodes.count(each) for each in nodes} <= {9, 10, 11}
 
 
@@ -131,13 +134,13 @@ def test_a_port_of_the_host_is_for_one_pod_on_each_node() -> None:
         return spec_of(nodeSelector={"zone": "a"}, containers=[{"name": "a", "ports": [port]}])
 
     on = scheduler()
-    assert on.place(("default", "one"), serving("10.0.0.1")) == "plain"
-    assert on.place(("default", "elsewhere"), serving("10.0.0.2")) == "plain"
-    assert on.place(("default", "same"), serving("10.0.0.1")) == ""
-    assert on.place(("default", "all"), serving("")) == ""
-    assert "1 node(s) didn't have free ports for the requested pod ports" in on.explain(serving(""))
+    assert on.place(("default", "one"), serving("10.0.0.1"), {}) == "plain"
+    assert on.place(("default", "elsewhere"), serving("10.0.0.2"), {}) == "plain"
+    assert on.place(("default", "same"), serving("10.0.0.1"), {}) == ""
+    assert on.place(("default", "all"), serving(""), {}) == ""
+    assert "1 node(s) didn't have free ports for the requested pod ports" in on.explain(KEY, serving(""), {})
     on.release(("default", "one"))
     on.release(("default", "elsewhere"))
-    assert on.place(("default", "all"), serving("")) == "plain"
-    assert on.place(("default", "one"), serving("10.0.0.1")) == ""
-    assert on.place(("default", "udp"), serving("", "UDP")) == "plain"
+    assert on.place(("default", "all"), serving(""), {}) == "plain"
+    assert on.place(("default", "one"), serving("10.0.0.1"), {}) == ""
+    assert on.place(("default", "udp"), serving("", "UDP"), {}) == "plain"

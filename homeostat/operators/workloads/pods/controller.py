@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from homeostat.objects.errors import ConflictError, NotFoundError
@@ -21,6 +22,7 @@ from homeostat.operators.workloads.pods.status import (
     Picture,
     has_others,
     other_conditions,
+    preempted_condition,
     shows,
     status_of,
     unready_condition,
@@ -109,8 +111,13 @@ class Pods:
                 self._reconciler.add(pod.key)
 
     def _wake_unschedulable(self) -> None:
-        for key in self._unschedulable:
+        for key in sorted(self._unschedulable, key=self._rank):
             self._reconciler.add(key, after_s=_RETRY_UNSCHEDULABLE_S)
+
+    def _rank(self, key: Key) -> tuple[int, Key]:
+        """The most important Pods first."""
+        pod = self._pods.cache.readable(*key)
+        return (-pod.spec.priority if pod is not None else 0, key)
 
     def _note_rules(self, change: Change[Rules]) -> None:
         faults = self._rulebook.note((change.namespace, change.name), change.new)
@@ -200,9 +207,12 @@ class Pods:
             # Its claims are usually bound in a moment, and the watch says so.
             self._reconciler.add(pod.key, after_s=_CLAIMS_WITHIN_S)
             return
-        node = "" if why else self._scheduler.place(pod.key, pod.spec)
+        labels = pod.metadata.labels
+        node = "" if why else self._scheduler.place(pod.key, pod.spec, labels)
         if not node:
-            await self._report_unschedulable(pod, self._scheduler.explain(pod.spec, why))
+            await self._report_unschedulable(pod, self._scheduler.explain(pod.key, pod.spec, labels, why))
+            if not why:
+                await self._preempt(pod)
             return
         self._unschedulable.discard(pod.key)
         binding = {
@@ -217,6 +227,28 @@ class Pods:
             self._scheduler.release(pod.key)
             raise
         self._record_scheduled(pod, node)
+
+    async def _preempt(self, pod: Pod) -> None:
+        """Deletes Pods of lower priority if the Pod fits then; it is bound when they are gone."""
+        nominated = pod.status.nominated_node_name
+        leaving = self._pods.cache.indexed(BY_NODE, nominated) if nominated else ()
+        if any(each.metadata.is_terminating and each.spec.priority < pod.spec.priority for each in leaving):
+            return
+        node, victims = self._scheduler.victims(pod.key, pod.spec, pod.metadata.labels)
+        for key in victims:
+            if (victim := self._pods.cache.get(*key)) is not None and not victim.metadata.is_terminating:
+                with suppress(NotFoundError):
+                    await self._end_victim(victim, pod, node)
+        if node and node != nominated:
+            await self._patch(pod, {"nominatedNodeName": node})
+
+    async def _end_victim(self, victim: Pod, pod: Pod, node: str) -> None:
+        condition = preempted_condition(victim, format_time(datetime.now(UTC)))
+        conditions = [condition, *other_conditions(victim, (condition["type"],))]
+        await self._patch(victim, {"conditions": conditions}, is_shared=True)
+        await self._client.delete(POD.path(*victim.key), {"preconditions": {"uid": victim.metadata.uid}})
+        message = f"Preempted by pod {pod.metadata.uid} on node {node}"
+        self._events.record(POD, victim.metadata, "Preempted", message, by=SCHEDULER)
 
     async def _report_unschedulable(self, pod: Pod, message: str) -> None:
         self._unschedulable.add(pod.key)
@@ -233,6 +265,8 @@ class Pods:
             "lastProbeTime": None,
             "lastTransitionTime": since,
         }
+        if pod.metadata.generation:
+            condition["observedGeneration"] = pod.metadata.generation
         conditions = [condition, *other_conditions(pod, ("PodScheduled",))]
         await self._patch(pod, {"conditions": conditions})
         self._events.record(POD, pod.metadata, "FailedScheduling", message, by=SCHEDULER, type_="Warning")

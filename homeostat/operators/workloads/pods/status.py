@@ -101,6 +101,20 @@ def unready_condition(now: str) -> JsonObject:
     return {"type": "Ready", "status": "False", "lastProbeTime": None, "lastTransitionTime": now}
 
 
+def preempted_condition(pod: Pod, now: str) -> JsonObject:
+    """Of a Pod that has to make room for one of higher priority."""
+    generation: JsonObject = {"observedGeneration": pod.metadata.generation} if pod.metadata.generation else {}
+    return {
+        **generation,
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": "default-scheduler: preempting to accommodate a higher priority pod",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+
+
 def other_conditions(pod: Pod, kinds: Collection[str]) -> list[JsonObject]:
     """Those of other types, which others report: a patch replaces the whole list."""
     return [

@@ -1,7 +1,7 @@
 """Which Nodes a Pod fits on, and the scheduler's words for why it fits on none. Pure.
 
 Considered are cordons, taints and tolerations, node selectors, required node affinity, ports of the host, and requests
-against what the Node has left. Preferences, spreading and affinity between Pods are not.
+against what the Node has left. `neighbours.py` considers other Pods. Preferences are not considered.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from homeostat.operators.workloads.api import OUTCOME, Container, PodSpec, Workl
 from homeostat.operators.workloads.sizes import integer_of
 
 PODS: Final = "pods"
+HELPLESS: Final = "Preemption is not helpful for scheduling"
 _BLOCKING: Final = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 _AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
@@ -27,6 +28,17 @@ _NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _PORT: Final = "host port "
 """Before a port of the host among the amounts: `host port TCP/80/0.0.0.0`."""
 _ANY: Final = "0.0.0.0"  # noqa: S104
+
+_RESOLVABLE: Final = (
+    "Insufficient",
+    "Too many",
+    _NO_PORTS,
+    "node(s) didn't match pod anti-affinity rules",
+    "node(s) didn't satisfy existing pods anti-affinity rules",
+    "node(s) didn't match pod topology spread constraints",
+)
+"""What other Pods are the reason of, so that their removal may help."""
+_UNRESOLVABLE: Final = ("node(s) didn't match pod topology spread constraints (missing required label)",)
 
 Amounts = dict[str, int]
 """Quantities in nano units by resource name."""
@@ -178,15 +190,20 @@ def fit_error(total: int, obstacles: Counter[str]) -> str:
         return "no nodes available to schedule pods"
     reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in obstacles.items()))
     full = sum(
-        count for reason, count in obstacles.items() if reason.startswith(("Insufficient", "Too many", _NO_PORTS))
+        count for reason, count in obstacles.items() if reason.startswith(_RESOLVABLE) and reason not in _UNRESOLVABLE
     )
     helpless = total - full
     victims = [
         text
         for count, text in (
             (full, f"{full} No preemption victims found for incoming pod"),
-            (helpless, f"{helpless} Preemption is not helpful for scheduling"),
+            (helpless, f"{helpless} {HELPLESS}"),
         )
         if count
     ]
-    return f"0/{total} nodes are available: {reasons}. preemption: 0/{total} nodes are available: {', '.join(victims)}."
+    return f"0/{total} nodes are available: {reasons}. {no_victims(total, ', '.join(victims))}"
+
+
+def no_victims(total: int, why: str) -> str:
+    """The end of the message: neither claims of devices nor Pods can be taken away from others."""
+    return f"no new claims to deallocate, preemption: 0/{total} nodes are available: {why}."

@@ -1,4 +1,4 @@
-"""Places Pods on Nodes, in memory: which Node has how much left.
+"""Places Pods on Nodes, in memory: which Node has how much left, and which Pods are where.
 
 It starts where the last Pod was placed, and takes the emptiest of the first few Nodes that fit, so that a placement
 does not compare all Nodes. A Pod counts from the moment it is placed, before the watch has delivered it.
@@ -15,14 +15,18 @@ import msgspec
 from homeostat.operators.workloads.api import Pod, PodSpec, Workload
 from homeostat.operators.workloads.reconciler import Key
 from homeostat.operators.workloads.scheduling.fit import (
+    HELPLESS,
     PODS,
     Amounts,
     NodeFacts,
     facts_of,
     fit_error,
+    no_victims,
     obstacle,
     requests_of,
 )
+from homeostat.operators.workloads.scheduling.neighbours import NO_WISHES, Neighbours, Term, Wishes, wishes_of
+from homeostat.operators.workloads.scheduling.tallies import Group, Member, Tallies
 
 _COMPARED: Final = 4
 
@@ -30,6 +34,13 @@ _COMPARED: Final = 4
 class Placed(msgspec.Struct, frozen=True, gc=False):
     node: str
     requests: tuple[tuple[str, int], ...]
+    labels: dict[str, str]
+    priority: int = 0
+
+    def shows(self, pod: Pod) -> bool:
+        """Whether the Pod is as it was placed. The server sets its priority, and others its labels."""
+        spec = pod.spec
+        return self.node == spec.node_name and self.priority == spec.priority and self.labels == pod.metadata.labels
 
 
 class Scheduler:
@@ -38,6 +49,10 @@ class Scheduler:
         self._order: list[str] = []
         self._used: dict[str, Amounts] = {}
         self._placed: dict[Key, Placed] = {}
+        self._averse: dict[Key, tuple[Term, ...]] = {}
+        """What placed Pods want no Pods near them for."""
+        self._tallies = Tallies()
+        self._priorities: Counter[int] = Counter()
         self._next = 0
 
     def set_node(self, node: Workload) -> bool:
@@ -61,31 +76,93 @@ class Scheduler:
     def nodes(self) -> Iterable[NodeFacts]:
         return self._nodes.values()
 
-    def place(self, key: Key, spec: PodSpec) -> str:
+    def place(self, key: Key, spec: PodSpec, labels: dict[str, str]) -> str:
         """The Node for a Pod, which counts there from now on; empty if it fits on none."""
         requests = requests_of(spec)
-        found = self._choose(spec, requests)
+        wishes = wishes_of(key[0], labels, spec)
+        found = self._choose(spec, requests, self._neighbours(key, spec, labels, wishes))
         if found:
-            self._note(key, found, requests)
+            self._note(key, found, requests, spec, labels, wishes)
         return found
 
-    def explain(self, spec: PodSpec, why: str = "") -> str:
+    def victims(self, key: Key, spec: PodSpec, labels: dict[str, str]) -> tuple[str, list[Key]]:
+        """The Node that the Pod would fit on without some Pods of lower priority, and those Pods; empty if there is
+        none. Of several Nodes it is the one whose Pods matter least.
+        """
+        if spec.preemption_policy == "Never" or not any(each < spec.priority for each in self._priorities):
+            return "", []
+        lower: dict[str, list[tuple[Key, Placed]]] = {}
+        for other, placed in self._placed.items():
+            if placed.priority < spec.priority:
+                lower.setdefault(placed.node, []).append((other, placed))
+        requests = requests_of(spec)
+        neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
+        plans = []
+        for name, pods in lower.items():
+            node = self._nodes.get(name)
+            if node is None or (neighbours is not None and neighbours.obstacle(node)):
+                continue
+            if (found := self._expendable(spec, requests, node, pods)) is not None:
+                ranks = sorted((each.priority for _, each in found), reverse=True)
+                plans.append((ranks[0] if ranks else -1, len(found), name, [each for each, _ in found]))
+        _, _, node_name, victims = min(plans, default=(0, 0, "", []))
+        return node_name, victims
+
+    def _expendable(
+        self, spec: PodSpec, requests: Amounts, node: NodeFacts, pods: list[tuple[Key, Placed]]
+    ) -> list[tuple[Key, Placed]] | None:
+        """The Pods to remove: all of lower priority, less those that may stay, the most important first."""
+        used = dict(self._usage(node.name))
+        for _, placed in pods:
+            for name, amount in placed.requests:
+                used[name] -= amount
+        if obstacle(spec, requests, node, used):
+            return None
+        removed = []
+        for each in sorted(pods, key=lambda pod: (-pod[1].priority, pod[0])):
+            with_it = dict(used)
+            for name, amount in each[1].requests:
+                with_it[name] += amount
+            if obstacle(spec, requests, node, with_it):
+                removed.append(each)
+            else:
+                used = with_it
+        return removed
+
+    def _neighbours(self, key: Key, spec: PodSpec, labels: dict[str, str], wishes: Wishes) -> Neighbours | None:
+        """None for most Pods: neither they nor others care."""
+        if wishes is NO_WISHES and not self._averse:
+            return None
+        averse = [(term, self._placed[other].node) for other, terms in self._averse.items() for term in terms]
+        return Neighbours(key[0], labels, spec, wishes=wishes, nodes=self._nodes, count=self._count, averse=averse)
+
+    def _count(self, group: Group) -> Counter[str]:
+        members = (Member(key[0], placed.labels, placed.node) for key, placed in self._placed.items())
+        return self._tallies.of(group, members)
+
+    def explain(self, key: Key, spec: PodSpec, labels: dict[str, str], why: str = "") -> str:
         """Why the Pod fits on no Node; `why` if that is known."""
         requests = requests_of(spec)
         nodes = self._nodes.values()
         if why and nodes:
             total = len(nodes)
-            helpless = f"preemption: 0/{total} nodes are available: {total} Preemption is not helpful for scheduling."
-            return f"0/{total} nodes are available: {why}. {helpless}"
-        return fit_error(len(nodes), Counter(obstacle(spec, requests, each, self._usage(each.name)) for each in nodes))
+            return f"0/{total} nodes are available: {why}. {no_victims(total, f'{total} {HELPLESS}')}"
+        neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
+        found = Counter(
+            obstacle(spec, requests, each, self._usage(each.name)) or (neighbours.obstacle(each) if neighbours else "")
+            for each in nodes
+        )
+        return fit_error(len(nodes), found)
 
     def observe(self, pod: Pod) -> None:
         """A Pod as the watch shows it; finished ones use nothing."""
         node = pod.spec.node_name
         if pod.is_finished:
             self.release(pod.key)
-        elif node and not ((placed := self._placed.get(pod.key)) and placed.node == node):
-            self._note(pod.key, node, requests_of(pod.spec))
+        elif node and not ((placed := self._placed.get(pod.key)) and placed.shows(pod)):
+            labels = pod.metadata.labels
+            wishes = wishes_of(pod.metadata.namespace, labels, pod.spec)
+            self._note(pod.key, node, requests_of(pod.spec), pod.spec, labels, wishes)
 
     def release(self, key: Key) -> bool:
         """Whether the Pod was placed."""
@@ -95,14 +172,25 @@ class Scheduler:
         used = self._usage(placed.node)
         for name, amount in placed.requests:
             used[name] -= amount
+        self._averse.pop(key, None)
+        self._tallies.note(Member(key[0], placed.labels, placed.node), -1)
+        self._priorities[placed.priority] -= 1
+        if not self._priorities[placed.priority]:
+            del self._priorities[placed.priority]
         return True
 
-    def _note(self, key: Key, node: str, requests: Amounts) -> None:
+    def _note(
+        self, key: Key, node: str, requests: Amounts, spec: PodSpec, labels: dict[str, str], wishes: Wishes
+    ) -> None:
         self.release(key)
         used = self._usage(node)
         for name, amount in requests.items():
             used[name] = used.get(name, 0) + amount
-        self._placed[key] = Placed(node, tuple(requests.items()))
+        self._placed[key] = Placed(node, tuple(requests.items()), labels, spec.priority)
+        if wishes.apart:
+            self._averse[key] = wishes.apart
+        self._tallies.note(Member(key[0], labels, node), 1)
+        self._priorities[spec.priority] += 1
 
     def _usage(self, node: str) -> Amounts:
         found = self._used.get(node)
@@ -110,13 +198,15 @@ class Scheduler:
             found = self._used[node] = {}
         return found
 
-    def _choose(self, spec: PodSpec, requests: Amounts) -> str:
+    def _choose(self, spec: PodSpec, requests: Amounts, neighbours: Neighbours | None) -> str:
         order, nodes = self._order, self._nodes
         count, best, least, seen = len(order), "", 0, 0
         for step in range(count):
             name = order[(self._next + step) % count]
             used = self._usage(name)
             if obstacle(spec, requests, nodes[name], used):
+                continue
+            if neighbours is not None and neighbours.obstacle(nodes[name]):
                 continue
             pods = used.get(PODS, 0)
             if not best or pods < least:

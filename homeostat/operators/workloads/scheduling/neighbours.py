@@ -1,0 +1,162 @@
+"""What a Pod wants of the Pods around it: required affinity and anti-affinity, and spreading that must hold. Pure.
+
+Preferences are not considered, nor a `namespaceSelector` other than the empty one, which selects all namespaces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
+from homeostat.operators.workloads.api import PodSpec
+from homeostat.operators.workloads.scheduling.fit import NodeFacts, matches_node
+from homeostat.operators.workloads.scheduling.tallies import Group
+
+NOT_NEAR: Final = "node(s) didn't match pod affinity rules"
+NOT_APART: Final = "node(s) didn't match pod anti-affinity rules"
+UNWELCOME: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
+UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
+UNLABELLED: Final = f"{UNEVEN} (missing required label)"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+class Term(msgspec.Struct, frozen=True):
+    group: Group
+    topology: str
+    """The label of Nodes that says what is near."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    group: Group
+    topology: str
+    most: int
+    """The most Pods that a domain may have more than the emptiest one."""
+    domains: int
+    """If there are fewer domains, the emptiest one counts as empty."""
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    near: tuple[Term, ...] = ()
+    apart: tuple[Term, ...] = ()
+    spread: tuple[Spread, ...] = ()
+
+
+NO_WISHES: Final = Wishes()
+
+
+def wishes_of(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Wishes:
+    affinity, spread = spec.affinity, spec.topology_spread_constraints
+    if not spread and not affinity.get("podAffinity") and not affinity.get("podAntiAffinity"):
+        return NO_WISHES
+    strict = [each for each in spread if each.get("whenUnsatisfiable") == "DoNotSchedule"]
+    return Wishes(
+        _terms(namespace, affinity.get("podAffinity")),
+        _terms(namespace, affinity.get("podAntiAffinity")),
+        tuple(_spread(namespace, labels, each) for each in strict),
+    )
+
+
+def _terms(namespace: str, affinity: JsonObject | None) -> tuple[Term, ...]:
+    found = []
+    for each in (affinity or {}).get(_REQUIRED) or ():
+        selects_all = each.get("namespaceSelector") == {}
+        given = each.get("namespaces") or (namespace,)
+        group = Group(frozenset(() if selects_all else given), _selector(each.get("labelSelector")))
+        found.append(Term(group, each.get("topologyKey", "")))
+    return tuple(found)
+
+
+def _spread(namespace: str, labels: Mapping[str, str], constraint: JsonObject) -> Spread:
+    selector = constraint.get("labelSelector")
+    keys = [each for each in constraint.get("matchLabelKeys") or () if each in labels]
+    if keys and isinstance(selector, dict):
+        own = {each: labels[each] for each in keys}
+        selector = {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), **own}}
+    group = Group(frozenset((namespace,)), _selector(selector))
+    return Spread(group, constraint["topologyKey"], constraint["maxSkew"], constraint.get("minDomains") or 1)
+
+
+def _selector(value: JsonObject | None) -> LabelSelector:
+    try:
+        return selector_of(value)
+    except BadRequestError:
+        return NOTHING
+
+
+class Neighbours:
+    """The Pods around one that is to be placed, as far as it or they care. `averse` are terms of Pods that want others
+    to be apart, each with the Node that its Pod is on.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        spec: PodSpec,
+        *,
+        wishes: Wishes,
+        nodes: Mapping[str, NodeFacts],
+        count: Callable[[Group], Counter[str]],
+        averse: Iterable[tuple[Term, str]],
+    ) -> None:
+        self._nodes, self._wishes, self._namespace, self._labels = nodes, wishes, namespace, labels
+        self._near = [self._domains(each.topology, count(each.group)) for each in wishes.near]
+        self._apart = [self._domains(each.topology, count(each.group)) for each in wishes.apart]
+        self._is_first = not any(self._near) and all(self._is_own(each.group) for each in wishes.near)
+        eligible = [each for each in nodes.values() if self._is_eligible(spec, each)] if wishes.spread else []
+        self._spread = [self._evenness(each, count(each.group), eligible) for each in wishes.spread]
+        self._closed = {
+            (term.topology, domain)
+            for term, node in averse
+            if self._is_own(term.group) and (domain := self._domain(node, term.topology)) is not None
+        }
+
+    def obstacle(self, node: NodeFacts) -> str:
+        """Why the Pod must not be on the Node, in the scheduler's words; empty if it may."""
+        labels = node.labels
+        for spread, (counts, least) in zip(self._wishes.spread, self._spread, strict=True):
+            domain = labels.get(spread.topology)
+            if domain is None:
+                return UNLABELLED
+            if counts[domain] + self._is_own(spread.group) - least > spread.most:
+                return UNEVEN
+        for term, near in zip(self._wishes.near, self._near, strict=True):
+            if term.topology not in labels or (not near[labels[term.topology]] and not self._is_first):
+                return NOT_NEAR
+        for term, apart in zip(self._wishes.apart, self._apart, strict=True):
+            if term.topology in labels and apart[labels[term.topology]]:
+                return NOT_APART
+        return UNWELCOME if any(labels.get(key) == value for key, value in self._closed) else ""
+
+    def _is_own(self, group: Group) -> bool:
+        """Whether the Pod itself is one of the group."""
+        return group.includes(self._namespace, self._labels)
+
+    def _domain(self, node: str, topology: str) -> str | None:
+        facts = self._nodes.get(node)
+        return facts.labels.get(topology) if facts is not None else None
+
+    def _domains(self, topology: str, counts: Counter[str]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for node, count in counts.items():
+            if count and (domain := self._domain(node, topology)) is not None:
+                found[domain] += count
+        return found
+
+    def _is_eligible(self, spec: PodSpec, node: NodeFacts) -> bool:
+        return matches_node(spec, node.labels, node.name) and all(
+            each.topology in node.labels for each in self._wishes.spread
+        )
+
+    def _evenness(self, spread: Spread, counts: Counter[str], nodes: Iterable[NodeFacts]) -> tuple[Counter[str], int]:
+        """The Pods in each domain, and in the emptiest one."""
+        found: Counter[str] = Counter()
+        for node in nodes:
+            found[node.labels[spread.topology]] += counts[node.name]
+        return found, min(found.values(), default=0) if len(found) >= spread.domains else 0

@@ -1,0 +1,161 @@
+"""Which Node a Pod is placed on because of other Pods: affinity, spreading, preemption."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import PodSpec
+from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.scheduling.tallies import MOST_GROUPS
+from tests.operators.workloads.objects import pod, workload
+
+WEB = {"app": "web"}
+IS_WEB: JsonObject = {"matchLabels": WEB}
+HOST = "kubernetes.io/hostname"
+
+
+def spec_of(**fields: Any) -> PodSpec:
+    return msgspec.convert({"containers": [{"name": "a", "image": "a"}], **fields}, PodSpec)
+
+
+def three(**allocatable: str) -> Scheduler:
+    """Two Nodes in the zone a, one in b."""
+    found = Scheduler()
+    for name, zone in (("a1", "a"), ("a2", "a"), ("b1", "b")):
+        size = {"allocatable": {"pods": "10", "cpu": "2", **allocatable}}
+        found.set_node(workload(name, status=size, metadata={"labels": {"zone": zone, HOST: name}}))
+    return found
+
+
+def put(on: Scheduler, name: str, node: str = "", labels: dict[str, str] = WEB, **fields: Any) -> str:
+    """Places a Pod, on a given Node or anywhere."""
+    pinned = {"nodeSelector": {HOST: node}} if node else {}
+    return on.place(("default", name), spec_of(**pinned, **fields), labels)
+
+
+def beside(kind: str, topology: str, selector: JsonObject = IS_WEB, **more: Any) -> JsonObject:
+    term = {"labelSelector": selector, "topologyKey": topology, **more}
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def apart(topology: str = HOST, **more: Any) -> JsonObject:
+    return beside("podAntiAffinity", topology, **more)
+
+
+def near(topology: str = "zone", **more: Any) -> JsonObject:
+    return beside("podAffinity", topology, **more)
+
+
+def spread(**more: Any) -> JsonObject:
+    given = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": IS_WEB, **more}
+    return {"topologySpreadConstraints": [given]}
+
+
+def test_pods_that_want_to_be_apart_are_on_nodes_of_their_own() -> None:
+    on = three()
+    assert {put(on, str(number), **apart()) for number in range(3)} == {"a1", "a2", "b1"}
+    assert put(on, "more", **apart()) == ""
+    text = on.explain(("default", "more"), spec_of(**apart()), WEB)
+    assert "3 node(s) didn't match pod anti-affinity rules" in text
+    assert "3 No preemption victims found" in text
+    assert on.release(("default", "1"))
+    assert put(on, "more", **apart())
+
+
+def test_a_pod_keeps_others_away_that_do_not_care() -> None:
+    on = three()
+    assert put(on, "shy", "a1", labels={}, **apart("zone")) == "a1"
+    assert put(on, "web") == "b1"
+    assert put(on, "other", labels={"app": "db"}) in {"a1", "a2", "b1"}
+    closed = on.explain(("default", "x"), spec_of(nodeSelector={"zone": "a"}), WEB)
+    assert "2 node(s) didn't satisfy existing pods anti-affinity rules" in closed
+    assert on.place(("elsewhere", "web"), spec_of(nodeSelector={"zone": "a"}), WEB)
+
+
+def test_a_pod_is_placed_near_those_that_it_wants() -> None:
+    on = three()
+    assert put(on, "first", labels={}, **near()) == ""
+    assert "3 node(s) didn't match pod affinity rules" in on.explain(("default", "x"), spec_of(**near()), {})
+    assert put(on, "web", "b1") == "b1"
+    assert put(on, "first", labels={}, **near()) == "b1"
+    assert on.place(("other", "first"), spec_of(**near()), {}) == ""
+    assert on.place(("other", "first"), spec_of(**near(namespaces=["default"])), {}) == "b1"
+    assert on.place(("other", "second"), spec_of(**near(namespaceSelector={})), {}) == "b1"
+
+
+def test_the_first_of_pods_that_want_each_other_may_be_anywhere() -> None:
+    on = three()
+    first = put(on, "first", **near(HOST))
+    assert first
+    assert put(on, "second", **near(HOST)) == first
+
+
+@pytest.mark.parametrize(
+    ("placed", "more", "expected"),
+    [
+        ([], {}, {"a1", "a2", "b1"}),
+        (["a1"], {}, {"b1"}),
+        (["a1", "b1"], {}, {"a1", "a2", "b1"}),
+        (["a1"], {"maxSkew": 2}, {"a1", "a2", "b1"}),
+        (["a1"], {"topologyKey": HOST}, {"a2", "b1"}),
+        (["a1", "b1"], {"minDomains": 3}, {""}),
+        (["a1"], {"labelSelector": {"matchLabels": {"app": "db"}}}, {"a1", "a2", "b1"}),
+        (["a1"], {"whenUnsatisfiable": "ScheduleAnyway"}, {"a1", "a2", "b1"}),
+        ([], {"topologyKey": "rack"}, {""}),
+        (["a1"], {"matchLabelKeys": ["version"]}, {"a1", "a2", "b1"}),
+    ],
+)
+def test_pods_are_spread_as_they_must_be(placed: list[str], more: JsonObject, expected: set[str]) -> None:
+    on = three()
+    for number, node in enumerate(placed):
+        put(on, str(number), node)
+    assert put(on, "next", labels={**WEB, "version": "2"}, **spread(**more)) in expected
+
+
+def test_the_words_of_the_scheduler_for_a_pod_that_would_be_uneven() -> None:
+    on = three()
+    put(on, "web", "a1")
+    uneven = spec_of(nodeSelector={"zone": "a"}, **spread(topologyKey=HOST, minDomains=3, maxSkew=1))
+    assert "1 node(s) didn't match pod topology spread constraints" in on.explain(("default", "x"), uneven, WEB)
+    unknown = on.explain(("default", "x"), spec_of(**spread(topologyKey="rack")), WEB)
+    assert "3 node(s) didn't match pod topology spread constraints (missing required label)" in unknown
+    assert "3 Preemption is not helpful for scheduling" in unknown
+
+
+def test_groups_are_counted_again_when_there_were_too_many() -> None:
+    on = three()
+    put(on, "web", "a1")
+    for number in range(MOST_GROUPS + 1):
+        put(on, f"n{number}", "b1", labels={}, **near(labelSelector={"matchLabels": {"n": str(number)}}))
+    assert put(on, "next", labels={}, **near()) in {"a1", "a2"}
+
+
+def asking(cpu: str) -> JsonObject:
+    return {"containers": [{"name": "a", "resources": {"requests": {"cpu": cpu}}}]}
+
+
+def test_pods_of_lower_priority_make_room() -> None:
+    on = three()
+    for name, node, priority in (("x", "a1", 10), ("y", "a2", 5), ("z", "b1", 7), ("tiny", "a2", 4)):
+        cpu = "100m" if name == "tiny" else "1500m"
+        assert put(on, name, node, priority=priority, **asking(cpu)) == node
+    wanted = spec_of(priority=8, **asking("1500m"))
+    assert on.victims(("default", "new"), wanted, {}) == ("a2", [("default", "y")])
+    assert on.victims(("default", "new"), spec_of(priority=4, **asking("1500m")), {}) == ("", [])
+    proud = spec_of(priority=8, preemptionPolicy="Never", **asking("1500m"))
+    assert on.victims(("default", "new"), proud, {}) == ("", [])
+    assert on.victims(("default", "new"), spec_of(priority=8, **asking("3")), {}) == ("", [])
+    pinned = spec_of(priority=99, nodeSelector={"zone": "b"}, **asking("2"))
+    assert on.victims(("default", "new"), pinned, {}) == ("b1", [("default", "z")])
+
+
+def test_the_priority_that_the_server_sets_counts() -> None:
+    on = three()
+    assert put(on, "x", "a1", **asking("2")) == "a1"
+    on.observe(pod("x", spec={"nodeName": "a1", "priority": 50, **asking("2")}))
+    pinned = spec_of(priority=8, nodeSelector={HOST: "a1"}, **asking("2"))
+    assert on.victims(("default", "new"), pinned, {}) == ("", [])
