@@ -342,6 +342,39 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
     stage.play(scene)
 
 
+@pytest.mark.parametrize(("policy", "evicted"), [(None, 0), ("IfHealthyBudget", 0), ("AlwaysAllow", 2)])
+def test_pods_whose_probes_delay_them_are_evicted_as_the_budget_says(
+    stage: Stage, policy: str | None, evicted: int
+) -> None:
+    async def scene(on: Scene) -> None:
+        selector = {"matchLabels": {"app": "web"}}
+        rule = {"unhealthyPodEvictionPolicy": policy} if policy else {}
+        budget = {"metadata": {"name": "web"}, "spec": {"maxUnavailable": 1, "selector": selector, **rule}}
+        await on.client.create(on.path("PodDisruptionBudget"), budget)
+        probe = {"httpGet": {"path": "/", "port": 80}, "initialDelaySeconds": 330}
+        pods = {"containers": [{"name": "app", "image": "nginx:1", "readinessProbe": probe}]}
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": pods}
+        spec = {"replicas": 2, "selector": selector, "template": template}
+        await on.client.create(on.path("ReplicaSet"), {"metadata": {"name": "web"}, "spec": spec})
+
+        def are_running(found: list[JsonObject]) -> bool:
+            return [each["status"]["phase"] for each in found] == ["Running", "Running"]
+
+        found = await on.until_all("Pod", are_running)
+        assert not any(map(is_ready, found))
+        await on.until("PodDisruptionBudget", "web", lambda each: each["status"].get("expectedPods") == 2)
+        refused = 0
+        for name in names(found):
+            eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+            try:
+                await on.client.create(on.path("Pod", name, "eviction"), eviction)
+            except TooManyRequestsError:
+                refused += 1
+        assert len(found) - refused == evicted
+
+    stage.play(scene)
+
+
 def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None:
     async def scene(on: Scene) -> None:
         await on.apply(
