@@ -177,7 +177,7 @@ def _compared(
     current = next((each for each in seen if each != target.tag), target.tag)
     if record.pin is not None:
         entry = skipped(tracked, pinned_text(tracked, current, record))
-        return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current)
+        return Settled(tracked=tracked, entry=entry, reason="Pinned", tag=current, wanted=target.tag)
     if not changes:
         entry = up_to_date(tracked, new=target.tag)
         return Settled(

@@ -17,7 +17,10 @@ from homeostat.operators.sync.run.options import SyncOptions
 
 REQUESTED: Final = f"{GROUP}/reconcile-requested-at"
 """An annotation: each new value starts a full sync now."""
+PLAN_REQUESTED: Final = f"{GROUP}/plan-requested-at"
+"""An annotation: each new value computes the plan of a full sync now, and changes nothing."""
 MOST_REPORTED: Final = 100
+MOST_SYNCS: Final = 20
 LONGEST_MESSAGE: Final = 1024
 MOST_FIELDS: Final = 20
 LONGEST_VALUE: Final = 256
@@ -81,6 +84,37 @@ class ResourceReport(Part, frozen=True, kw_only=True):
     ] = ()
 
 
+class PlannedSync(Part, frozen=True, kw_only=True):
+    """What a full sync would have done at a time."""
+
+    time: Time
+    request: Annotated[Text, doc("The value of the annotation that requested it.")]
+    revision: str = ""
+    error: Annotated[str, Meta(max_length=LONGEST_MESSAGE), doc("Why there is no plan.")] = ""
+    held: Annotated[str, Meta(max_length=LONGEST_MESSAGE), doc("Why nothing of it would be carried out.")] = ""
+    unchanged: Count = 0
+    resources: Annotated[
+        tuple[ResourceReport, ...],
+        Meta(max_length=MOST_REPORTED),
+        doc("What would be done to each: create, update, delete, undeclared (kept) or unknown."),
+    ] = ()
+    resources_omitted: Count = 0
+
+
+class SyncRecord(Part, frozen=True, kw_only=True):
+    """A sync that changed something, applied another revision, or failed."""
+
+    time: Time
+    trigger: str
+    mode: Mode
+    revision: str
+    created: Count = 0
+    updated: Count = 0
+    deleted: Count = 0
+    failed: Count = 0
+    error: Annotated[str, Meta(max_length=LONGEST_VALUE)] = ""
+
+
 class Failure(Part, frozen=True, kw_only=True):
     """Why the last sync failed, and when it is retried."""
 
@@ -128,6 +162,12 @@ class PolicyStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
         doc("Failed and changed resources of the last sync."),
     ] = ()
     resources_omitted: Annotated[Count | None, doc("Resources that are not listed because there are too many.")] = None
+    plan: Annotated[PlannedSync | None, doc("The plan that was last requested.")] = None
+    history: Annotated[
+        tuple[SyncRecord, ...],
+        Meta(max_length=MOST_SYNCS),
+        doc("The last syncs, the newest first; one that found everything as before is not recorded."),
+    ] = ()
 
 
 class SyncPolicy(Declared, frozen=True, kw_only=True):

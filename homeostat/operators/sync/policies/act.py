@@ -28,11 +28,13 @@ from homeostat.operators.sync.api.policy import (
 from homeostat.operators.sync.dependencies.observe import Means, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
+from homeostat.operators.sync.policies.history import with_sync
 from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
+from homeostat.operators.sync.policies.preview import preview
 from homeostat.operators.sync.policies.records import Records
 from homeostat.operators.sync.policies.resources import resource_reports
 from homeostat.operators.sync.policies.servers import Servers
-from homeostat.operators.sync.policies.world import Action, Begin, Sync
+from homeostat.operators.sync.policies.world import Action, Begin, Preview, Sync
 from homeostat.operators.sync.run.execute import execute
 from homeostat.operators.sync.run.prepare import make_plan
 from homeostat.operators.sync.run.report import Report, Result
@@ -64,6 +66,9 @@ class Actor:
                 return _begun(action)
             case Sync():
                 return await self._sync(policy, action)
+            case Preview():
+                refs, means, servers = self._find(policy), self._means, self._servers
+                return await preview(policy, refs, action, means=means, servers=servers, now=self._now())
             case _:
                 assert_never(action)
 
@@ -105,7 +110,8 @@ class Actor:
         self._means.series.synced(_key(policy), reason, time.monotonic() - began)
         status = _failure(policy, action, reason, message, self._now())
         self._tell(policy, Notice("Warning", event, message[:LONGEST_MESSAGE]), is_repeated=_is_same(policy, message))
-        return Receipt({**status, "lastSyncMode": action.mode})
+        history = with_sync(policy.read_status(PolicyStatus), action, format_time(self._now()), None, message)
+        return Receipt({**status, "lastSyncMode": action.mode, "history": history})
 
     def _reported(self, policy: SyncPolicy, action: Sync, report: Report, began: float) -> Receipt:
         now, failed = self._now(), report.failed
@@ -122,11 +128,13 @@ class Actor:
             "held": len(report.held) or None,
             "heldMessage": report.held[0].message[:LONGEST_MESSAGE] if report.held else None,
         }
+        error = "" if report.is_complete else _summary(report)
+        status["history"] = with_sync(policy.read_status(PolicyStatus), action, format_time(now), report, error)
         reason = "Ready" if report.is_complete else _FAILED
         duration_s = time.monotonic() - began
         self._means.series.synced(_key(policy), reason, duration_s, applied=report.applied, pruned=report.pruned)
         if not report.is_complete:
-            message = _summary(report)
+            message = error
             notice = Notice("Warning", "SyncFailed", message[:LONGEST_MESSAGE])
             self._tell(policy, notice, is_repeated=_is_same(policy, message))
             return Receipt({**status, **_failure(policy, action, _FAILED, message, now, report.retry_at)})

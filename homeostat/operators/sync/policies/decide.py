@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from homeostat.objects.conditions import READY, STALLED, Condition, find
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.time.timestamp import format_time, parse_time
-from homeostat.operators.sync.api.policy import REQUESTED, Mode, PolicyStatus, SyncPolicy
+from homeostat.operators.sync.api.policy import PLAN_REQUESTED, REQUESTED, Mode, PolicyStatus, SyncPolicy
 from homeostat.operators.sync.conditions import (
     SPEC_INVALID,
     SUSPENDED,
@@ -31,7 +31,7 @@ from homeostat.operators.sync.conditions import (
     succeeded,
     transition_notices,
 )
-from homeostat.operators.sync.policies.world import Action, Begin, Sync, World
+from homeostat.operators.sync.policies.world import Action, Begin, Preview, Sync, World
 from homeostat.operators.sync.validation.cron import is_cron_due, next_time
 from homeostat.operators.sync.validation.specs import sentence
 
@@ -71,12 +71,23 @@ def _decide(policy: SyncPolicy, world: World) -> Plan:
     if world.causes:
         return _stop(policy, failed(SPEC_INVALID, sentence(list(world.causes))))
     if world.spec.suspend:
+        if not world.rival and _unready(policy, world) is None and (plan := _preview(policy, world)) is not None:
+            return plan
         text = "sync is suspended"
         return _stop(policy, (Condition(READY, "False", SUSPENDED, text), Condition(STALLED, "False", SUSPENDED, text)))
     if world.rival:
         text = f'SyncPolicy "{world.rival}" is older and syncs an overlapping path of the same server'
         return _stop(policy, failed("OverlappingPolicy", text))
-    return _unready(policy, world) or _decide_due(policy, world)
+    return _unready(policy, world) or _preview(policy, world) or _decide_due(policy, world)
+
+
+def _preview(policy: SyncPolicy, world: World) -> Plan | None:
+    """A plan that somebody requested comes before the next sync, and after one that has begun."""
+    status = policy.read_status(PolicyStatus)
+    requested = policy.metadata.annotations.get(PLAN_REQUESTED, "")
+    if not requested or status.attempt is not None or (status.plan is not None and status.plan.request == requested):
+        return None
+    return Decision((Preview(world.revision, requested),))
 
 
 def _stop(policy: SyncPolicy, conditions: Conditions, after_s: float | None = None) -> Plan:

@@ -27,7 +27,7 @@ from homeostat.operators.sync.api.policy import (
 from homeostat.operators.sync.engine.compare.difference import HIDDEN
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.secrets.detect import is_hidden_name
-from homeostat.operators.sync.run.plan import Change
+from homeostat.operators.sync.run.plan import Change, Step
 from homeostat.operators.sync.run.report import Result
 
 _DEEPEST: Final = 64
@@ -46,6 +46,25 @@ def resource_reports(results: Iterable[Result]) -> list[ResourceReport]:
         changes = field_changes(each.changes)
         left -= sum(len(change.pointer) + len(change.declared) + len(change.live) for change in changes)
         reports.append(_report(each, changes if left >= 0 else ()))
+    return reports
+
+
+def plan_reports(steps: Iterable[Step]) -> list[ResourceReport]:
+    """The same of a plan: `result` is what would be done."""
+    left, reports = LARGEST_CHANGES, list[ResourceReport]()
+    for each in steps:
+        changes = field_changes(each.differences)
+        left -= sum(len(change.pointer) + len(change.declared) + len(change.live) for change in changes)
+        report = ResourceReport(
+            path=each.path,
+            result=each.action,
+            message=(each.error or each.held)[:LONGEST_MESSAGE],
+            kind=each.kind,
+            fields=tuple(_pointer(one.pointer) for one in each.differences[:MOST_FIELDS]),
+            changed_by=each.changed_by[:LONGEST_MESSAGE],
+            changes=changes if left >= 0 else (),
+        )
+        reports.append(report)
     return reports
 
 

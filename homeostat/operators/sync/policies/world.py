@@ -67,4 +67,12 @@ class Sync:
     """When the attempt began: each has actions of its own."""
 
 
-Action = Begin | Sync
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Compute the plan of a full sync, and change nothing."""
+
+    revision: str
+    request: str
+
+
+Action = Begin | Sync | Preview

@@ -159,9 +159,8 @@ def _hint(update: Update) -> Node:
     """What somebody does next, where the buttons do not say it."""
     tracked = update.tracked
     if update.pin is not None:
-        steps = [shell("homeostat", "image", each, tracked.key) for each in ("unpin", "update")]
-        text = "Pinned: passes change nothing until somebody unpins it. Then update it now, or wait for the next pass: "
-        return el("p", text, [[command(each), " "] for each in steps], class_="note")
+        text = "Pinned: passes change nothing until somebody unpins it. Then wait for the next pass, or update it now: "
+        return el("p", text, command(shell("homeostat", "image", "update", tracked.key)), class_="note")
     if update.state == NOT_APPLIED:
         path = tracked.settings.deployment_path
         text = "The program that deploys the manifests repository applies them; by hand, in a checkout of it: "

@@ -13,7 +13,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, STATES, TrackedUpdates, Update
+from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, STATES, TrackedUpdates, Update, short_tag
 from homeostat.web.kit.form import read_query
 
 HERE: Final = f"{ROOT}/images"
@@ -138,8 +138,7 @@ def tag_text(tag: str) -> Markup:
     """Commits are long; their first digits are shown."""
     if not tag:
         return el("span", "–", class_="quiet")
-    is_commit = len(tag) == 40 and all(each in "0123456789abcdef" for each in tag)
-    return el("code", tag[:12] if is_commit else tag, title=tag)
+    return el("code", short_tag(tag), title=tag)
 
 
 def _matches(each: Update, query: ListQuery) -> bool:

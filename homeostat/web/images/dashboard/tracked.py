@@ -73,12 +73,18 @@ class Update(NamedTuple):
                 return "Waiting for the next pass, which compares the manifests with the newest tag."
             case state if state == NOT_APPLIED:
                 return (
-                    f"The manifests declare {tag}, {tracked.title} has {tracked.version}: "
+                    f"The manifests declare {short_tag(tag)}, {tracked.title} has {short_tag(tracked.version)}: "
                     "waiting for the manifests to be applied."
                 )
             case state if state == ROLLING_OUT:
-                return f"{tracked.title} has {tag}, and is rolling out: {self.rollout.text}."
+                return f"{tracked.title} has {short_tag(tag)}, and is rolling out: {self.rollout.text}."
         return ""
+
+
+def short_tag(tag: str) -> str:
+    """The first digits of a commit; another tag as it is."""
+    is_commit = len(tag) == 40 and all(each in "0123456789abcdef" for each in tag)
+    return tag[:12] if is_commit else tag
 
 
 class _Seen(NamedTuple):

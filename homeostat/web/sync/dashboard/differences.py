@@ -13,6 +13,10 @@ from homeostat.web.dashboard.html.redaction import plain_text
 _FEW: Final = 5
 _LOOKS: Final = {
     "failed": "bad",
+    "unknown": "bad",
+    "create": "good",
+    "update": "phase-reconciling",
+    "delete": "phase-deleting",
     "held": "warn",
     "created": "good",
     "updated": "phase-reconciling",
@@ -22,16 +26,16 @@ _LOOKS: Final = {
 }
 
 
-def resource_list(reports: Sequence[ResourceReport]) -> Markup:
-    """In the given order; what differed is folded, unless there are few."""
+def resource_list(reports: Sequence[ResourceReport], key: str = "resource") -> Markup:
+    """In the given order; what differed is folded, unless there are few. `key` is for the ids."""
     return el(
         "ol",
-        [_entry(at, each, is_open=len(reports) <= _FEW) for at, each in enumerate(reports)],
+        [_entry(f"{key}-{at}", each, is_open=len(reports) <= _FEW) for at, each in enumerate(reports)],
         class_="history resources-list",
     )
 
 
-def _entry(at: int, report: ResourceReport, *, is_open: bool) -> Markup:
+def _entry(key: str, report: ResourceReport, *, is_open: bool) -> Markup:
     summary = el(
         "summary",
         chip(report.result, _LOOKS.get(report.result, "plain")),
@@ -42,8 +46,8 @@ def _entry(at: int, report: ResourceReport, *, is_open: bool) -> Markup:
     inside: list[Node] = [_error(report), _changes(report)]
     return el(
         "li",
-        el("details", summary, el("div", inside, class_="inside"), id=f"resource-{at}-all", open=is_open),
-        id=f"resource-{at}",
+        el("details", summary, el("div", inside, class_="inside"), id=f"{key}-all", open=is_open),
+        id=key,
     )
 
 

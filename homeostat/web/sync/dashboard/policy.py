@@ -10,7 +10,7 @@ from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.time.timestamp import format_micro_time
-from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus, SyncPolicy
+from homeostat.operators.sync.api.policy import PLAN_REQUESTED, REQUESTED, SYNC_POLICY, PolicyStatus, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import Action, actions, annotate, command, nothing, shell
@@ -25,6 +25,7 @@ from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
 from homeostat.web.kit.watched import Watched
 from homeostat.web.sync.dashboard.differences import resource_list
+from homeostat.web.sync.dashboard.plan import plan_section
 from homeostat.web.sync.dashboard.policies import (
     HERE,
     REPOSITORIES,
@@ -36,6 +37,7 @@ from homeostat.web.sync.dashboard.policies import (
     resources_text,
 )
 from homeostat.web.sync.dashboard.state import PolicyRow, next_run, row_of, state_chip
+from homeostat.web.sync.dashboard.syncs import syncs_section
 
 _KIND: Final = SYNC_POLICY.kind
 
@@ -55,13 +57,19 @@ class PolicyPage:
             await _observing(visit, each) if may_act and not policy.is_terminating else None,
             _facts(each, await _objects(visit, policy)),
             self._plan(each),
+            plan_section(visit.viewer.proof, policy, status) if may_act else plan_section("", policy, status),
             _resources(each),
+            syncs_section(status),
             conditions_table(status.conditions),
         ]
         return Page(policy.metadata.name, content, TITLE)
 
     async def sync(self, visit: Visit) -> str:
         return await self._change(visit, {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}})
+
+    async def plan(self, visit: Visit) -> str:
+        stamp = format_micro_time(self._now())
+        return await self._change(visit, {"metadata": {"annotations": {PLAN_REQUESTED: stamp}}})
 
     async def suspend(self, visit: Visit) -> str:
         return await self._change(visit, {"spec": {"suspend": True}})
@@ -98,7 +106,11 @@ class PolicyPage:
         ]
         counts = (
             (status.resource_stats.failed if status.resource_stats is not None else 0, "failed resource", "retried"),
-            (status.held or 0, "held change", "checked again, and carried out if allowed by then"),
+            (
+                status.held or 0 if spec.sync.mode != "observe" else 0,
+                "held change",
+                "checked again, and carried out if allowed by then",
+            ),
         )
         steps += [
             f"{many(count, noun)} {'is' if count == 1 else 'are'} {verb}." for count, noun, verb in counts if count

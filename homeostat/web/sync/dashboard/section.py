@@ -31,7 +31,12 @@ def open_section(client: Client, within: str = "") -> Section:
             SERVERS: servers.show,
             f"{SERVERS}/{{namespace}}/{{name}}": servers.show_one,
         },
-        forms={f"{one}/sync": policy.sync, f"{one}/suspend": policy.suspend, f"{one}/resume": policy.resume},
+        forms={
+            f"{one}/sync": policy.sync,
+            f"{one}/plan": policy.plan,
+            f"{one}/suspend": policy.suspend,
+            f"{one}/resume": policy.resume,
+        },
         report=SyncReport(policies).make,
         findings=SyncFindings(watched).find,
         groups=(kind.group,),

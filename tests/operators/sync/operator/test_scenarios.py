@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from homeostat.objects.json import JsonObject
+from homeostat.operators.sync.api.policy import PLAN_REQUESTED, SYNC_POLICY
 from homeostat.operators.sync.api.store import SECRET_STORE
 from tests.operators.sync.operator.stage import PASSWORD, TOKEN, Stage, operating, ready_of
 
@@ -159,3 +161,36 @@ async def test_observe_reports_drift_and_changes_nothing(stage: Stage) -> None:
         ]
         assert "lastAppliedRepoRevision" not in status
         assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"
+
+
+async def test_a_plan_on_request_is_fresh_and_changes_nothing(stage: Stage) -> None:
+    revision = stage.origin.commit({"customers/acme/resource.json": customer("acme")})
+    path = SYNC_POLICY.kind.path(stage.namespace, "customers")
+
+    async def plan(request: str) -> JsonObject:
+        await stage.client.merge(path, {"metadata": {"annotations": {PLAN_REQUESTED: request}}})
+        status = await stage.until(lambda status: status.get("plan", {}).get("request") == request)
+        return {key: value for key, value in status["plan"].items() if key not in ("time", "request")}
+
+    async with operating(stage):
+        await stage.declare()
+        status = await stage.synced(revision)
+        (record,) = status["history"]
+        assert (record["revision"], record["trigger"], record["created"]) == (revision, "first sync", 1)
+        assert await plan("1") == {"revision": revision, "unchanged": 1}
+        await stage.call("PUT", "/_/objects/customers/acme", {"id": "acme", "tier": "by hand"})
+        drifted = {
+            "path": "/customers/acme",
+            "result": "update",
+            "fields": ["/tier"],
+            "changes": [{"pointer": "/tier", "declared": '"gold"', "live": '"by hand"'}],
+        }
+        assert await plan("2") == {"revision": revision, "resources": [drifted]}
+        assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"
+        await stage.client.merge(path, {"spec": {"suspend": True}})
+        assert await plan("3") == {"revision": revision, "resources": [drifted]}
+        assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"
+        await stage.client.merge(path, {"spec": {"suspend": False}})
+        await stage.stored("/customers/acme", {"id": "acme", "tier": "gold"})
+        status = await stage.until(lambda status: len(status["history"]) == 2)
+        assert (status["history"][0]["trigger"], status["history"][0]["updated"]) == ("policy changed", 1)

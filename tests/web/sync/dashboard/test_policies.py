@@ -26,6 +26,17 @@ DRIFTED: JsonObject = {
     "lastAppliedRepoRevision": "0123456789abcdef0123456789abcdef01234567",
     "resourceStats": {"targeted": 3, "applied": 2, "failed": 1},
     "drifted": 2,
+    "plan": {
+        "time": SINCE,
+        "request": "1",
+        "revision": "a" * 40,
+        "unchanged": 2,
+        "resources": [{"path": "/customers/planned", "result": "create"}],
+    },
+    "history": [
+        {"time": SINCE, "trigger": "new revision", "mode": "incremental", "revision": "b" * 40, "updated": 3},
+        {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "failed": 1, "error": HOSTILE},
+    ],
     "resources": [
         {"path": "/customers/acme", "result": "failed", "message": HOSTILE, "kind": "Conflict"},
         {
@@ -79,11 +90,19 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
         "kubectl annotate syncpolicy customers -n default declarest.io/reconcile-requested-at="
     )
 
+    assert "1 to create, 2 resources as declared." in page.document.one("section", id="plan").text
+    assert "/customers/planned" in page.document.one("li", id="planned-0").text
+    assert "3 updated" in page.document.one("tr", id="row-sync-0").text
+    assert "failed" in page.document.one("tr", id="row-sync-1").text
+    assert f"git revert --no-edit {'b' * 40} && git push" in commands
+
     here, proof = "/sync/policies/default/customers", page.document.all("input", name="proof")[0].attributes["value"]
     assert (await site.send(f"{here}/sync", {"proof": "none"})).status == 403
     answer = await site.send(f"{here}/sync", {"proof": proof})
     assert (answer.status, answer.headers["Location"]) == (303, f"/dashboard{here}")
     await site.shows(here, "requested")
+    assert (await site.send(f"{here}/plan", {"proof": proof})).status == 303
+    await site.shows(here, "Comparing ...")
     assert (await site.send(f"{here}/suspend", {"proof": proof})).status == 303
     page = await site.shows(here, "suspended")
     policy = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
@@ -111,7 +130,8 @@ async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, gua
     assert page.status == 200, page
     assert page.document.all("button", class_="primary") == []
     proof = await proof_of(guarded, here, reader)
-    for action in ("sync", "suspend", "resume"):
+    assert "Plan now" not in page.text
+    for action in ("sync", "plan", "suspend", "resume"):
         refused = await guarded.send(f"{here}/{action}", {"proof": proof}, Cookie=reader)
         assert (refused.status, "not allowed to patch syncpolicies" in refused.text) == (403, True)
     assert (await guarded.open("/sync", Cookie=nobody)).status == 403

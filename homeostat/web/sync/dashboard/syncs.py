@@ -1,0 +1,44 @@
+"""The last syncs of a policy: what was applied when, from which commit, and how to roll back. Pure."""
+
+from __future__ import annotations
+
+from homeostat.operators.sync.api.policy import PolicyStatus, SyncRecord
+from homeostat.web.dashboard.html.command import command, shell
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+
+
+def syncs_section(status: PolicyStatus) -> Node:
+    """None before the first sync."""
+    if not status.history:
+        return None
+    rows = [_row(at, each) for at, each in enumerate(status.history)]
+    headings = ("When", "Result", "Because of", "Revision", "Changes", "Error")
+    newest = status.history[0].revision
+    revert = f"{shell('git', 'revert', '--no-edit', newest)} && git push"
+    how = el(
+        "p",
+        "To roll back, revert the commit in a checkout of the repository; the next sync applies that: ",
+        command(revert),
+        class_="note",
+    )
+    note = el("p", "Syncs that found everything as before are not listed.", class_="summary")
+    return el("section", el("h2", "Last syncs"), note, table("Last syncs", headings, rows), how, id="syncs")
+
+
+def _row(at: int, each: SyncRecord) -> Markup:
+    is_failed = bool(each.error)
+    return row(
+        f"sync-{at}",
+        moment(each.time),
+        chip("failed", "bad") if is_failed else chip("succeeded", "good"),
+        f"{each.trigger} ({each.mode})",
+        el("code", each.revision[:12], title=each.revision),
+        _changes(each),
+        el("span", one_line(each.error), class_="why"),
+    )
+
+
+def _changes(each: SyncRecord) -> str:
+    counts = ((each.created, "created"), (each.updated, "updated"), (each.deleted, "deleted"), (each.failed, "failed"))
+    return ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
