@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -73,24 +74,23 @@ def _is_command(node: ast.AST) -> bool:
     return any("command" in ast.unparse(each) or "group" in ast.unparse(each) for each in node.decorator_list)
 
 
-@lru_cache(maxsize=len(PACKAGE))
+@lru_cache(maxsize=1)
 def nodes(source: str) -> list[ast.AST]:
-    """Parsed and walked once for all tests of this file."""
+    """Parsed and walked once for all that is asked of a file; those of the whole package would fill the memory."""
     return list(ast.walk(ast.parse(source)))
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """Lines and texts of what a user may come to read: every string but docstrings, and the help of commands."""
     silent: set[int] = set()
-    for node in nodes(source):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+    for node in nodes(source):  # Whatever holds a node comes before it.
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and " " in node.value and id(node) not in silent:
+                yield node.lineno, node.value
+        elif isinstance(node, ast.Expr):
             silent.add(id(node.value))
-        if (told := _docstring(node)) is not None and _is_command(node):
+        elif (told := _docstring(node)) is not None and _is_command(node):
             yield told.lineno, " ".join(str(told.value).split())
-    for node in nodes(source):
-        match node:
-            case ast.Constant(value=str(text)) if " " in text and id(node) not in silent:
-                yield node.lineno, text
 
 
 def prose(document: str) -> Iterator[tuple[int, str]]:
@@ -112,9 +112,16 @@ def offences(found: Iterator[tuple[int, str]]) -> list[str]:
     ]
 
 
-def offences_of(name: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    offences: list[str]
+    log_faults: list[str]
+
+
+@cache
+def found_in(name: str) -> Found:
     text = (ROOT / name).read_text()
-    return offences(texts(text) if name.endswith(".py") else prose(text))
+    return Found(offences(texts(text)), log_faults(text)) if name.endswith(".py") else Found(offences(prose(text)), [])
 
 
 def _begins_upper(word: str) -> bool:
@@ -139,12 +146,12 @@ def log_faults(source: str) -> list[str]:
 
 
 def test_texts_use_the_words_of_the_field() -> None:
-    found = {each: offences_of(each) for each in _names(PACKAGE + DOCUMENTS)}
+    found = {each: found_in(each).offences for each in _names(PACKAGE + DOCUMENTS)}
     assert {name: told for name, told in found.items() if told} == {}
 
 
 def test_log_messages_are_constant_and_begin_lower_case() -> None:
-    found = {name: log_faults((ROOT / name).read_text()) for name in _names(PACKAGE)}
+    found = {name: found_in(name).log_faults for name in _names(PACKAGE)}
     assert {name: told for name, told in found.items() if told} == {}
 
 
