@@ -16,8 +16,8 @@ _THRESHOLDS = (10_000, 5, 1_000)
 20, one step took 300 ms while 100,000 objects were read, and all of them together no less CPU."""
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 _ALLOCATOR = ((_ARENA_MAX, 2), (_MMAP_THRESHOLD, 256 * 1024), (_TRIM_THRESHOLD, 1024 * 1024))
-"""Options of `mallopt`: all threads share two pools, blocks of 256 KiB and more (bodies, batches of lists, buffers of an
-event loop) are given back when they are freed, and so is the end of a pool from 1 MiB on."""
+"""Options of `mallopt`: all threads share two pools, blocks of 256 KiB and more (bodies, batches of lists, buffers of
+the event loop) are given back when they are freed, and so is the end of a pool from 1 MiB on."""
 
 
 def collect_in_short_steps() -> None:
