@@ -1,4 +1,8 @@
-"""Installs the definitions of an operator's kinds on a server, and waits until they are established."""
+"""Installs the definitions of an operator's kinds on a server, and waits until they are established.
+
+A definition that the server already has is not applied again: a server takes milliseconds to merge and validate one,
+and nearly every start finds all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import UnavailableError
+from homeostat.objects.errors import ApiError, UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 _MANAGER = "homeostat"
 _LOOK_EVERY_S = 0.05
 _ESTABLISHED_WITHIN_S = 30.0
+_DEFAULTED_NAMES = ("listKind", "singular")
+_DEFAULTED_SPEC = {"conversion": {"strategy": "None"}}
 
 
 async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
@@ -25,10 +31,41 @@ async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
 
 
 async def install_definitions(client: Client, definitions: Iterable[JsonObject]) -> None:
-    """Applies all definitions at once, so that the server commits them together; existing ones are updated.
+    """Applies all definitions that are missing or differ at once, so that the server commits them together.
     `UnavailableError` if the server does not establish one in time.
     """
-    await asyncio.gather(*(_install(client, each) for each in definitions))
+    wanted = list(definitions)
+    # Where the first one is missing, as at a first start, the others are too.
+    if wanted and await _is_installed(client, wanted[0]):
+        rest = wanted[1:]
+        installed = await asyncio.gather(*(_is_installed(client, each) for each in rest))
+        wanted = [each for each, is_there in zip(rest, installed, strict=True) if not is_there]
+    await asyncio.gather(*(_install(client, each) for each in wanted))
+
+
+async def _is_installed(client: Client, definition: JsonObject) -> bool:
+    """Whether the server has it, established, as applying it would leave it."""
+    try:
+        found = await client.get(DEFINITION.path("", definition["metadata"]["name"]))
+    except ApiError:
+        return False
+    return _is_established(found) and is_as_applied(found, definition)
+
+
+def is_as_applied(found: JsonObject, wanted: JsonObject) -> bool:
+    """Whether we applied a stored definition, and applying `wanted` would change nothing. False if that is not certain:
+    a server may complete definitions in other ways than those that are known here. Pure.
+    """
+    metadata = found["metadata"]
+    managers = {(each.get("manager"), each.get("operation")) for each in metadata.get("managedFields") or ()}
+    if (_MANAGER, "Apply") not in managers or metadata.get("deletionTimestamp"):
+        return False
+    for name in ("labels", "annotations"):
+        if not (wanted["metadata"].get(name) or {}).items() <= (metadata.get(name) or {}).items():
+            return False
+    defaulted = {name: found["spec"]["names"].get(name) for name in _DEFAULTED_NAMES}
+    names = {**defaulted, **wanted["spec"]["names"]}
+    return bool(found["spec"] == {**_DEFAULTED_SPEC, **wanted["spec"], "names": names})
 
 
 async def _install(client: Client, definition: JsonObject) -> None:
