@@ -36,8 +36,13 @@ def test_a_shipped_definition_passes_every_check(shipped: JsonObject, behaviour:
 def test_a_changed_one_is_checked(place: str, behaviour: DefinitionBehaviour) -> None:
     definition = deepcopy(SHIPPED[0])
     assert behaviour.unknown_fields(definition) == []
-    parts = {"spec": definition["spec"], "names": definition["spec"]["names"], "top": definition}
-    parts.get(place, definition["metadata"])["surplus"] = 1
+    parts: dict[str, JsonObject] = {
+        "spec": definition["spec"],
+        "metadata": definition["metadata"],
+        "names": definition["spec"]["names"],
+        "top": definition,
+    }
+    parts[place]["surplus"] = 1
     changed = [] if place == "metadata" else [{"spec": "spec.", "names": "spec.names."}.get(place, "") + "surplus"]
     assert behaviour.unknown_fields(definition) == PLAIN.unknown_fields(definition)
     assert [each for each in behaviour.prune(definition) if each != "metadata.surplus"] == changed
