@@ -16,11 +16,11 @@ from itertools import islice
 
 from homeostat.edge.connection.connection import Connection, Idleness
 from homeostat.edge.connection.service import Service
-from homeostat.edge.files import file_limit
 from homeostat.edge.handler import Answer, Handler, Refuse, plain_refusal
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
+from homeostat.edge.process.files import file_limit
 from homeostat.edge.tls.listener import TlsListener
 
 __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]

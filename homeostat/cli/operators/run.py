@@ -25,8 +25,8 @@ from homeostat.cli.operators.faces.places import RunFaces, check_faces, run_face
 from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_cluster, refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
-from homeostat.edge.files import raise_file_limit
-from homeostat.edge.heap import bound_allocator, collect_in_short_steps
+from homeostat.edge.process.files import raise_file_limit
+from homeostat.edge.process.heap import bound_allocator, collect_in_short_steps
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client

@@ -23,8 +23,8 @@ from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
 from homeostat.cli.plane.simulation import Simulation, simulation_options
 from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
-from homeostat.edge.files import raise_file_limit
-from homeostat.edge.heap import collect_in_short_steps, settle_heap
+from homeostat.edge.process.files import raise_file_limit
+from homeostat.edge.process.heap import collect_in_short_steps, settle_heap
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -7,7 +7,7 @@ import sys
 
 _PAUSES = """
 import gc, time
-from homeostat.edge.heap import collect_in_short_steps
+from homeostat.edge.process.heap import collect_in_short_steps
 gc.freeze()
 collect_in_short_steps()
 longest = began = 0.0
@@ -23,7 +23,7 @@ print(longest)
 """
 _KEPT = """
 import os
-from homeostat.edge.heap import bound_allocator
+from homeostat.edge.process.heap import bound_allocator
 assert bound_allocator()
 def resident():
     with open("/proc/self/statm") as file:

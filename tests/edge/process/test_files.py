@@ -7,7 +7,7 @@ import pytest
 
 _PROGRAM = """
 import resource
-from homeostat.edge.files import file_limit, raise_file_limit
+from homeostat.edge.process.files import file_limit, raise_file_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))
 raise_file_limit()
 print(file_limit())

@@ -1,0 +1,1 @@
+"""What the process has of its machine: open files, and memory that is given back."""
