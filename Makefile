@@ -9,10 +9,10 @@ WORKERS := $(shell expr 2 \* $(CORES))
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up demo setup dev check style types imports format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock dist sbom clean
+.PHONY: help up demo setup dev check style types imports format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock dist image-check sbom clean
 
 help: ## Show what can be done here
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: setup ## Start the control plane (ARGS="--port 7444 --data DIR" to change its options)
 	@exec $(BIN)/homeostat up $(ARGS)
@@ -92,6 +92,9 @@ lock: $(VENV)/.uv ## Resolve the dependencies anew into requirements/
 
 dist: dev ## Build a wheel and a source distribution into dist
 	$(BIN)/hatchling build
+
+image-check: dev ## Build the image with buildah, start it and use it: some minutes, as root (BASE=... is its base image)
+	$(BIN)/python -m tools.check_image $(BASE)
 
 sbom: dev ## Write the bill of materials of the locked dependencies to dist/sbom.json (CycloneDX)
 	@mkdir -p dist

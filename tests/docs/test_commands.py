@@ -10,14 +10,14 @@ import pytest
 from homeostat.cli.main import main
 from tests.docs.documents import ROOT, code_in, documents, text_of
 
-_makes = re.compile(r"(?:^|\s)make ([a-z]+)", re.MULTILINE)
+_makes = re.compile(r"(?:^|\s)make ([a-z-]+)", re.MULTILINE)
 _calls = re.compile(r"(?:^|(?<!from)[\s/(])homeostat ([a-z-].*)", re.MULTILINE)
 _fences = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _options = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
 def _targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def _command(words: list[str]) -> tuple[click.Command, click.Context]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import time
 import tomllib
@@ -136,7 +137,13 @@ def test_the_command_of_the_unit_starts_a_plane(unit: dict[str, str], tmp_path: 
     here = {key: value.replace("/var", str(tmp_path)) for key, value in environment.items()}
     (tmp_path / "lib").mkdir()
     command = shlex.split(unit["ExecStart"].replace("/opt/homeostat/bin/homeostat", HOMEOSTAT))
-    assert serves([*command, "--port", str(port), "--faces-port", "0"], {**here, "PATH": "/usr/bin:/bin"}, port)
+    assert unit["Type"] == "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        here |= {"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": str(tmp_path / "notify")}
+        assert serves([*command, "--port", str(port), "--faces-port", "0"], here, port)
+        systemd.settimeout(10)
+        assert [systemd.recv(100), systemd.recv(100)] == [b"READY=1", b"STOPPING=1"]
 
 
 def test_the_command_of_the_charts_plane_starts_a_plane(tmp_path: Path) -> None:

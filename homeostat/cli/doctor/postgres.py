@@ -49,7 +49,7 @@ _FACTS: Final = """
         to_regclass(quote_ident($1) || '.migration') IS NOT NULL, clock_timestamp()
 """
 _WRITERS: Final = """
-    SELECT coalesce(client_addr::text, 'this machine'), application_name FROM pg_stat_activity
+    SELECT coalesce(host(client_addr), 'this machine'), application_name FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'homeostat writer%' ORDER BY 1, 2
 """
 

@@ -18,6 +18,7 @@ from homeostat.cli.operators.choice import check_environments
 from homeostat.cli.operators.faces.options import FaceCommand, face_options, setting_environment
 from homeostat.cli.operators.faces.places import check_faces, up_choice
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
+from homeostat.cli.plane import supervisor
 from homeostat.cli.plane.audit import Audit, audit_options
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
@@ -260,9 +261,11 @@ async def _until_stopped(settings: Settings) -> None:
     async with telemetry(metrics, last_export_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
         metrics.plane = plane
         click.echo(welcome(plane))
+        supervisor.report(supervisor.READY)
         settle_heap()
         gc.enable()
         await stop.wait()
+        supervisor.report(supervisor.STOPPING)
 
 
 class _PlaneMetrics:
