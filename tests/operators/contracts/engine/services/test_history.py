@@ -55,7 +55,7 @@ def test_an_inline_contract_gets_no_reference_of_a_registry() -> None:
 def test_versions_are_classified_where_both_bundles_are_at_hand() -> None:
     bundles = {"3.0.0": bundle("3.0.0", 9090), "2.0.0": bundle("2.0.0"), "1.0.0": bundle("1.0.0")}
     versions = [Recorded(version=each) for each in ("3.0.0", "2.0.0", "1.5.0", "1.0.0")]
-    found = classify_versions(versions, lambda each: bundles.get(each.version))
+    found = classify_versions(versions, [bundles.get(each.version) for each in versions])
     assert [each.classification for each in found] == ["BREAKING", "", "", ""]
 
 
