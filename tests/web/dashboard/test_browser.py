@@ -123,6 +123,14 @@ async def test_a_lost_connection_is_seen_wherever_the_page_is_scrolled_to(
     notice = tab.locator("#live")
     await expect(notice).to_have_text("Live")
     assert await tab.evaluate("document.body.scrollHeight > 2 * window.innerHeight")
+    height = "document.querySelector('tbody tr').offsetHeight"
+    usual = await tab.evaluate(height)
+    await tab.get_by_role("button", name="Dense tables").click()
+    assert await tab.evaluate(height) < 0.75 * usual
+    await tab.reload()
+    assert await tab.evaluate(height) < 0.75 * usual, "this browser remembers it"
+    await tab.get_by_role("button", name="Dense tables").click()
+    assert await tab.evaluate(height) == usual
     await tab.route("**/dashboard/**", lambda route: route.abort())
     await expect(notice).to_contain_text("No connection")
     await expect(notice).to_be_in_viewport()

@@ -88,6 +88,8 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
     footer = el(
         "footer",
         el("span", f"Homeostat {__version__}"),
+        # The script shows it.
+        el("button", "Dense tables", type="button", id="dense", class_="link", aria_pressed="false", hidden=True),
         el("span", id="live", class_="live", role="status", aria_live="polite"),
     )
     skip = el("a", "Skip to content", href="#main", class_="skip")

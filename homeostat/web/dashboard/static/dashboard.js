@@ -124,6 +124,30 @@
     });
   }
 
+  // Dense tables, remembered by this browser.
+  function offerDense(button) {
+    const show = (isDense) => {
+      document.documentElement.classList.toggle("dense", isDense);
+      button.setAttribute("aria-pressed", String(isDense));
+    };
+    button.hidden = false;
+    try {
+      show(localStorage.getItem("dense") === "yes");
+    } catch {
+      show(false);
+    }
+    button.addEventListener("click", () => {
+      const isDense = button.getAttribute("aria-pressed") !== "true";
+      show(isDense);
+      try {
+        localStorage.setItem("dense", isDense ? "yes" : "");
+      } catch {
+        // Without storage, it lasts until the next page.
+      }
+    });
+  }
+
+  offerDense(document.getElementById("dense"));
   relate(document);
   for (const form of document.querySelectorAll("form.filter")) follow(form);
   document.addEventListener("keydown", (event) => {
