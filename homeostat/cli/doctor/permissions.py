@@ -21,10 +21,13 @@ class Permission(NamedTuple):
     resource: str
     verb: str
     namespace: str = ""
+    name: str = ""
+    """Of the one object that it is for; empty for all."""
 
     def __str__(self) -> str:
         full = f"{self.resource}.{self.group}" if self.group else self.resource
-        return f"{self.verb} {full}{f' in namespace {self.namespace}' if self.namespace else ''}"
+        named = f'{full} "{self.name}"' if self.name else full
+        return f"{self.verb} {named}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
 
 def permissions_of(rules: Sequence[JsonObject], served: Collection[str], *, namespace: str = "") -> list[Permission]:
@@ -32,11 +35,12 @@ def permissions_of(rules: Sequence[JsonObject], served: Collection[str], *, name
     of the kinds that the server has.
     """
     found = [
-        Permission(group, resource, verb, namespace)
+        Permission(group, resource, verb, namespace, name)
         for each in rules
         for resource in each.get("resources") or ()
         for group in _groups(each["apiGroups"], resource, served)
         for verb in each["verbs"]
+        for name in each.get("resourceNames") or ("",)
     ]
     return list(dict.fromkeys(found))
 
@@ -58,6 +62,7 @@ async def check_permissions(client: Client, check: str, permissions: Sequence[Pe
             "subresource": subresource,
             "verb": permission.verb,
             "namespace": permission.namespace,
+            "name": permission.name,
         }
         async with slots:
             answer = await client.create(_REVIEWS, {"spec": {"resourceAttributes": attributes}})

@@ -14,6 +14,7 @@ import pytest
 
 from homeostat.cli.doctor.metrics import Sample, check_metrics
 from homeostat.cli.doctor.objects import trouble_of
+from homeostat.cli.doctor.permissions import permissions_of
 from homeostat.cli.doctor.server import check_version, judge_certificate
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
@@ -200,6 +201,14 @@ def test_stuck_queues_silent_watches_and_paused_operators_are_found_in_metrics()
     }
     assert found["queues"].detail == "an object waits for a worker: policy for 301 s"
     assert "/api/v1/pods for 400 s, /api/v1/secrets has no first list" in found["watches"].detail
+
+
+def test_a_rule_for_one_object_needs_the_permission_for_that_object_alone() -> None:
+    rule: JsonObject = {"apiGroups": ["a.dev"], "resources": ["parts"], "verbs": ["list"], "resourceNames": ["one"]}
+    (found,) = permissions_of([rule], {"parts.a.dev"})
+    assert (found.name, str(found)) == ("one", 'list parts.a.dev "one"')
+    del rule["resourceNames"]
+    assert [each.name for each in permissions_of([rule], {"parts.a.dev"})] == [""]
 
 
 def test_versions_that_differ_are_a_warning() -> None:
