@@ -16,10 +16,11 @@ from typing import Final
 
 import msgspec
 
+from homeostat.edge.imports import import_aside
 from homeostat.objects.errors import InternalError, UnavailableError
 from homeostat.server.pki.private_file import read_private
 from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, Store, StoreError
-from homeostat.store.seal import Seal
+from homeostat.store.seal import CIPHER, Seal
 
 RESOURCE: Final = "private:homeostat"
 _HEAD: Final = b'{"apiVersion":"v1","kind":"PrivateSecret","metadata":{"resourceVersion":"'
@@ -39,10 +40,14 @@ class StoreSecrets:
 
     async def read(self, name: str) -> bytes | None:
         record = self._store.get(_key(name))
-        return None if record is None else self._opened(record)
+        if record is None:
+            return None
+        await import_aside(CIPHER)
+        return self._opened(record)
 
     async def create(self, name: str, value: bytes) -> bytes:
         key = _key(name)
+        await import_aside(CIPHER)
         sealed = base64.b64encode(self._seal.close(key, _UNBOUND, value)).decode()
         tail = b'"},' + msgspec.json.encode(_Stored(sealed))[1:]
         try:

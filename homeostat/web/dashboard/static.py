@@ -1,5 +1,5 @@
 """The static files of the dashboard: style sheets, scripts and an icon. Browsers may cache them for ever, because
-their URL changes with their contents.
+their URL changes with their contents. They are read when this module is imported, which is done in a thread.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ _HEADERS: Final[Fields] = (
 )
 
 
+_FILES: Final = {name: (files("homeostat.web.dashboard") / "static" / name).read_bytes() for name in _TYPES}
+_VERSION: Final = blake2b(b"".join(_FILES.values()), digest_size=6).hexdigest()
+
+
 class Static:
-    def __init__(self) -> None:
-        folder = files("homeostat.web.dashboard") / "static"
-        self._files = {name: (folder / name).read_bytes() for name in _TYPES}
-        self.version = blake2b(b"".join(self._files.values()), digest_size=6).hexdigest()
+    version = _VERSION
 
     def path(self, name: str) -> str:
         return f"{ROOT}/static/{self.version}/{name}"
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         name = captured["name"]
-        if name not in self._files:
+        if name not in _FILES:
             raise unknown(f"no page {request.path}")
         # During an upgrade a browser may request the version of another replica: it must not cache ours under that URL.
         headers = _HEADERS if captured["version"] == self.version else (("Cache-Control", "no-store"), *_HEADERS[1:])
-        return Reply(200, self._files[name], _TYPES[name], headers)
+        return Reply(200, _FILES[name], _TYPES[name], headers)
