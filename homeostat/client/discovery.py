@@ -86,25 +86,16 @@ class Discovery:
         self._trouble: _Trouble | None = None
         self._kinds: list[Kind] = []
         self._by_name: dict[tuple[str, str], Kind] = {}
-        self._by_word: dict[tuple[str, str], Kind] = {}
 
     async def find(self, api_version: str, kind: str) -> Kind:
         """By `apiVersion` and `kind` of a manifest; `NotFoundError` if the server does not have it."""
-        found = await self._look(lambda: self._by_name.get((api_version, kind)))
-        if found is None:
-            self._check_asked([each for each in self.stale if each == api_version])
-            raise NotFoundError(f'the server has no kind "{kind}" in {api_version}; is its definition installed?')
-        return found
-
-    async def find_word(self, word: str, group: str | None = None) -> Kind:
-        """By plural, singular, kind or short name in any case; of several the first one, of the group if given."""
-        key = (word.lower(), "*" if group is None else group)
-        found = await self._look(lambda: self._by_word.get(key))
-        if found is None:
-            self._check_asked([each for each in self.stale if group in {None, each.rpartition("/")[0]}])
-            within = f" in {group}" if group else ""
-            raise NotFoundError(f'the server has no kind "{word}"{within}; is its definition installed?')
-        return found
+        found = self._by_name.get((api_version, kind)) or await self._ask_for(api_version, kind)
+        if found is not None:
+            return found
+        if api_version in self.stale:
+            message = f"discovery of {api_version} failed; is its API server running?"
+            raise UnavailableError(message, retry_after_s=ceil(_BETWEEN_S))
+        raise NotFoundError(f'the server has no kind "{kind}" in {api_version}; is its definition installed?')
 
     async def refresh(self) -> None:
         """Read the kinds from the server now."""
@@ -113,24 +104,16 @@ class Discovery:
             if self._trouble is not None:
                 raise self._trouble
 
-    async def _look(self, known: Callable[[], Kind | None]) -> Kind | None:
-        found = known()
-        if found is not None:
-            return found
+    async def _ask_for(self, api_version: str, kind: str) -> Kind | None:
+        name = (api_version, kind)
         # Held during the request, so that concurrent callers share the answer; known kinds need no lock.
         async with self._lock:
-            if (found := known()) is None and self._clock() - self._asked_at >= _BETWEEN_S:
+            if name not in self._by_name and self._clock() - self._asked_at >= _BETWEEN_S:
                 await self._ask()
-                found = known()
-            if found is None and self._trouble is not None:
+            if name not in self._by_name and self._trouble is not None:
                 message = f"discovery failed: {self._trouble}"
                 raise UnavailableError(message, retry_after_s=ceil(_BETWEEN_S)) from self._trouble
-        return found
-
-    def _check_asked(self, stale: Sequence[str]) -> None:
-        if stale:
-            message = f"discovery of {', '.join(stale)} failed; is its API server running?"
-            raise UnavailableError(message, retry_after_s=ceil(_BETWEEN_S))
+            return self._by_name.get(name)
 
     async def _ask(self) -> None:
         # From the request on, so that callers do not repeat it one after the other if it fails.
@@ -154,6 +137,3 @@ class Discovery:
         ]
         self._kinds = kinds = [*found.kinds, *kept]
         self._by_name = {(each.api_version, each.kind): each for each in reversed(kinds)}
-        self._by_word = {
-            (word, group): each for each in reversed(kinds) for word in each.words() for group in ("*", each.group)
-        }

@@ -56,16 +56,14 @@ class Counting:
         return await self._transport.stream(path, query=query, accept=accept)
 
 
-async def test_a_kind_is_found_by_manifest_and_by_word(client: Client) -> None:
+async def test_a_kind_is_found_by_the_names_of_a_manifest(client: Client) -> None:
     discovery = Discovery(client)
     found = await discovery.find("apps/v1", "Deployment")
     assert found.path("shop", "a") == DEPLOYMENT.path("shop", "a")
     assert {"list", "watch", "patch"} <= found.verbs
-    for word in ("deploy", "deployments", "Deployment", "DEPLOYMENT"):
-        assert await discovery.find_word(word) == found
-    assert (await discovery.find_word("events")).group == ""
-    assert (await discovery.find_word("events", "events.k8s.io")).group == "events.k8s.io"
-    assert not (await discovery.find_word("ns")).is_namespaced
+    assert {"deploy", "deployment", "deployments"} <= found.words()
+    assert (await discovery.find("v1", "Event")).group == ""
+    assert not (await discovery.find("v1", "Namespace")).is_namespaced
 
 
 async def test_what_is_known_costs_nothing_and_a_miss_asks_again_after_a_while(plane: Plane) -> None:
@@ -80,7 +78,7 @@ async def test_what_is_known_costs_nothing_and_a_miss_asks_again_after_a_while(p
         await discovery.find("example.com/v1", "Widget")
     assert transport.count == 2
     now = 5.0
-    assert await discovery.find_word("wd", "example.com") == await discovery.find("example.com/v1", "Widget")
+    assert (await discovery.find("example.com/v1", "Widget")).short_names == ("wd",)
     assert transport.count == 4
 
 
@@ -90,7 +88,9 @@ async def test_while_a_server_fails_nothing_is_said_to_be_missing_and_what_is_kn
     discovery = Discovery(Client(transport), clock=lambda: now)
     pod = await discovery.find("v1", "Pod")
     now, transport.is_refusing = 5.0, True
-    results = await asyncio.gather(*(discovery.find_word("wd") for _ in range(5)), return_exceptions=True)
+    results = await asyncio.gather(
+        *(discovery.find("example.com/v1", "Widget") for _ in range(5)), return_exceptions=True
+    )
     assert [type(each) for each in results] == [UnavailableError] * 5
     assert transport.count == 3
     assert await discovery.find("v1", "Pod") == pod
@@ -98,7 +98,7 @@ async def test_while_a_server_fails_nothing_is_said_to_be_missing_and_what_is_kn
         await discovery.refresh()
     now, transport.is_refusing = 10.0, False
     with pytest.raises(NotFoundError):
-        await discovery.find_word("wd")
+        await discovery.find("example.com/v1", "Widget")
 
 
 class Plain:
@@ -149,8 +149,6 @@ async def test_a_server_without_aggregated_discovery_tells_the_same(client: Clie
 async def test_a_kind_is_found_without_aggregated_discovery(client: Client) -> None:
     discovery = Discovery(Client(Plain(client._transport)))
     assert await discovery.find("apps/v1", "Deployment") == await Discovery(client).find("apps/v1", "Deployment")
-    assert (await discovery.find_word("deploy")).plural == "deployments"
-    assert (await discovery.find_word("events")).group == ""
 
 
 @pytest.mark.parametrize(
@@ -190,14 +188,9 @@ async def test_an_unknown_kind_of_a_stale_group_version_is_unavailable_and_not_m
     discovery = Discovery(Client(plain))
     with pytest.raises(UnavailableError, match="discovery of apps/v1 failed; is its API server running"):
         await discovery.find("apps/v1", "Deployment")
-    for group in (None, "apps"):
-        with pytest.raises(UnavailableError, match="apps/v1"):
-            await discovery.find_word("deploy", group)
     with pytest.raises(NotFoundError):
         await discovery.find("batch/v1", "Deployment")
-    with pytest.raises(NotFoundError):
-        await discovery.find_word("deploy", "batch")
-    assert (await discovery.find_word("jobs")).group == "batch"
+    assert (await discovery.find("batch/v1", "Job")).group == "batch"
     assert discovery.stale == ("apps/v1",)
     await discovery.refresh()
     assert [each.message for each in caplog.records if "discovery" in each.name] == ["discovery incomplete"]
@@ -210,7 +203,7 @@ async def test_what_was_known_of_a_group_version_stays_while_it_is_stale(client:
     plain.broken["/apis/apps/v1"] = AWAY
     for _ in range(2):
         await discovery.refresh()
-        assert await discovery.find("apps/v1", "Deployment") == await discovery.find_word("deploy") == deployment
+        assert await discovery.find("apps/v1", "Deployment") == deployment
     plain.broken["/apis/apps/v1"] = Response(200, b'{"kind":"APIResourceList","resources":null}')
     await discovery.refresh()
     with pytest.raises(NotFoundError):

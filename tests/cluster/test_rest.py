@@ -14,10 +14,10 @@ from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.access import KINDS as FACE_KINDS
-from homeostat.web.actions.serving import serve_rest
 from tests.cluster.fixtures import Api as Server
 from tests.web.actions.calling import NOTE_TYPE, Api, note
 from tests.web.actions.shelf import ShelfPlugin, World
+from tests.web.rest import serve_rest
 
 NAME = "RestNote"
 """The cluster is everybody's: no other test has a type of this name."""

@@ -51,10 +51,6 @@ class TreeEntry(msgspec.Struct, frozen=True, gc=False):
         return self.mode == "120000"
 
     @property
-    def is_submodule(self) -> bool:
-        return self.mode == "160000"
-
-    @property
     def is_directory(self) -> bool:
         return self.mode == "040000"
 

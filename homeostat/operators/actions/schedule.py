@@ -3,7 +3,7 @@
 A resource is due when its declaration differs from the last attempted one, when a reconciliation is requested, and when
 the time of its next run has come. After each failure the next run is later, whether or not the resource was ever ready;
 a new declaration does not wait for it. The jitter goes in both directions and retries are counted in the status, so
-neither `objects/time/backoff.py` nor `runtime/schedule.py` (recurring times) fits here.
+`objects/time/backoff.py` does not fit here.
 """
 
 from __future__ import annotations

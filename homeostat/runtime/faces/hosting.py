@@ -26,6 +26,7 @@ from homeostat.runtime.faces.listeners import FaceError, Listener, by_prefix, pr
 from homeostat.runtime.faces.on_demand import OnDemand, refuse
 
 LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
+"""A body of the REST API contains a spec and a configuration of at most one MiB each."""
 _MOST_TITLES = 2
 _GRACE_S: Final = 3.0
 

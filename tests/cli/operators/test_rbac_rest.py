@@ -28,7 +28,6 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions import serving
 from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.access import RULES
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.identity.api import REST_ROLE, REST_USER
 from homeostat.web.identity.identity import open_identity
@@ -39,6 +38,7 @@ from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.faces import ADMIN, CHEAP, Caller, Told
+from tests.web.rest import serve_rest
 
 ACCOUNT = "homeostat"
 UNUSED = {

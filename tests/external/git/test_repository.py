@@ -201,12 +201,15 @@ async def test_links_and_submodules_are_reported_and_not_followed(repository: Re
     origin.git("commit", "-q", "-m", "odd")
     snapshot = repository.at(await repository.fetch())
     entries = {each.path: each for each in await snapshot.tree()}
-    assert [
-        (each.is_file, each.is_link, each.is_submodule) for each in map(entries.get, ("x", "link", "module")) if each
-    ] == [
-        (True, False, False),
-        (False, True, False),
-        (False, False, True),
+    assert {path: each.kind for path, each in entries.items()} == {
+        "x": "a file",
+        "link": "a link",
+        "module": "a submodule",
+    }
+    assert [(each.is_file, each.is_link) for each in map(entries.get, ("x", "link", "module")) if each] == [
+        (True, False),
+        (False, True),
+        (False, False),
     ]
     assert await snapshot.read([entries["link"]]) == [b"/etc/passwd"]
 

@@ -12,14 +12,15 @@ from homeostat.client.base import Client
 from homeostat.edge.server import serve
 from homeostat.operators import actions
 from homeostat.operators.actions.plugins.catalog import ACTIONS
+from homeostat.runtime.faces.hosting import LIMITS
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.serving import LIMITS, open_face
 from homeostat.web.kit.gate import OpenGate
 from tests.web.actions.calling import NOTE_TYPE, Api
 from tests.web.actions.replicas import replica
 from tests.web.actions.shelf import ShelfPlugin, World
+from tests.web.rest import open_face
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ async def client(shelf: World, data: Path, environment: dict[str, str], has_guar
 
 @pytest.fixture
 async def face(client: Client) -> AsyncIterator[Face]:
-    async with open_face(client, namespace="default", environment={}, gate=OpenGate()) as face:
+    async with open_face(client, gate=OpenGate()) as face:
         yield face
 
 

@@ -12,13 +12,14 @@ from homeostat.client.base import Client
 from homeostat.edge.limits import Limits
 from homeostat.edge.request import Request
 from homeostat.edge.server import serve
+from homeostat.runtime.faces.hosting import LIMITS
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import Events, open_events
-from homeostat.web.actions.serving import LIMITS, open_face
 from homeostat.web.kit.gate import Caller, Gate, OpenGate, Operation, Question, SystemPermission
 from homeostat.web.kit.refusal import forbidden, unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Api
 from tests.web.actions.listening import Listener, Told
+from tests.web.rest import open_face
 
 PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
 
@@ -68,7 +69,7 @@ async def replica(
     client: Client, *, gate: Gate | None = None, limits: Limits = LIMITS, keep_alive_s: float = 15.0
 ) -> AsyncIterator[tuple[Api, Events]]:
     async with (
-        open_face(client, namespace="default", environment={}, gate=gate or OpenGate()) as face,
+        open_face(client, gate=gate or OpenGate()) as face,
         open_events(face, keep_alive_s=keep_alive_s) as events,
         aiohttp.ClientSession() as session,
     ):

@@ -21,11 +21,11 @@ from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.serving import open_face
 from homeostat.web.kit.gate import Administrator, Caller, Operation, Question, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Answer, Api, note
 from tests.web.actions.shelf import World
+from tests.web.rest import open_face
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -243,7 +243,7 @@ async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[tuple[Api, dic
                 "subjects": [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}],
             }
             await plane.client.create(f"{ROLES}/clusterrolebindings", binding)
-        async with open_face(plane.client, namespace="default", environment={}) as face:
+        async with open_face(plane.client) as face:
             server = await serve(rest_app(face), refuse=refuse)
             async with aiohttp.ClientSession() as session:
                 yield Api(session, f"http://127.0.0.1:{server.port}"), made

@@ -13,25 +13,31 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.edge.metrics.exposition import exposition
+from homeostat.runtime.faces.face import Figures
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.testing.eventually import eventually
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.kit.metrics import RestFigures
 from tests.web.actions.calling import Api
 from tests.web.actions.listening import listening
 from tests.web.actions.test_served import up
+from tests.web.rest import serve_rest
 
 
 @pytest.fixture
-def figures() -> RestFigures:
-    return RestFigures()
+def kept() -> Figures:
+    return Figures(lambda _: None)
 
 
 @pytest.fixture
-async def counted(client: Client, figures: RestFigures) -> AsyncIterator[Api]:
+def figures(kept: Figures) -> RestFigures:
+    return kept.once(RestFigures)
+
+
+@pytest.fixture
+async def counted(client: Client, kept: Figures) -> AsyncIterator[Api]:
     private = NamespaceSecrets(client, "kube-system")
     async with (
-        serve_rest(client, private, namespace="default", environment={}, is_open=True, figures=figures) as server,
+        serve_rest(client, private, namespace="default", environment={}, is_open=True, figures=kept) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Api(session, f"http://127.0.0.1:{server.port}")

@@ -25,11 +25,11 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions.access import KINDS
 from homeostat.web.actions.bodies import spec_hash
 from homeostat.web.actions.heartbeat import Heartbeat
-from homeostat.web.actions.serving import serve_rest
 from tests.web.actions.calling import NOTE_TYPE, Answer, Api, note
 from tests.web.actions.listening import listening
 from tests.web.actions.pages.test_nodes import NOW
 from tests.web.faces import ADMIN
+from tests.web.rest import serve_rest
 
 KEY = "k" * 32
 _REQUESTS: Final = next(iter(yaml.load_all((Path(__file__).parent / "no8s.yaml").read_bytes())))

@@ -18,9 +18,9 @@ from homeostat.client.base import Client
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.web.actions import answers
 from homeostat.web.actions.operations import OPERATIONS
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.kit.openapi.document import operation_id
 from tests.web.actions.calling import NOTE_TYPE, Api, note
+from tests.web.rest import serve_rest
 
 WEB = Path(sys.modules["homeostat.web.actions"].__path__[0]).parent
 PAGES = [each for each in WEB.rglob("*.py") if not {"dashboard", "contracts"} & {*each.parts}]

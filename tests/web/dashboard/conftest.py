@@ -16,11 +16,11 @@ from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
 from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.dashboard.site import Site
 from tests.web.faces import ADMIN, CHEAP
+from tests.web.rest import serve_rest
 from tools.fetch_browser import browser_environment, find_browser
 
 FLAGS = (

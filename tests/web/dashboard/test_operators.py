@@ -22,11 +22,11 @@ from homeostat.runtime.telemetry.state import ControllerState, Failing, Operator
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
 from tests.web.dashboard.declaring import HOSTILE, reading, visitor
 from tests.web.dashboard.site import Site
 from tests.web.faces import ADMIN, CHEAP
+from tests.web.rest import serve_rest
 
 TROUBLED = OperatorState(
     name="trade",

@@ -19,13 +19,13 @@ from homeostat.plane import Plane
 from homeostat.runtime.faces.private import NamespaceSecrets, PrivateSecrets
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.api import REST_USER, RestUserSpec
 from homeostat.web.identity.credentials.migration import MARK, OLD_KEY, OLD_TYPE, migrate
 from homeostat.web.identity.credentials.password import make_hash
 from homeostat.web.identity.records import User
 from homeostat.web.kit.records.register import RecordMetadata
 from tests.web.faces import ADMIN, CHEAP, Caller, open_face
+from tests.web.rest import serve_rest
 
 OLD_SECRET = "rest-user-ann-0a0b0c0d"
 

@@ -47,13 +47,8 @@ class Change(NamedTuple):
     new: str
 
 
-class Edit(NamedTuple):
-    data: bytes
-    changes: tuple[Change, ...]
-    """Empty if the file has the tag already."""
-
-
 Outcome = tuple[Change, ...] | ManifestError
+"""No changes if the file has the tag already."""
 
 
 class Edits(NamedTuple):
@@ -195,18 +190,6 @@ class Manifest:
                 "Correct the annotation gitops.operator.image_name or the file"
             )
         return [place for place in found if target.name and place.name == target.name] or found
-
-
-def set_tag(data: bytes, file: str, target: Target) -> Edit:
-    edited, (outcome,) = Manifest(data, file).set_tags([target])
-    if isinstance(outcome, ManifestError):
-        raise outcome
-    return Edit(edited, outcome)
-
-
-def current_tag(data: bytes, file: str, target: Target) -> str:
-    """The tag that the file has for the image now; empty if it has none."""
-    return Manifest(data, file).tags(target)[0]
 
 
 def _documents(data: bytes, file: str) -> list[Json]:

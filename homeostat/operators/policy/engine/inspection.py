@@ -1,7 +1,6 @@
 """Evaluates manifests without a cluster, with the engine of the operator.
 
-Every policy evaluates every manifest, whatever its namespace. Pods of a cluster are evaluated in the same way
-(`manifest.live_subject`), and the scores of several clusters are aggregated. Pure.
+Every policy evaluates every manifest, whatever its namespace; the scores of several clusters are aggregated. Pure.
 """
 
 from __future__ import annotations

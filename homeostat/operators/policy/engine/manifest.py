@@ -67,12 +67,6 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 Read = Subject | Budget | Problem
-_NO_FILE: Final = Document("", None)
-
-
-def live_subject(pod: Pod, body: JsonObject | None = None) -> Subject:
-    """A Pod of a cluster, which has no file."""
-    return Subject(_NO_FILE, "Pod", pod, body)
 
 
 def read_manifests(documents: Iterable[Document]) -> Iterator[Read]:

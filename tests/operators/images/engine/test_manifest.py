@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.operators.images.engine.manifest import Change, Target, current_tag, set_tag
+from homeostat.operators.images.engine.manifest import Change, Manifest, Target
 from homeostat.operators.images.engine.path import check_path
 from homeostat.operators.images.engine.places import ManifestError
 from homeostat.operators.images.engine.reference import full_reference
@@ -16,8 +16,15 @@ def _workload(kind: str, *images: str, name: str = "web", above: str = "spec: {t
     return f"kind: {kind}\nmetadata: {{name: {name}}}\n{above % f'{{containers: [{containers}]}}'}\n"
 
 
+def _edit(text: str, target: Target = _APP) -> tuple[str, tuple[Change, ...]]:
+    edited, (outcome,) = Manifest(text.encode(), _FILE).set_tags([target])
+    if isinstance(outcome, ManifestError):
+        raise outcome
+    return edited.decode(), outcome
+
+
 def _set(text: str, target: Target = _APP) -> str:
-    return set_tag(text.encode(), _FILE, target).data.decode()
+    return _edit(text, target)[0]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Rollout"])
@@ -47,9 +54,9 @@ def test_each_document_and_each_item_of_a_list_is_searched() -> None:
 
 def test_documents_of_the_workloads_name_go_before_others() -> None:
     text = f"{_workload('Deployment', 'org/app:old')}---\n{_workload('Deployment', 'org/app:old', name='worker')}"
-    edit = set_tag(text.encode(), _FILE, Target("org/app", "new", "worker"))
-    assert edit.data.decode() == text[: text.rindex("old")] + "new" + text[text.rindex("old") + 3 :]
-    assert edit.changes == (Change(7, "org/app", "old", "new"),)
+    edited, changes = _edit(text, Target("org/app", "new", "worker"))
+    assert edited == text[: text.rindex("old")] + "new" + text[text.rindex("old") + 3 :]
+    assert changes == (Change(7, "org/app", "old", "new"),)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +88,10 @@ def test_a_registry_with_a_port_is_no_tag() -> None:
 
 
 def test_a_second_edit_changes_nothing() -> None:
-    first = set_tag(_workload("Job", "org/app:old", "org/app:new").encode(), _FILE, _APP)
-    assert len(first.changes) == 1
-    assert set_tag(first.data, _FILE, _APP) == (first.data, ())
-    assert current_tag(first.data, _FILE, _APP) == "new"
+    edited, changes = _edit(_workload("Job", "org/app:old", "org/app:new"))
+    assert len(changes) == 1
+    assert _edit(edited) == (edited, ())
+    assert Manifest(edited.encode(), _FILE).tags(_APP) == ("new", "new")
 
 
 def test_a_tag_of_digits_stays_a_text() -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from homeostat.operators.images.api import Notice
 from homeostat.operators.images.engine.annotations import remembered
-from homeostat.operators.images.engine.manifest import Target, set_tag
+from homeostat.operators.images.engine.manifest import Manifest, Target
 from homeostat.operators.images.engine.message import SUBJECT, commit_message
 from homeostat.operators.images.outbox import FORMAT, body_of
 
@@ -18,8 +18,9 @@ _REQUIRED = (
 
 
 def test_a_tag_in_a_file_cannot_add_a_trailer_to_the_commit() -> None:
-    edit = set_tag(_VALUES, "values.yaml", Target("org/app", "2", value="web.image.tag"))
-    message = commit_message(("shop/web", each.image, each.old, each.new) for each in edit.changes)
+    (outcome,) = Manifest(_VALUES, "values.yaml").set_tags([Target("org/app", "2", value="web.image.tag")]).outcomes
+    assert isinstance(outcome, tuple)
+    message = commit_message(("shop/web", each.image, each.old, each.new) for each in outcome)
     assert message == f"{SUBJECT}\n\nshop/web: org/app 1 Signed-off-by: Eve -> 2\n"
 
 

@@ -9,10 +9,9 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.report.report import Problem, Report, Summary
 from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.engine.inspection import aggregate_line, inspect, judge
-from homeostat.operators.policy.engine.manifest import Budget, Subject, live_subject, read_manifests
+from homeostat.operators.policy.engine.inspection import aggregate_line, inspect
+from homeostat.operators.policy.engine.manifest import Budget, Subject, read_manifests
 from homeostat.operators.policy.spec import (
-    ORIGINAL_CHECKS,
     Exemption,
     MatchExpression,
     PolicySpec,
@@ -20,7 +19,7 @@ from homeostat.operators.policy.spec import (
     Selector,
     Thresholds,
 )
-from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json, to_pod
+from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json
 
 BARE = container("web:latest", liveness=False, readiness=False)
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [BARE]}}
@@ -203,17 +202,6 @@ def test_every_policy_judges_every_manifest() -> None:
         ("default/c", 100),
     ]
     assert [each.origin for each in result.entries] == ["default/a"] * 3 + ["default/b"]
-
-
-def test_the_pods_of_a_cluster_are_judged_like_manifests() -> None:
-    pods = [
-        to_pod(pod_json(BARE, name="a")),
-        to_pod(pod_json(name="b")),
-        to_pod(pod_json(BARE, namespace="kube-system")),
-    ]
-    result = judge([live_subject(each) for each in pods], [policy(ORIGINAL_CHECKS)], now=NOW)
-    assert (result.summaries[0].score, result.summaries[0].subjects, result.summaries[0].findings) == (95, 2, 3)
-    assert {(each.source, each.kind, each.name) for each in result.entries} == {("", "Pod", "a")}
 
 
 def line(score: int, pods: int) -> Summary:

@@ -17,7 +17,6 @@ from homeostat.operators.contracts.api import PACTO
 from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.dashboard.finding import Finding, Subject
 from homeostat.web.dashboard.html.layout import Viewer
 from homeostat.web.dashboard.objects.findings import Findings
@@ -26,6 +25,7 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Administrator
 from tests.web.dashboard.conftest import NOTE_TYPE
 from tests.web.dashboard.site import Page, Site, note
+from tests.web.rest import serve_rest
 
 POD_NAME = "web-7d4b9c6f5d-x2x4z"
 CONTAINERS: JsonObject = {"containers": [{"name": "app", "image": "nginx:latest"}]}

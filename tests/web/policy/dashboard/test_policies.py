@@ -15,10 +15,10 @@ from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
-from homeostat.web.actions.serving import serve_rest
 from homeostat.web.policy.dashboard.groups import workload_of
 from homeostat.web.policy.dashboard.policies import Policy, PolicyRow, policy_table
 from tests.web.dashboard.site import Site
+from tests.web.rest import serve_rest
 
 POD: JsonObject = {
     "apiVersion": "v1",

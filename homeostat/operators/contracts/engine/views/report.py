@@ -12,7 +12,7 @@ from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
 from homeostat.operators.contracts.engine.checks.resources import Target
 from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, Verdict
 from homeostat.operators.contracts.engine.document.reader import Document
-from homeostat.operators.contracts.engine.finding import Finding, Findings
+from homeostat.operators.contracts.engine.finding import Finding
 from homeostat.operators.contracts.engine.views.field import field_of
 
 TERMS: Final = Terms(
@@ -56,19 +56,6 @@ def check_report(
         elif each.is_failed:
             entries.append(_check_entry(each, name, target, namespace, lines or {}, evaluation, file))
     summary = Summary(title=name, classification=evaluation.status, subjects=1, findings=len(entries))
-    return Report(terms=TERMS, entries=tuple(entries), summaries=(summary,))
-
-
-def validation_report(name: str, findings: Findings, document: Document | None, *, source: str) -> Report:
-    """Report the findings of validation with their lines in the contract's file."""
-    file = ContractFile(source, document)
-    entries = [
-        _finding_entry(each, severity, name, file)
-        for severity, found in (("error", findings.errors), ("warning", findings.warnings))
-        for each in found
-    ]
-    status = "valid" if findings.is_valid else "invalid"
-    summary = Summary(title=name, classification=status, subjects=1, findings=len(entries))
     return Report(terms=TERMS, entries=tuple(entries), summaries=(summary,))
 
 
