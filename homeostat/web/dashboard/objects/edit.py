@@ -6,17 +6,15 @@ and nobody else's change is lost. The preview is a dry run on the server: defaul
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote_plus
 
 from homeostat.client.base import MERGE_PATCH, Client
-from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
-from homeostat.web.dashboard.html.components import one_line
-from homeostat.web.dashboard.html.layout import Page, proof_field
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.layout import Page
+from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
@@ -24,20 +22,20 @@ from homeostat.web.dashboard.objects.difference import difference
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.objects.large import computed, size_of
+from homeostat.web.dashboard.objects.manifest import (
+    LARGEST_FORM,
+    LARGEST_TEXT,
+    MANAGER,
+    InvalidTextError,
+    alert,
+    manifest_form,
+    preview_form,
+    read_manifest,
+)
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden
-
-LARGEST_FORM: Final = 512 * 1024
-"""Of the edited text in the form, where some characters take three bytes. Larger objects are edited by a command."""
-_LARGEST_TEXT: Final = LARGEST_FORM - 8 * 1024
-"""The other fields and what is added to the text need the rest."""
-_MANAGER: Final = "homeostat-dashboard"
-
-
-class InvalidTextError(Exception):
-    """The text cannot be sent as it is; says why, for the person who wrote it."""
 
 
 class _Sent(NamedTuple):
@@ -55,11 +53,11 @@ class EditPage:
         await _check(place)
         obj = await place.read()
         text, size = await computed(visit, size_of(obj), lambda: _text(editable(place, obj)))
-        if size > _LARGEST_TEXT:
+        if size > LARGEST_TEXT:
             problem = (
-                f"In a form, this object has {size:,} bytes, and a form may have {_LARGEST_TEXT:,}. Use the command."
+                f"In a form, this object has {size:,} bytes, and a form may have {LARGEST_TEXT:,}. Use the command."
             )
-            return _page(place, [_alert(problem)], "Edit")
+            return _page(place, [alert(problem)], "Edit")
         return _form(visit, place, text, str(obj["metadata"].get("resourceVersion", "")))
 
     async def take(self, visit: Visit) -> str | Page:
@@ -90,7 +88,7 @@ class EditPage:
 def _text(obj: JsonObject) -> tuple[str, int]:
     """The YAML, and how many bytes it takes in a form."""
     text = as_yaml(obj)
-    return text, len(text) if len(text) > _LARGEST_TEXT else len(quote_plus(text))
+    return text, len(text) if len(text) > LARGEST_TEXT else len(quote_plus(text))
 
 
 def editable(place: Place, obj: JsonObject) -> JsonObject:
@@ -104,12 +102,7 @@ async def _check(place: Place) -> None:
 
 
 def _patch(live: JsonObject, sent: _Sent) -> JsonObject:
-    try:
-        edited = yaml.load(sent.text.encode(), limit=LARGEST_FORM)
-    except ApiError as error:
-        raise InvalidTextError(error.message) from error
-    if not isinstance(edited, dict) or not isinstance(edited.get("metadata"), dict):
-        raise InvalidTextError("expected one object with metadata")
+    edited = read_manifest(sent.text)
     for each in ("apiVersion", "kind"):
         if edited.get(each) != live[each]:
             raise InvalidTextError(f"{each} must stay {live[each]}")
@@ -131,48 +124,21 @@ def _patch(live: JsonObject, sent: _Sent) -> JsonObject:
 
 
 async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) -> JsonObject:
-    query = {"fieldManager": _MANAGER, "fieldValidation": "Strict", "dryRun": "All" if is_dry else ""}
+    query = {"fieldManager": MANAGER, "fieldValidation": "Strict", "dryRun": "All" if is_dry else ""}
     body = {**patch, "metadata": {**patch.get("metadata", {}), "resourceVersion": version}}
     return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
 
 
 def _form(visit: Visit, place: Place, text: str, version: str, problem: str = "") -> Page:
-    area = el("textarea", "\n", text, id="text", name="text", spellcheck="false", autocapitalize="off", wrap="off")
-    form = el(
-        "form",
-        proof_field(visit.viewer.proof),
-        el("input", type="hidden", name="version", value=version),
-        el("label", "Manifest", for_="text", class_="unseen"),
-        area,
-        el(
-            "p",
-            el("button", "Preview", type="submit", name="step", value="preview", class_="primary"),
-            " ",
-            el("a", "Cancel", href=place.page(), class_="clear"),
-        ),
-        method="post",
-        action=place.page("edit"),
-    )
+    form = manifest_form(visit, text, {"version": version}, action=place.page("edit"), cancel=place.page())
     note = "Hidden values stay as they are unless you replace them. Nothing is changed before the next page."
-    return _page(place, [_alert(problem), el("p", note, class_="summary"), form], "Edit")
+    return _page(place, [alert(problem), el("p", note, class_="summary"), form], "Edit")
 
 
 def _preview(visit: Visit, place: Place, sent: _Sent, changes: Node) -> Page:
-    hidden = [
-        proof_field(visit.viewer.proof),
-        el("input", type="hidden", name="version", value=sent.version),
-        el("input", type="hidden", name="text", value=sent.text),
-    ]
-    buttons: list[Node] = [el("button", "Edit again", type="submit", name="step", value="edit")]
-    if changes is not None:
-        buttons.insert(0, el("button", "Apply", type="submit", name="step", value="apply", class_="primary"))
-    form = el(
-        "form",
-        hidden,
-        el("p", [[each, " "] for each in buttons], el("a", "Cancel", href=place.page(), class_="clear")),
-        method="post",
-        action=place.page("edit"),
-    )
+    word = "Apply" if changes is not None else ""
+    kept, edit = {"version": sent.version}, place.page("edit")
+    form = preview_form(visit, sent.text, kept, action=edit, cancel=place.page(), word=word)
     nothing = el("div", el("p", "The server would change nothing."), class_="empty")
     summary = el("p", "The server accepts this change in a dry run. It has not been made yet.", class_="summary")
     return _page(place, [summary if changes is not None else None, changes or nothing, form], "Preview")
@@ -182,7 +148,3 @@ def _page(place: Place, content: list[Node], word: str) -> Page:
     commands = command_lines(*on_object("edit", place.kind, place.namespace, place.name))
     head = el("div", el("h1", f"{word} {place.name}"), commands, class_="title")
     return Page(f"{word} {place.name}", [crumbs(place, is_object_linked=True), head, *content], TITLE, is_live=False)
-
-
-def _alert(problem: str) -> Markup | None:
-    return el("p", one_line(problem), class_="trouble", role="alert") if problem else None

@@ -55,7 +55,12 @@ class Index:
             el(
                 "div",
                 el("h1", TITLE),
-                command_lines("kubectl api-resources", "homeostat api-resources"),
+                el(
+                    "div",
+                    command_lines("kubectl api-resources", "homeostat api-resources"),
+                    el("a", "Create object", href=f"{HERE}/create", class_="button"),
+                    class_="choices",
+                ),
                 class_="title",
             ),
             _form(wanted),

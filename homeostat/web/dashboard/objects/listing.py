@@ -22,6 +22,7 @@ from homeostat.web.dashboard.html.components import chip, many, moment, one_line
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.commands import command_lines, on_list
+from homeostat.web.dashboard.objects.create import create_link
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import (
@@ -109,9 +110,10 @@ class Listing:
             if error.code not in (400, 422):
                 raise
             problem = error.message
+        create = await create_link(client, kind, wanted.namespace, wanted.version)
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
-            _head(kind, wanted, await self._kinds.versions(kind)),
+            _head(kind, wanted, await self._kinds.versions(kind), create),
             await _form(client, kind, wanted),
             el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
             _rows(kind, wanted, found, await self._kinds.by_word() if _is_event(kind) else {})
@@ -192,14 +194,15 @@ def _order(sort: str) -> tuple[str, bool]:
     return sort.removeprefix("-"), sort.startswith("-")
 
 
-def _head(kind: Kind, wanted: Filter, versions: Sequence[str]) -> Markup:
+def _head(kind: Kind, wanted: Filter, versions: Sequence[str], create: Node) -> Markup:
     more = [f"-l{wanted.labels}"] if wanted.labels else []
     more += [f"--field-selector={wanted.fields}"] if wanted.fields else []
     others = [el("a", each, href=wanted.at(kind, version=each)) for each in versions if each != kind.version]
     about = [kind.api_version, ", namespaced" if kind.is_namespaced else ", cluster-scoped"]
     also: Node = [", also ", *_joined(others)] if others else None
     title = el("div", el("h1", kind.kind), el("p", about, also, class_="message"))
-    return el("div", title, command_lines(*on_list(kind, wanted.namespace, *more)), class_="title")
+    commands = command_lines(*on_list(kind, wanted.namespace, *more))
+    return el("div", title, el("div", commands, create, class_="choices"), class_="title")
 
 
 def _joined(nodes: Sequence[Markup]) -> Sequence[Node]:

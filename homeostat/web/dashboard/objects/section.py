@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from homeostat.client.base import Client
+from homeostat.web.dashboard.objects.create import CREATE, CreatePage
 from homeostat.web.dashboard.objects.delete import DeletePage
-from homeostat.web.dashboard.objects.edit import LARGEST_FORM, EditPage
+from homeostat.web.dashboard.objects.edit import EditPage
 from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
+from homeostat.web.dashboard.objects.manifest import LARGEST_FORM
 from homeostat.web.dashboard.objects.object import ObjectPage
 from homeostat.web.dashboard.section import Section
 
@@ -19,18 +21,19 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
     """`sections` are the others, whose pages about an object its page links to."""
     of_kind = f"{HERE}/{{group}}/{{plural}}"
     one = f"{of_kind}/{{namespace}}/{{name}}"
-    edit, delete = EditPage(client, kinds), DeletePage(client, kinds)
+    create, edit, delete = CreatePage(client, kinds), EditPage(client, kinds), DeletePage(client, kinds)
     return Section(
         title=TITLE,
         path=HERE,
         views={
             HERE: Index(client, kinds).show,
+            CREATE: create.show,
             of_kind: Listing(client, kinds).show,
             one: ObjectPage(client, kinds, Findings(sections)).show,
             f"{one}/edit": edit.show,
             f"{one}/delete": delete.show,
         },
-        forms={f"{one}/edit": edit.take, f"{one}/delete": delete.take},
+        forms={CREATE: create.take, f"{one}/edit": edit.take, f"{one}/delete": delete.take},
         largest_form=LARGEST_FORM,
         is_for_cluster_users=True,
     )

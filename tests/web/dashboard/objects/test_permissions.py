@@ -56,6 +56,13 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     for action in ("edit", "delete"):
         assert (await seen(f"{WEB}/{action}")).status == 403, action
         assert (await guarded.send(f"{WEB}/{action}", sent, Cookie=cookie)).status == 403, action
+    assert (await seen("/objects/create?group=core&plural=configmaps&namespace=shop")).status == 403
+    assert (await seen("/objects/core/configmaps?namespace=shop")).document.all("a", class_="button") == []
+    for step in ("preview", "apply"):
+        text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: shop}}"
+        form = await guarded.send("/objects/create", {**sent, "text": text, "step": step}, Cookie=cookie)
+        assert 'cannot create resource "configmaps"' in form.document.one("p", role="alert").text
+    assert (await guarded.open("/objects/create")).status == 303
     assert "secrets is forbidden" in (await seen("/objects/core/secrets")).text
     assert (await seen("/objects/core/secrets/shop/db")).status == 403
     assert "Secretnot allowed" in (await seen("/objects")).document.one("li", id="kind-secret").text
