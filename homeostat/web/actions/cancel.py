@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.api import CANCEL
-from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.lookup import Found, no_resource
 from homeostat.web.kit.refusal import RefusalError
 
 
-async def cancel_run(face: Face, found: Found, ticket: str = "") -> None:
+async def cancel_run(client: Client, found: Found, ticket: str = "") -> None:
     """`ticket` is that of the run that the caller saw; any by default. `RefusalError` 409 if it is not running."""
     run = found.entry.read_status().run
     if run is None or run.outcome is not None or ticket not in ("", run.ticket):
         raise RefusalError(409, f"{found.entry.metadata.name} has no such run to cancel: it has ended")
     try:
-        await face.client.merge(found.indexed.path, {"metadata": {"annotations": {CANCEL: run.ticket}}})
+        await client.merge(found.indexed.path, {"metadata": {"annotations": {CANCEL: run.ticket}}})
     except NotFoundError as error:
         raise no_resource() from error

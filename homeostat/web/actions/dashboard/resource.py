@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from homeostat.client.base import Client
 from homeostat.objects.conditions import PAUSED, is_true
 from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
@@ -89,17 +90,22 @@ class ResourcePage:
         """The run that the page showed."""
         number, ticket = read_number(visit.captured, "id"), read_form(visit.request).get("ticket", "")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
-        await cancel_run(self._face, found, ticket or "-")
+        await cancel_run(self._acting(visit), found, ticket or "-")
         return f"{ROOT}/resources/{number}"
 
     async def _annotate(self, visit: Visit, annotations: JsonObject) -> str:
         number = read_number(visit.captured, "id")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
         try:
-            await self._face.client.merge(found.indexed.path, {"metadata": {"annotations": annotations}})
+            await self._acting(visit).merge(found.indexed.path, {"metadata": {"annotations": annotations}})
         except NotFoundError as error:
             raise no_resource() from error
         return f"{ROOT}/resources/{number}"
+
+    def _acting(self, visit: Visit) -> Client:
+        """Users of the Kubernetes API act as themselves; for those of the REST API alone this server acts."""
+        own = self._face.client
+        return visit.client(own) if visit.caller.is_cluster_user else own
 
     async def _content(self, visit: Visit, found: Found, entries: Sequence[Reconciliation], depth: int) -> list[Node]:
         status, schema = found.entry.read_status(), found.type.spec.schema

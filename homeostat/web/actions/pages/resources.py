@@ -123,7 +123,7 @@ class Resources:
     async def cancel(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, number = await self._face.identify(request), read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "UPDATE")
-        await cancel_run(self._face, found)
+        await cancel_run(self._face.client, found)
         return Reply(202, encode({"message": "Cancellation requested", "resource_id": number}))
 
     async def show_outputs(self, request: Request, captured: Mapping[str, str]) -> Reply:

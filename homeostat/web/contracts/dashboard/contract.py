@@ -74,7 +74,7 @@ class ContractPage:
             raise forbidden(f"{visit.caller.username} is not allowed to patch pactos in the namespace {namespace}")
         patch: JsonObject = {"metadata": {"annotations": {REQUESTED: format_micro_time(self._now())}}}
         try:
-            await self._client.merge(PACTO.kind.path(namespace, name), patch)
+            await visit.client(self._client).merge(PACTO.kind.path(namespace, name), patch)
         except NotFoundError as error:
             raise unknown(f"Contract {namespace}/{name} not found") from error
         return f"{HERE}/{namespace}/{name}"

@@ -84,7 +84,7 @@ class PolicyPage:
                 f"{visit.caller.username} is not allowed to patch syncpolicies in the namespace {namespace}"
             )
         try:
-            await self._client.merge(_KIND.path(namespace, name), patch)
+            await visit.client(self._client).merge(_KIND.path(namespace, name), patch)
         except NotFoundError as error:
             raise _missing(namespace, name) from error
         return policy_path(namespace, name)
