@@ -21,6 +21,7 @@ from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
+from tests.missing import missing_program
 from tests.order import GroupedFiles, longest_first
 from tests.processes import fork_commands
 from tests.unopened import (
@@ -32,7 +33,6 @@ from tests.unopened import (
     show_progress_by_file,
 )
 from tools.build_cluster import is_built
-from tools.provision import MissingProgramError
 
 leave_package_as_it_is()
 pytest_plugins = ("tests.cluster.fixtures",)
@@ -117,9 +117,10 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if call.excinfo is not None and isinstance(call.excinfo.value, MissingProgramError):
+    missing = missing_program(call.excinfo.value) if call.excinfo is not None else None
+    if missing is not None:
         report.outcome = "skipped"
-        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, f"Skipped: {call.excinfo.value}")
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, f"Skipped: {missing}")
     return report
 
 
