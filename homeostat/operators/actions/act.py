@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +25,8 @@ from homeostat.operators.actions.runs.output import publishing
 from homeostat.operators.actions.runs.run import Outcome, Run, cancelled_outcome
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Underway
+
+_AGAIN: Final = timedelta(seconds=30)
 
 
 class Actor:
@@ -74,12 +77,13 @@ class Actor:
                 return _ended(run, fault)
 
     async def _cancel(self, obj: Resource, run: Run) -> Run:
-        """Asks the plugin once; the run is followed until it has ended. A plugin that cannot cancel, or fails to, is
-        not asked again: the run goes on, and ends by itself.
+        """Lets the plugin cancel the run, which is followed until it has ended. A run that cannot be cancelled is no
+        cancelled run: it goes on, the condition says why, and the plugin is asked again later.
         """
         ready = self._assignments.of_run(obj, obj.read_status(ResourceStatus), run)
-        if not isinstance(ready, Fault) and isinstance(ready.plugin, Cancelling):
-            await called(ready.job.secrets, ready.plugin.name, _cancelled(ready.plugin, ready.job), (Underway,))
+        found = ready if isinstance(ready, Fault) else await _cancelled(ready)
+        if isinstance(found, Fault):
+            raise Wait(found.reason, _AGAIN, message=f"Cannot cancel the run: {found.message}")
         return msgspec.structs.replace(run, is_cancelled=True)
 
     async def _run(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault:
@@ -88,6 +92,9 @@ class Actor:
         async with publishing(dependencies.client, kind, obj, run, scrub=secrets.scrub) as printed:
             job = dataclasses.replace(ready.job, echo=printed.add)
             call = called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
+            if isinstance(ready.plugin, Remote):
+                # Nobody knows what became of half a request to start a run. The run is cancelled once it is found.
+                return await call
             found = await unless_cancelled(dependencies.client, kind, obj, run.ticket, call)
             return cancelled_outcome() if found is None else found
 
@@ -115,9 +122,16 @@ async def _started(plugin: Plugin[Any], job: Job[Any]) -> Outcome | Underway:
     return await (plugin.destroy(job) if job.purpose == "destroy" else plugin.apply(job))
 
 
-async def _cancelled(plugin: Cancelling[Any], job: Job[Any]) -> Underway:
-    await plugin.cancel(job)
-    return Underway(job.handle)
+async def _cancelled(ready: Assignment) -> Underway | Fault:
+    plugin, job = ready.plugin, ready.job
+    if not isinstance(plugin, Cancelling):
+        return Fault("NotCancellable", f"the plugin {plugin.name} cannot cancel runs; the run ends by itself")
+
+    async def cancel() -> Underway:
+        await plugin.cancel(job)
+        return Underway(job.handle)
+
+    return await called(job.secrets, plugin.name, cancel(), (Underway,))
 
 
 def _ended(run: Run, fault: Fault) -> Run:

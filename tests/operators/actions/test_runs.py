@@ -13,8 +13,10 @@ import pytest
 from homeostat.external.rest.errors import NotSentError, ResponseLostError
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.decision import Wait
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.plugin import ActionError, Job
+from homeostat.operators.actions.runs import cancellation
 from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
 from tests.operators.actions.real_plugin import HostedLife
@@ -211,3 +213,69 @@ def test_a_plugin_that_answers_nothing_is_told(runner: asyncio.Runner) -> None:
     life = HostedLife(runner, Mute, {})
     life.settle()
     assert life.status.message == "PluginBroke: TypeError: the plugin returned a NoneType"
+
+
+class CancellableYard(Yard):
+    """A yard that can be asked to cancel."""
+
+    def __init__(self, refusal: Exception | None = None, **more: Any) -> None:
+        super().__init__(**more)
+        self.refusal, self.cancelled = refusal, list[str]()
+
+    async def cancel(self, job: Job[YardConfig]) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.cancelled.append(job.ticket)
+        self.takes, self.fails = 0, True
+
+
+def test_a_run_that_its_plugin_cancelled_is_recorded_as_cancelled(runner: asyncio.Runner) -> None:
+    yard = CancellableYard(takes=100)
+    life = begun(runner, yard)
+    life.cancel()
+    life.settle()
+    assert yard.cancelled == list(yard.started)
+    assert [each.spec.phase for each in life.history.values()] == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("yard", "reason"),
+    [
+        (Yard(takes=6), "NotCancellable"),
+        (CancellableYard(ActionError("Forbidden", "the token may not cancel"), takes=6), "Forbidden"),
+    ],
+    ids=["cannot", "is-refused"],
+)
+def test_a_run_that_nobody_could_cancel_is_not_called_cancelled(
+    runner: asyncio.Runner, yard: Yard, reason: str
+) -> None:
+    """It failed by itself: it is recorded so, and retried as any other failure."""
+    yard.fails = True
+    life = begun(runner, yard)
+    life.cancel()
+    while not life.history:
+        life.now += life.look() or timedelta()
+    assert set(life.waits) == {reason}
+    assert [each.spec.phase for each in life.history.values()] == ["failed"]
+    assert life.status.next_run is not None
+    assert parse_time(life.status.next_run) < life.now + timedelta(days=1)
+
+
+def test_a_request_to_start_a_run_elsewhere_is_not_cut_short(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a request may have started it: only who knows the run can cancel it."""
+
+    async def at_once(*_: Any) -> None:
+        return None
+
+    class SlowYard(CancellableYard):
+        async def start(self, job: Job[YardConfig]) -> Underway | Outcome:
+            begun = await super().start(job)
+            await asyncio.sleep(0.01)
+            return begun
+
+    monkeypatch.setattr(cancellation, "_request", at_once)
+    life = begun(runner, SlowYard(takes=100))
+    assert life.status.run is not None
+    assert (life.status.run.handle, life.status.run.outcome) == ({"id": 1}, None)
