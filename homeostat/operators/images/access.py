@@ -25,6 +25,8 @@ DASHBOARD_RULES: Final = (
     rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
     rule("batch", ["jobs", "cronjobs"], FOLLOW),
     rule("argoproj.io", ["rollouts"], FOLLOW),
+    # The tags that the Pods of a workload run.
+    rule("", ["pods"], ["list"]),
     # Pin and unpin. To trigger a pass, a workload is patched: the page offers that only where somebody allowed it.
     rule(GROUP, ["imageupdates"], [*FOLLOW, "create", "patch"]),
 )

@@ -13,6 +13,7 @@ import pytest
 from homeostat.cli.operators.deploy.access import access_documents, face_documents, wide_resources_of_faces
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.plugins.catalog import ACTIONS
@@ -141,6 +142,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
             await declare_otherwise(api, admin)
             await done(await admin.get("/cluster/nodes"))
             await look_at_pages(session, admin, space)
+            await look_at_image(api, session, admin)
             await check_token_of_the_server(api, nobody)
     assert sorted(set(refused)) == []
     granted = granted_by([*RULES.cluster, *RULES.namespace, *RULES.leases])
@@ -197,6 +199,36 @@ async def look_at_pages(session: aiohttp.ClientSession, admin: Caller, namespace
             assert found.status in (200, 404), (each, found.status)
 
 
+async def look_at_image(api: Api, session: aiohttp.ClientSession, admin: Caller) -> None:
+    """Of a workload whose Pods the page counts: here there are none."""
+    names = (
+        *("enabled", "app_repository", "manifest_repository", "image_name", "deployment_path"),
+        *("ssh_key_name", "ssh_key_namespace"),
+    )
+    labels = {"app": "web"}
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "annotations": {f"gitops.operator.{each}": "acme/web" for each in names}},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "web", "image": "acme/web:1"}]},
+            },
+        },
+    }
+    await api.client.create(DEPLOYMENT.path(api.namespace), body)
+    url, headers = f"{admin.url}/dashboard/images/{api.namespace}/web", {"Authorization": f"Bearer {admin.token}"}
+
+    async def page() -> str:
+        async with session.get(url, headers=headers) as found:
+            return await found.text()
+
+    assert "no Pods" in await eventually(page, lambda text: "Pods run" in text)
+
+
 async def check_token_of_the_server(api: Api, nobody: Caller) -> None:
     path = f"/api/v1/namespaces/{api.namespace}/serviceaccounts/{ACCOUNT}/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
@@ -245,4 +277,5 @@ async def test_within_a_namespace_the_dashboard_reads_no_other(
             nobody = Caller(f"http://127.0.0.1:{server.port}", session)
             admin = await eventually(lambda: nobody.login("admin", "correct horse"))
             await look_at_pages(session, admin, space)
+            await look_at_image(api, session, admin)
     assert sorted(set(refused)) == []

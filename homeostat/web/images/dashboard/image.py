@@ -107,7 +107,7 @@ class ImagePage:
         """The way of a tag: from the newest commit to the manifests, to the workload, to its Pods."""
         tracked, status = update.tracked, update.status
         since = el("span", "since ", moment(status.since), class_="note") if status.since else None
-        pods = await running_tags(visit, self._client, tracked)
+        pods = await running_tags(visit, self._client, update)
         steps: list[tuple[str, Node, bool]] = [
             ("Newest", [tag_text(status.wanted or ""), since], True),
             ("In Git", tag_text(status.tag or ""), not status.wanted or status.wanted == status.tag),

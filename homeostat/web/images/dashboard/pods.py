@@ -11,25 +11,12 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import POD
 from homeostat.objects.views.image import parse_image
-from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.engine.workloads import CRON_JOB
 from homeostat.web.dashboard.visit import Visit
+from homeostat.web.images.dashboard.tracked import Update
 from homeostat.web.kit.gate import Question
 
 MOST_READ: Final = 500
 _ENDED: Final = ("Succeeded", "Failed")
-
-
-class _Selector(msgspec.Struct, frozen=True, rename="camel"):
-    match_labels: dict[str, str] = {}
-
-
-class _Spec(msgspec.Struct, frozen=True):
-    selector: _Selector | None = None
-
-
-class _Workload(msgspec.Struct, frozen=True):
-    spec: _Spec = _Spec()
 
 
 class _Container(msgspec.Struct, frozen=True):
@@ -53,29 +40,26 @@ class _Pods(msgspec.Struct, frozen=True):
     items: list[_Pod] | None = None
 
 
-_workload = msgspec.json.Decoder(_Workload)
 _pods = msgspec.json.Decoder(_Pods)
 
 
-async def running_tags(visit: Visit, client: Client, tracked: Tracked) -> Counter[str] | None:
+async def running_tags(visit: Visit, client: Client, update: Update) -> Counter[str] | None:
     """How many Pods run which tag, of the first `MOST_READ`; None if that cannot be seen."""
+    tracked, labels = update.tracked, update.pod_labels
     allowed = await visit.caller.allows(Question(POD.group, POD.plural, "list", tracked.namespace))
-    if tracked.kind == CRON_JOB or not allowed:
+    if not labels or not allowed:
         return None
+    selector = ",".join(f"{name}={value}" for name, value in labels.items())
+    query = {"labelSelector": selector, "limit": MOST_READ}
     try:
-        found = _workload.decode(await client.fetch("GET", tracked.kind.path(tracked.namespace, tracked.name)))
-        labels = found.spec.selector.match_labels if found.spec.selector is not None else {}
-        if not labels:
-            return None
-        selector = ",".join(f"{name}={value}" for name, value in labels.items())
-        query = {"labelSelector": selector, "limit": MOST_READ}
         pods = _pods.decode(await client.fetch("GET", POD.path(tracked.namespace), query)).items or []
     except (ApiError, msgspec.ValidationError):
         return None
     running = [each for each in pods if each.status.phase not in _ENDED]
-    return Counter(tag for each in running if (tag := _tag(each, tracked)))
+    repository = parse_image(tracked.container).repository
+    return Counter(tag for each in running if (tag := _tag(each, repository)))
 
 
-def _tag(pod: _Pod, tracked: Tracked) -> str:
-    images = [each.image for each in pod.spec.containers if each.image.startswith(tracked.container)]
-    return (parse_image(images[0]).tag or "latest") if images else ""
+def _tag(pod: _Pod, repository: str) -> str:
+    images = [parse_image(each.image) for each in pod.spec.containers]
+    return next((each.tag or "latest" for each in images if each.repository == repository), "")

@@ -1,4 +1,4 @@
-"""How far a workload has replaced its Pods by those of its newest template. Pure."""
+"""How far a workload has replaced its Pods by those of its newest template, and which Pods these are. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from typing import NamedTuple
 
 import msgspec
 
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
-from homeostat.objects.views.workload import Workload, WorkloadMetadata
+from homeostat.objects.views.workload import Workload, WorkloadMetadata, WorkloadSpec
 
 
 class _Metadata(WorkloadMetadata, frozen=True, rename="camel", gc=False):
     generation: int = 0
+
+
+class _Selector(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    match_labels: dict[str, str] = {}
+    match_expressions: list[JsonObject] = []
+
+
+class _Spec(WorkloadSpec, frozen=True, rename="camel", gc=False):
+    selector: _Selector | None = None
 
 
 class _Status(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -27,7 +37,14 @@ class _Status(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class RolledWorkload(Workload, frozen=True, rename="camel", gc=False):
     metadata: _Metadata = _Metadata()
+    spec: _Spec | None = None
     status: _Status | None = None
+
+    @property
+    def pod_labels(self) -> dict[str, str]:
+        """Those that its selector wants; none if it has no selector, or one of more than labels."""
+        selector = self.spec.selector if self.spec is not None else None
+        return {} if selector is None or selector.match_expressions else selector.match_labels
 
 
 class Rollout(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -37,6 +37,8 @@ class Update(NamedTuple):
     exists: bool
     """Whether the operator has an ImageUpdate of it."""
     rollout: Rollout = Rollout()
+    pod_labels: Mapping[str, str] = {}
+    """Of its Pods; empty if they are not known by labels."""
 
     @property
     def state(self) -> str:
@@ -90,6 +92,7 @@ def short_tag(tag: str) -> str:
 class _Seen(NamedTuple):
     tracked: Tracked
     rollout: Rollout
+    pod_labels: Mapping[str, str]
 
 
 class _Known(NamedTuple):
@@ -147,14 +150,14 @@ class TrackedUpdates:
 def _tracker(kind: Kind) -> Callable[[RolledWorkload], _Seen | None]:
     def seen(workload: RolledWorkload) -> _Seen | None:
         tracked = tracked_of(workload, kind)
-        return None if tracked is None else _Seen(tracked, rollout_of(workload, kind))
+        return None if tracked is None else _Seen(tracked, rollout_of(workload, kind), workload.pod_labels)
 
     return seen
 
 
 def _of_cron_job(job: CronJob) -> _Seen | None:
     tracked = tracked_of(job.workload, CRON_JOB)
-    return None if tracked is None else _Seen(tracked, Rollout())
+    return None if tracked is None else _Seen(tracked, Rollout(), {})
 
 
 def _known(update: ImageUpdate) -> _Known:
@@ -168,5 +171,5 @@ def _known(update: ImageUpdate) -> _Known:
 
 def _update(seen: _Seen, known: _Known | None) -> Update:
     if known is None:
-        return Update(seen.tracked, ImageUpdateStatus(), None, exists=False, rollout=seen.rollout)
-    return Update(seen.tracked, known.status, known.pin, exists=True, rollout=seen.rollout)
+        return Update(seen.tracked, ImageUpdateStatus(), None, False, seen.rollout, seen.pod_labels)
+    return Update(seen.tracked, known.status, known.pin, True, seen.rollout, seen.pod_labels)

@@ -174,7 +174,9 @@ def test_pods_of_an_old_template_are_a_rollout(kind: Kind, generation: int, stat
 async def test_the_page_counts_what_pods_run(plane: Plane, site: Site) -> None:
     await declare_all(plane)
     for name, tag in (("a", OLD), ("b", OLD), ("c", NEW)):
-        spec = {"containers": [{"name": "web", "image": f"acme/web:{tag}"}]}
+        # Another image has a name that begins as this one.
+        beside = {"name": "proxy", "image": "acme/web-proxy:7"}
+        spec = {"containers": [beside, {"name": "web", "image": f"docker.io/acme/web:{tag}"}]}
         await declare(plane.client, POD, name, metadata={"labels": {"app": "web"}}, spec=spec)
     page = await site.shows("/images/default/web", "2 Pods")
     way = page.document.one("ol", class_="way").text
