@@ -6,7 +6,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, Never, cast
+from typing import Final, Never
+
+import msgspec
 
 from homeostat.cli.demo.git_server import GitServer
 from homeostat.client.base import Client, UnreachableError
@@ -19,6 +21,15 @@ AFTER_S: Final = 5.0
 """Long enough to be seen in the dashboard: the manifests declare the new tag, and it does not run yet."""
 REPOSITORY: Final = "manifests"
 FILE: Final = "web.yaml"
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    metadata: _Metadata
 
 
 @asynccontextmanager
@@ -38,11 +49,12 @@ async def _deliver(git: GitServer, client: Client) -> Never:
         await asyncio.sleep(AFTER_S)
         try:
             await apply_manifests(git, client)
-        except (ApiError, UnreachableError) as error:
+        except (ApiError, UnreachableError, msgspec.ValidationError, TimeoutError) as error:
             log.warning("failed to apply manifests; waiting for the next push", extra={"reason": str(error)})
 
 
 async def apply_manifests(git: GitServer, client: Client) -> None:
-    manifest = cast("dict[str, Any]", yaml.load(await git.read(REPOSITORY, FILE)))
-    where = manifest["metadata"]
-    await client.apply(DEPLOYMENT.path(where["namespace"], where["name"]), manifest, manager="delivery", force=True)
+    """Everybody may push: a file that is no manifest raises `ApiError` or `ValidationError`."""
+    manifest = yaml.load(await git.read(REPOSITORY, FILE))
+    where = msgspec.convert(manifest, _Manifest).metadata
+    await client.apply(DEPLOYMENT.path(where.namespace, where.name), manifest, manager="delivery", force=True)

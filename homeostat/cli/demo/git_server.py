@@ -54,8 +54,9 @@ class GitServer:
         event.clear()
 
     async def read(self, name: str, path: str) -> bytes:
-        """A file of the newest commit."""
-        return (await _git(self._root / f"{name}.git", "show", f"HEAD:{path}")).encode()
+        """A file of the newest commit; empty if it has no such file."""
+        command = ["git", "-C", str(self._root / f"{name}.git"), "show", f"HEAD:{path}"]
+        return await _run(command, {**os.environ, **_NEUTRAL})
 
     async def _serve(self, request: Request, captured: Mapping[str, str]) -> Answer:
         environment = {
