@@ -22,7 +22,8 @@ CATEGORY: Final = "declarest"
 COMPONENT: Final = "declarest-operator"
 """The source of Events."""
 
-Text = Annotated[str, Meta(min_length=1, max_length=4096)]
+LONGEST_TEXT: Final = 4096
+Text = Annotated[str, Meta(min_length=1, max_length=LONGEST_TEXT)]
 Url = Annotated[str, Meta(max_length=4096)]
 Name = Annotated[str, Meta(min_length=1, max_length=253)]
 Duration = Annotated[str, Meta(max_length=64)]

@@ -12,7 +12,7 @@ from msgspec import Meta
 from homeostat.objects.crd.custom_kind import Column, CustomKind, Status
 from homeostat.objects.crd.field_meta import Count, Time
 from homeostat.objects.declared import Declared
-from homeostat.operators.sync.api.parts import GROUP, Duration, ObjectRef, Part, Text, doc, kind
+from homeostat.operators.sync.api.parts import GROUP, LONGEST_TEXT, Duration, ObjectRef, Part, Text, doc, kind
 from homeostat.operators.sync.run.options import SyncOptions
 
 REQUESTED: Final = f"{GROUP}/reconcile-requested-at"
@@ -102,7 +102,7 @@ class PlannedSync(Part, frozen=True, kw_only=True):
 
 
 class SyncRecord(Part, frozen=True, kw_only=True):
-    """A sync that changed something, applied another revision, or failed."""
+    """A sync that changed or held something, applied another revision, or failed."""
 
     time: Time
     trigger: str
@@ -111,6 +111,7 @@ class SyncRecord(Part, frozen=True, kw_only=True):
     created: Count = 0
     updated: Count = 0
     deleted: Count = 0
+    held: Annotated[Count, doc("Changes that were not allowed then; in the mode observe, all.")] = 0
     failed: Count = 0
     error: Annotated[str, Meta(max_length=LONGEST_VALUE)] = ""
 
@@ -172,6 +173,11 @@ class PolicyStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
 
 class SyncPolicy(Declared, frozen=True, kw_only=True):
     spec: PolicySpec
+
+
+def plan_request(policy: SyncPolicy) -> str:
+    """The value of the annotation that requests a plan, as far as the status keeps it; empty for none."""
+    return policy.metadata.annotations.get(PLAN_REQUESTED, "")[:LONGEST_TEXT]
 
 
 SYNC_POLICY: Final = CustomKind(

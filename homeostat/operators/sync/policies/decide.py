@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from homeostat.objects.conditions import READY, STALLED, Condition, find
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.time.timestamp import format_time, parse_time
-from homeostat.operators.sync.api.policy import PLAN_REQUESTED, REQUESTED, Mode, PolicyStatus, SyncPolicy
+from homeostat.operators.sync.api.policy import REQUESTED, Mode, PolicyStatus, SyncPolicy, plan_request
 from homeostat.operators.sync.conditions import (
     SPEC_INVALID,
     SUSPENDED,
@@ -84,7 +84,7 @@ def _decide(policy: SyncPolicy, world: World) -> Plan:
 def _preview(policy: SyncPolicy, world: World) -> Plan | None:
     """A plan that somebody requested comes before the next sync, and after one that has begun."""
     status = policy.read_status(PolicyStatus)
-    requested = policy.metadata.annotations.get(PLAN_REQUESTED, "")
+    requested = plan_request(policy)
     if not requested or status.attempt is not None or (status.plan is not None and status.plan.request == requested):
         return None
     return Decision((Preview(world.revision, requested),))

@@ -22,12 +22,17 @@ def with_sync(before: PolicyStatus, action: Sync, time: str, report: Report | No
         created=report.count("created") if report is not None else 0,
         updated=report.count("updated") if report is not None else 0,
         deleted=report.count("deleted") if report is not None else 0,
+        held=len(report.held) if report is not None else 0,
         failed=len(report.failed) if report is not None else 0,
         error=error[:LONGEST_VALUE],
     )
     last = before.history[0] if before.history else None
     has_changed = bool(new.created or new.updated or new.deleted)
-    is_same = last is not None and (last.revision, last.error, last.failed) == (new.revision, new.error, new.failed)
+    is_same = last is not None and _facts(last) == _facts(new)
     kept = before.history if is_same and not has_changed else (new, *before.history)[:MOST_SYNCS]
     found: Json = msgspec.to_builtins(kept)
     return found
+
+
+def _facts(sync: SyncRecord) -> tuple[str, str, int, int]:
+    return sync.revision, sync.error, sync.failed, sync.held

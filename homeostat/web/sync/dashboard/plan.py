@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from homeostat.operators.sync.api.policy import PLAN_REQUESTED, PlannedSync, PolicyStatus, SyncPolicy
+from homeostat.objects.conditions import READY, find
+from homeostat.operators.sync.api.policy import PLAN_REQUESTED, PlannedSync, PolicyStatus, SyncPolicy, plan_request
 from homeostat.web.dashboard.html.command import Action, actions, annotate, nothing
 from homeostat.web.dashboard.html.components import many, moment
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -31,14 +32,21 @@ def plan_section(proof: str, policy: SyncPolicy, status: PolicyStatus) -> Markup
         f"{policy_path(where.namespace, where.name)}/plan",
         annotate("syncpolicy", where.namespace, where.name, PLAN_REQUESTED),
     )
-    requested = where.annotations.get(PLAN_REQUESTED, "")
+    requested = plan_request(policy)
     is_awaited = bool(requested) and (status.plan is None or status.plan.request != requested)
     body: Node = nothing("Compare the repository with the server now, without changing anything.")
     if is_awaited:
-        body = nothing("Comparing ...")
+        body = nothing(_awaited(status))
     elif status.plan is not None:
         body = _plan(status.plan)
     return el("section", el("h2", "What would change now"), actions(proof, [ask]) if proof else None, body, id="plan")
+
+
+def _awaited(status: PolicyStatus) -> str:
+    """A policy that cannot be synced is not compared either: its condition says why."""
+    ready = find(status.conditions, READY)
+    why = f" Not ready: {plain_text(ready.message)}" if ready is not None and ready.status == "False" else ""
+    return f"Requested; waiting for the operator.{why}"
 
 
 def _plan(plan: PlannedSync) -> Node:

@@ -27,11 +27,11 @@ def syncs_section(status: PolicyStatus) -> Node:
 
 
 def _row(at: int, each: SyncRecord) -> Markup:
-    is_failed = bool(each.error)
+    word, look = ("failed", "bad") if each.error else ("held", "warn") if each.held else ("succeeded", "good")
     return row(
         f"sync-{at}",
         moment(each.time),
-        chip("failed", "bad") if is_failed else chip("succeeded", "good"),
+        chip(word, look),
         f"{each.trigger} ({each.mode})",
         el("code", each.revision[:12], title=each.revision),
         _changes(each),
@@ -40,5 +40,6 @@ def _row(at: int, each: SyncRecord) -> Markup:
 
 
 def _changes(each: SyncRecord) -> str:
-    counts = ((each.created, "created"), (each.updated, "updated"), (each.deleted, "deleted"), (each.failed, "failed"))
-    return ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
+    words = ("created", "updated", "deleted", "held", "failed")
+    counts = (each.created, each.updated, each.deleted, each.held, each.failed)
+    return ", ".join(f"{count:,} {word}" for count, word in zip(counts, words, strict=True) if count) or "none"

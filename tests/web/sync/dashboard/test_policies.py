@@ -36,6 +36,7 @@ DRIFTED: JsonObject = {
     "history": [
         {"time": SINCE, "trigger": "new revision", "mode": "incremental", "revision": "b" * 40, "updated": 3},
         {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "failed": 1, "error": HOSTILE},
+        {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "held": 2},
     ],
     "resources": [
         {"path": "/customers/acme", "result": "failed", "message": HOSTILE, "kind": "Conflict"},
@@ -94,6 +95,8 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     assert "/customers/planned" in page.document.one("li", id="planned-0").text
     assert "3 updated" in page.document.one("tr", id="row-sync-0").text
     assert "failed" in page.document.one("tr", id="row-sync-1").text
+    held = page.document.one("tr", id="row-sync-2").text
+    assert ("2 held" in held, "succeeded" in held) == (True, False)
     assert f"git revert --no-edit {'b' * 40} && git push" in commands
 
     here, proof = "/sync/policies/default/customers", page.document.all("input", name="proof")[0].attributes["value"]
@@ -102,7 +105,9 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     assert (answer.status, answer.headers["Location"]) == (303, f"/dashboard{here}")
     await site.shows(here, "requested")
     assert (await site.send(f"{here}/plan", {"proof": proof})).status == 303
-    await site.shows(here, "Comparing ...")
+    await site.shows(here, "Requested; waiting for the operator.")
+    assert (await site.send("/sync/policies/default/orders/plan", {"proof": proof})).status == 303
+    await site.shows("/sync/policies/default/orders", "waiting for the operator. Not ready: the server refused")
     assert (await site.send(f"{here}/suspend", {"proof": proof})).status == 303
     page = await site.shows(here, "suspended")
     policy = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
