@@ -56,16 +56,25 @@ class UnblockedHandler(logging.Handler):
         self._fd, self._most_bytes = fd, most_bytes
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
+        self._order = threading.Lock()
+        """Not the lock of the handler: the end of the process holds that one while it waits in `flush`."""
         self._is_idle = threading.Event()
         self._is_idle.set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """The caller holds the lock of the handler."""
-        line = f"{self.format(record)}\n".encode(errors="backslashreplace")
-        if self._is_idle.is_set():
-            line = self._write(line, wait_s=0)
-        if line:
-            self._keep(line)
+        line = f"{self._formatted(record)}\n".encode(errors="backslashreplace")
+        with self._order:
+            if self._is_idle.is_set():
+                line = self._write(line, wait_s=0)
+            if line:
+                self._keep(line)
+
+    def _formatted(self, record: logging.LogRecord) -> str:
+        try:
+            return self.format(record)
+        except Exception as error:  # Any, from the arguments of any library: whoever logs must not fail by it.
+            facts = {"template": record.msg, "reason": f"{type(error).__name__}: {error}"}
+            return self.format(_warning(record.name, "failed to format log record", **facts))
 
     def _write(self, line: bytes, wait_s: float | None) -> bytes:
         """The rest of the line, if there is no room for it. A ready pipe has room for `PIPE_BUF` bytes."""
@@ -91,14 +100,13 @@ class UnblockedHandler(logging.Handler):
 
     def _first(self) -> bytes:
         """The next line; afterwards how many were dropped. The thread ends with an empty one."""
-        with self.lock:  # type: ignore[union-attr]
+        with self._order:
             if self._waiting:
                 line = self._waiting.popleft()
                 self._waiting_bytes -= len(line)
                 return line
             if self.dropped:
-                facts = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
-                record = logging.makeLogRecord({**facts, "msg": "dropped log lines", "count": self.dropped})
+                record = _warning(__name__, "dropped log lines", count=self.dropped)
                 self.dropped = 0
                 return f"{self.format(record)}\n".encode()
             self._is_idle.set()
@@ -106,6 +114,11 @@ class UnblockedHandler(logging.Handler):
 
     def flush(self) -> None:
         self._is_idle.wait(_LAST_LINES_S)
+
+
+def _warning(name: str, message: str, **fields: object) -> logging.LogRecord:
+    facts = {"name": name, "levelno": logging.WARNING, "levelname": "WARNING", "msg": message}
+    return logging.makeLogRecord({**facts, **fields})
 
 
 def set_up_logging(verbosity: int) -> None:

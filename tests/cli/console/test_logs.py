@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -92,3 +93,33 @@ def test_logging_to_a_closed_pipe_is_no_error(pipe: tuple[int, int]) -> None:
     handler.handle(record("to nobody"))
     handler.flush()
     assert handler.dropped == 0
+
+
+def test_the_end_of_the_process_writes_lines_that_wait_for_their_reader(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    handler = UnblockedHandler(writer)
+    lines = [f"{number} {'x' * 1000}" for number in range(1000)]
+    for line in lines:
+        handler.handle(record(line))
+    read = bytearray()
+
+    def drain() -> None:
+        while read.count(b"\n") < len(lines):
+            read.extend(os.read(reader, 65536))
+
+    draining = threading.Thread(target=drain)
+    draining.start()
+    with handler.lock:  # type: ignore[union-attr]  # As `logging.shutdown` does.
+        handler.flush()
+        written = read.decode().splitlines()[:-1]
+    draining.join()
+    assert len(written) > 900, "the pipe alone holds 64"
+
+
+def test_a_log_call_with_wrong_arguments_does_not_fail_its_caller(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    handler = UnblockedHandler(writer)
+    handler.setFormatter(OneLine())
+    handler.handle(record("%d found", args=("three",)))
+    line = os.read(reader, 1000).decode()
+    assert 'WARNING homeostat.x "failed to format log record" template="%d found" reason="TypeError: ' in line
