@@ -1,6 +1,7 @@
 """Background controllers of a control plane: garbage collection, deletion of namespaces and definitions, the default
-objects of every namespace, tokens in Secrets, aggregated roles, APIServices, and the addresses of Services. On a real
-cluster kube-controller-manager and kube-apiserver do this, so it runs on the embedded plane only.
+objects of every namespace, tokens in Secrets, aggregated roles, APIServices, the addresses of Services, and the release
+of deleted claims and volumes. On a real cluster kube-controller-manager and kube-apiserver do this, so it runs on the
+embedded plane only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from homeostat.operators.housekeeping.namespaces.controller import Namespaces
 from homeostat.operators.housekeeping.namespaces.defaults import NamespaceDefaults
 from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.operators.housekeeping.roles import Roles
+from homeostat.operators.housekeeping.storage_protection import StorageProtection
 from homeostat.operators.housekeeping.token_secrets import Sign, TokenSecrets
 
 log = logging.getLogger(__name__)
@@ -65,6 +67,7 @@ async def _run_once(client: Client, authority: str, sign: Sign | None, service_c
         ApiServices(client, feed),
         FlowControl(client, feed),
         Quotas(client, feed),
+        StorageProtection(client, feed),
     ]
     if sign is not None:
         keepers.append(TokenSecrets(client, feed, authority=authority, sign=sign))
