@@ -43,7 +43,7 @@ from homeostat.server.access.user import OPEN, User
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.body import check_kind, parse_body, require_small_body, settle_body
-from homeostat.server.request.call import Answer, Backend, Call
+from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight
@@ -282,12 +282,14 @@ class App(msgspec.Struct):
         )
         if kind.deprecation:
             call.warnings.append(kind.deprecation)
-        if not kind.is_stored:
-            if kind.compute is not None:
-                return await read_computed(call, kind.compute)
+        run: Verb
+        if kind.compute is not None:
+            run = read_computed
+        elif not kind.is_stored:
             call.representation = negotiate(headers.get("accept", ""), is_plain=True)
             return await self._review(call)
-        run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
+        else:
+            run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
             return await run(call)
         lane = self.in_flight.lane(verb)

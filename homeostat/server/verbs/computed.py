@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.selectors import FieldTerm, parse_fields, parse_labels
-from homeostat.server.kinds.registry import Compute
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.view.answer import many, one, table_of
 
 _FIELDS = ("metadata.name", "metadata.namespace")
+_MANY = 2_000
+"""More objects are selected and encoded in a thread."""
 
 
-async def read_computed(call: Call, compute: Compute) -> Answer:
-    kind, objects = call.kind, await compute(call.namespace)
+async def read_computed(call: Call) -> Answer:
+    kind = call.kind
+    assert kind.compute is not None
+    objects = await kind.compute(call.namespace)
     if call.name:
         found = next((each for each in objects if each["metadata"]["name"] == call.name), None)
         if found is None:
             raise NotFoundError(f'{kind.group_resource} "{call.name}" not found', kind=kind.plural, name=call.name)
         return one(call, encode(found))
-    return await many(call, encode(_listed(call, _selected(call, objects))))
+
+    def body() -> bytes:
+        return encode(_listed(call, _selected(call, objects)))
+
+    return await many(call, await in_thread(body, user=call.user.name) if len(objects) > _MANY else body())
 
 
 def _listed(call: Call, items: list[JsonObject]) -> JsonObject:
