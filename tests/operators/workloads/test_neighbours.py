@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -159,3 +160,63 @@ def test_the_priority_that_the_server_sets_counts() -> None:
     on.observe(pod("x", spec={"nodeName": "a1", "priority": 50, **asking("2")}))
     pinned = spec_of(priority=8, nodeSelector={HOST: "a1"}, **asking("2"))
     assert on.victims(("default", "new"), pinned, {}) == ("", [])
+
+
+def test_room_that_a_pod_waits_for_is_not_given_to_pods_of_lower_priority() -> None:
+    on = three()
+    for name, node in (("x", "a1"), ("y", "a2"), ("z", "b1")):
+        assert put(on, name, node, **asking("2")) == node
+    important = spec_of(priority=8, **asking("2"))
+    node, victims = on.victims(("default", "new"), important, {})
+    on.nominate(("default", "new"), node, important)
+    assert on.release(victims[0])
+
+    assert put(on, "replacement", **asking("2")) == ""
+    assert "3 Insufficient cpu" in on.explain(("default", "replacement"), spec_of(**asking("2")), WEB)
+    assert put(on, "more-important", priority=9, **asking("2")) == node
+    assert on.release(("default", "more-important"))
+    assert on.place(("default", "new"), important, {}) == node
+    assert on.release(("default", "new"))
+    assert put(on, "replacement", **asking("2")) == node
+
+
+def test_two_pods_do_not_wait_for_the_same_room() -> None:
+    on = three()
+    for name, node in (("x", "a1"), ("y", "a2"), ("z", "b1")):
+        assert put(on, name, node, **asking("2")) == node
+    chosen = set()
+    for name in ("first", "second", "third"):
+        important = spec_of(priority=8, **asking("2"))
+        node, _ = on.victims(("default", name), important, {})
+        on.nominate(("default", name), node, important)
+        chosen.add(node)
+    assert chosen == {"a1", "a2", "b1"}
+    assert on.victims(("default", "fourth"), spec_of(priority=8, **asking("2")), {}) == ("", [])
+
+
+def test_a_pod_waits_for_its_room_after_a_restart() -> None:
+    on = three()
+    waiting = {"priority": 8, "nodeName": "", **asking("2")}
+    on.observe(pod("first", spec=waiting, status={"nominatedNodeName": "a1"}))
+    assert {put(on, name, **asking("2")) for name in ("x", "y")} == {"a2", "b1"}
+    assert put(on, "z", **asking("2")) == ""
+    on.observe(pod("first", spec={**waiting, "nodeName": "a1"}))
+    assert on.release(("default", "first"))
+    assert put(on, "z", **asking("2")) == "a1"
+
+
+def test_pods_of_one_workload_are_counted_once_and_not_with_each_placement() -> None:
+    on = Scheduler()
+    size = {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "3"}}
+    for number in range(300):
+        on.set_node(workload(f"n{number}", status=size, metadata={"labels": {HOST: f"n{number}"}}))
+    matched = Counter[str]()
+
+    class Labels(dict[str, str]):
+        def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+            matched[key] += 1
+            return super().get(key, default)
+
+    for number in range(300):
+        assert put(on, str(number), labels=Labels(WEB), **apart())
+    assert sum(matched.values()) < 300 * 10, "with each placement all others would be 45,000 and more"

@@ -36,6 +36,8 @@ from homeostat.runtime.setup import Setup
 
 _WORKERS = 64
 _RETRY_UNSCHEDULABLE_S = 0.05
+_BEHIND_CHANGES_S = 0.001
+"""The queue hands out what waited after what has changed."""
 _NODE_WITHIN_S = 10.0
 _CLAIMS_WITHIN_S = 2.0
 _NODES = "node-controller"
@@ -64,6 +66,8 @@ class Pods:
         self._stopping: dict[str, float] = {}
         """By uid: since when the containers of a Pod are being stopped."""
         self._unschedulable: set[Key] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        """When those are tried again."""
         self._reconciler = Reconciler(setup, "pods", self._reconcile, workers=_WORKERS)
         nodes.add_handler(self._note_node)
         rules.add_handler(self._note_rules)
@@ -111,8 +115,14 @@ class Pods:
                 self._reconciler.add(pod.key)
 
     def _wake_unschedulable(self) -> None:
+        """Once for all that happens until then: with thousands of them, one by one would block the event loop."""
+        if self._unschedulable and self._retry is None:
+            self._retry = self._loop.call_later(_RETRY_UNSCHEDULABLE_S, self._try_unschedulable)
+
+    def _try_unschedulable(self) -> None:
+        self._retry = None
         for key in sorted(self._unschedulable, key=self._rank):
-            self._reconciler.add(key, after_s=_RETRY_UNSCHEDULABLE_S)
+            self._reconciler.add(key, after_s=_BEHIND_CHANGES_S)
 
     def _rank(self, key: Key) -> tuple[int, Key]:
         """The most important Pods first."""
@@ -235,6 +245,9 @@ class Pods:
         if any(each.metadata.is_terminating and each.spec.priority < pod.spec.priority for each in leaving):
             return
         node, victims = self._scheduler.victims(pod.key, pod.spec, pod.metadata.labels)
+        if node:
+            # Before any of them leaves: whoever replaces one would take its place.
+            self._scheduler.nominate(pod.key, node, pod.spec)
         for key in victims:
             if (victim := self._pods.cache.get(*key)) is not None and not victim.metadata.is_terminating:
                 with suppress(NotFoundError):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 from homeostat.operators.workloads.api import PodSpec
 from homeostat.operators.workloads.scheduling.fit import NodeFacts, matches_node
@@ -83,15 +84,23 @@ def _spread(namespace: str, labels: Mapping[str, str], constraint: JsonObject) -
 
 
 def _selector(value: JsonObject | None) -> LabelSelector:
+    return _parsed(encode(value))
+
+
+@lru_cache(1024)
+def _parsed(encoded: bytes) -> LabelSelector:
+    """One selector for all Pods of a workload: two that were parsed from the same text are not equal, and a group is
+    found again by its selector.
+    """
     try:
-        return selector_of(value)
+        return selector_of(decode_stored(encoded))
     except BadRequestError:
         return NOTHING
 
 
 class Neighbours:
     """The Pods around one that is to be placed, as far as it or they care. `averse` are terms of Pods that want others
-    to be apart, each with the Node that its Pod is on.
+    to be apart, each with the Nodes that its Pods are on.
     """
 
     def __init__(
@@ -103,7 +112,7 @@ class Neighbours:
         wishes: Wishes,
         nodes: Mapping[str, NodeFacts],
         count: Callable[[Group], Counter[str]],
-        averse: Iterable[tuple[Term, str]],
+        averse: Mapping[Term, Iterable[str]],
     ) -> None:
         self._nodes, self._wishes, self._namespace, self._labels = nodes, wishes, namespace, labels
         self._near = [self._domains(each.topology, count(each.group)) for each in wishes.near]
@@ -111,11 +120,11 @@ class Neighbours:
         self._is_first = not any(self._near) and all(self._is_own(each.group) for each in wishes.near)
         eligible = [each for each in nodes.values() if self._is_eligible(spec, each)] if wishes.spread else []
         self._spread = [self._evenness(each, count(each.group), eligible) for each in wishes.spread]
-        self._closed = {
-            (term.topology, domain)
-            for term, node in averse
-            if self._is_own(term.group) and (domain := self._domain(node, term.topology)) is not None
-        }
+        self._closed: dict[str, set[str | None]] = {}
+        for term, places in averse.items():
+            if self._is_own(term.group):
+                domains = {self._domain(each, term.topology) for each in places} - {None}
+                self._closed.setdefault(term.topology, set()).update(domains)
 
     def obstacle(self, node: NodeFacts) -> str:
         """Why the Pod must not be on the Node, in the scheduler's words; empty if it may."""
@@ -132,7 +141,7 @@ class Neighbours:
         for term, apart in zip(self._wishes.apart, self._apart, strict=True):
             if term.topology in labels and apart[labels[term.topology]]:
                 return NOT_APART
-        return UNWELCOME if any(labels.get(key) == value for key, value in self._closed) else ""
+        return UNWELCOME if any(labels.get(key) in domains for key, domains in self._closed.items()) else ""
 
     def _is_own(self, group: Group) -> bool:
         """Whether the Pod itself is one of the group."""

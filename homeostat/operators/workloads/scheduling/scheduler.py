@@ -36,6 +36,8 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     requests: tuple[tuple[str, int], ...]
     labels: dict[str, str]
     priority: int = 0
+    apart: tuple[Term, ...] = ()
+    """What it wants no Pods near it for."""
 
     def shows(self, pod: Pod) -> bool:
         """Whether the Pod is as it was placed. The server sets its priority, and others its labels."""
@@ -49,8 +51,10 @@ class Scheduler:
         self._order: list[str] = []
         self._used: dict[str, Amounts] = {}
         self._placed: dict[Key, Placed] = {}
-        self._averse: dict[Key, tuple[Term, ...]] = {}
-        """What placed Pods want no Pods near them for."""
+        self._nominated: dict[Key, Placed] = {}
+        """Pods that wait for others to leave a Node: their room there is not given to Pods of lower priority."""
+        self._averse: dict[Term, Counter[str]] = {}
+        """What placed Pods want no Pods near them for, and how many of them are on which Node."""
         self._tallies = Tallies()
         self._priorities: Counter[int] = Counter()
         self._next = 0
@@ -80,9 +84,25 @@ class Scheduler:
         """The Node for a Pod, which counts there from now on; empty if it fits on none."""
         requests = requests_of(spec)
         wishes = wishes_of(key[0], labels, spec)
-        found = self._choose(spec, requests, self._neighbours(key, spec, labels, wishes))
+        reserved = self._reserved(key, spec.priority)
+        found = self._choose(spec, requests, self._neighbours(key, spec, labels, wishes), reserved)
         if found:
             self._note(key, found, requests, spec, labels, wishes)
+        return found
+
+    def nominate(self, key: Key, node: str, spec: PodSpec) -> None:
+        """Reserves room on a Node for a Pod until it is placed or gone."""
+        if key not in self._placed:
+            self._nominated[key] = Placed(node, tuple(requests_of(spec).items()), {}, spec.priority)
+
+    def _reserved(self, key: Key, priority: int) -> dict[str, Amounts]:
+        """By Node: what is used there, and what Pods that are not less important wait for."""
+        found: dict[str, Amounts] = {}
+        for other, placed in self._nominated.items():
+            if other != key and placed.priority >= priority:
+                used = found.setdefault(placed.node, dict(self._usage(placed.node)))
+                for name, amount in placed.requests:
+                    used[name] = used.get(name, 0) + amount
         return found
 
     def victims(self, key: Key, spec: PodSpec, labels: dict[str, str]) -> tuple[str, list[Key]]:
@@ -95,46 +115,26 @@ class Scheduler:
         for other, placed in self._placed.items():
             if placed.priority < spec.priority:
                 lower.setdefault(placed.node, []).append((other, placed))
-        requests = requests_of(spec)
+        requests, reserved = requests_of(spec), self._reserved(key, spec.priority)
         neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
         plans = []
         for name, pods in lower.items():
             node = self._nodes.get(name)
             if node is None or (neighbours is not None and neighbours.obstacle(node)):
                 continue
-            if (found := self._expendable(spec, requests, node, pods)) is not None:
+            used = dict(reserved.get(name) or self._usage(name))
+            if (found := _expendable(spec, requests, node, pods, used)) is not None:
                 ranks = sorted((each.priority for _, each in found), reverse=True)
                 plans.append((ranks[0] if ranks else -1, len(found), name, [each for each, _ in found]))
         _, _, node_name, victims = min(plans, default=(0, 0, "", []))
         return node_name, victims
 
-    def _expendable(
-        self, spec: PodSpec, requests: Amounts, node: NodeFacts, pods: list[tuple[Key, Placed]]
-    ) -> list[tuple[Key, Placed]] | None:
-        """The Pods to remove: all of lower priority, less those that may stay, the most important first."""
-        used = dict(self._usage(node.name))
-        for _, placed in pods:
-            for name, amount in placed.requests:
-                used[name] -= amount
-        if obstacle(spec, requests, node, used):
-            return None
-        removed = []
-        for each in sorted(pods, key=lambda pod: (-pod[1].priority, pod[0])):
-            with_it = dict(used)
-            for name, amount in each[1].requests:
-                with_it[name] += amount
-            if obstacle(spec, requests, node, with_it):
-                removed.append(each)
-            else:
-                used = with_it
-        return removed
-
     def _neighbours(self, key: Key, spec: PodSpec, labels: dict[str, str], wishes: Wishes) -> Neighbours | None:
         """None for most Pods: neither they nor others care."""
         if wishes is NO_WISHES and not self._averse:
             return None
-        averse = [(term, self._placed[other].node) for other, terms in self._averse.items() for term in terms]
-        return Neighbours(key[0], labels, spec, wishes=wishes, nodes=self._nodes, count=self._count, averse=averse)
+        nodes, averse = self._nodes, self._averse
+        return Neighbours(key[0], labels, spec, wishes=wishes, nodes=nodes, count=self._count, averse=averse)
 
     def _count(self, group: Group) -> Counter[str]:
         members = (Member(key[0], placed.labels, placed.node) for key, placed in self._placed.items())
@@ -148,31 +148,40 @@ class Scheduler:
             total = len(nodes)
             return f"0/{total} nodes are available: {why}. {no_victims(total, f'{total} {HELPLESS}')}"
         neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
+        reserved = self._reserved(key, spec.priority)
         found = Counter(
-            obstacle(spec, requests, each, self._usage(each.name)) or (neighbours.obstacle(each) if neighbours else "")
+            obstacle(spec, requests, each, reserved.get(each.name) or self._usage(each.name))
+            or (neighbours.obstacle(each) if neighbours else "")
             for each in nodes
         )
         return fit_error(len(nodes), found)
 
     def observe(self, pod: Pod) -> None:
         """A Pod as the watch shows it; finished ones use nothing."""
-        node = pod.spec.node_name
+        node, nominated = pod.spec.node_name, pod.status.nominated_node_name
         if pod.is_finished:
             self.release(pod.key)
+        elif not node and nominated:
+            self.nominate(pod.key, nominated, pod.spec)
         elif node and not ((placed := self._placed.get(pod.key)) and placed.shows(pod)):
             labels = pod.metadata.labels
             wishes = wishes_of(pod.metadata.namespace, labels, pod.spec)
             self._note(pod.key, node, requests_of(pod.spec), pod.spec, labels, wishes)
 
     def release(self, key: Key) -> bool:
-        """Whether the Pod was placed."""
-        placed = self._placed.pop(key, None)
+        """Whether there is more room now."""
+        nominated, placed = self._nominated.pop(key, None), self._placed.pop(key, None)
         if placed is None:
-            return False
+            return nominated is not None
         used = self._usage(placed.node)
         for name, amount in placed.requests:
             used[name] -= amount
-        self._averse.pop(key, None)
+        for term in placed.apart:
+            self._averse[term][placed.node] -= 1
+            if not self._averse[term][placed.node]:
+                del self._averse[term][placed.node]
+            if not self._averse[term]:
+                del self._averse[term]
         self._tallies.note(Member(key[0], placed.labels, placed.node), -1)
         self._priorities[placed.priority] -= 1
         if not self._priorities[placed.priority]:
@@ -186,9 +195,9 @@ class Scheduler:
         used = self._usage(node)
         for name, amount in requests.items():
             used[name] = used.get(name, 0) + amount
-        self._placed[key] = Placed(node, tuple(requests.items()), labels, spec.priority)
-        if wishes.apart:
-            self._averse[key] = wishes.apart
+        self._placed[key] = Placed(node, tuple(requests.items()), labels, spec.priority, wishes.apart)
+        for term in wishes.apart:
+            self._averse.setdefault(term, Counter())[node] += 1
         self._tallies.note(Member(key[0], labels, node), 1)
         self._priorities[spec.priority] += 1
 
@@ -198,13 +207,15 @@ class Scheduler:
             found = self._used[node] = {}
         return found
 
-    def _choose(self, spec: PodSpec, requests: Amounts, neighbours: Neighbours | None) -> str:
+    def _choose(
+        self, spec: PodSpec, requests: Amounts, neighbours: Neighbours | None, reserved: dict[str, Amounts]
+    ) -> str:
         order, nodes = self._order, self._nodes
         count, best, least, seen = len(order), "", 0, 0
         for step in range(count):
             name = order[(self._next + step) % count]
             used = self._usage(name)
-            if obstacle(spec, requests, nodes[name], used):
+            if obstacle(spec, requests, nodes[name], reserved.get(name) or used):
                 continue
             if neighbours is not None and neighbours.obstacle(nodes[name]):
                 continue
@@ -216,3 +227,24 @@ class Scheduler:
                 break
         self._next += 1
         return best
+
+
+def _expendable(
+    spec: PodSpec, requests: Amounts, node: NodeFacts, pods: list[tuple[Key, Placed]], used: Amounts
+) -> list[tuple[Key, Placed]] | None:
+    """The Pods to remove: all of lower priority, less those that may stay, the most important first."""
+    for _, placed in pods:
+        for name, amount in placed.requests:
+            used[name] -= amount
+    if obstacle(spec, requests, node, used):
+        return None
+    removed = []
+    for each in sorted(pods, key=lambda pod: (-pod[1].priority, pod[0])):
+        with_it = dict(used)
+        for name, amount in each[1].requests:
+            with_it[name] += amount
+        if obstacle(spec, requests, node, with_it):
+            removed.append(each)
+        else:
+            used = with_it
+    return removed
