@@ -4,56 +4,40 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.runtime.deployment import Alert, Panel, Signals
+from homeostat.runtime.deployment import Alert, Panel, Signals, stat
+from homeostat.runtime.telemetry.panels import process_panels
+from homeostat.runtime.telemetry.promql import NONE_UP, PROCESS, grown, grown_in_1h, quantile, rate
 
-_BY: Final = "job, namespace"
-_LATENCY: Final = 'apiserver_request_duration_seconds_bucket{$target, verb!~"watch|connect"}'
-
-
-def _rate(metric: str, *labels: str, matching: str = "", over: str = "5m") -> str:
-    by = f" by ({', '.join(labels)})" if labels else ""
-    return f"sum{by} (rate({metric}{{$target{matching}}}[{over}]))"
+_REQUESTS: Final = "apiserver_request_total"
 
 
-def _share(matching: str) -> str:
-    """The share of requests of this sort, by process."""
-    return (
-        f"{_rate('apiserver_request_total', _BY, matching=matching, over='10m')}"
-        f" / {_rate('apiserver_request_total', _BY, over='10m')}"
-    )
+def _share(code: str) -> str:
+    """The share of requests that are answered so, by process."""
+    answered = rate(_REQUESTS, PROCESS, where=f"$target, code{code}", over="10m")
+    return f"{answered} / {rate(_REQUESTS, PROCESS, over='10m')}"
+
+
+def _seconds(*labels: str, share: str = "0.99", over: str = "5m") -> str:
+    """In which this share of requests is answered. A watch or a connection lasts as long as its client wants."""
+    where = '$target, verb!~"watch|connect"'
+    return quantile("apiserver_request_duration_seconds", *labels, where=where, share=share, over=over)
 
 
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Plane": (
-        Panel("Replicas", "sum(up{$target})", is_stat=True),
-        Panel("Requests", _rate("apiserver_request_total"), unit="reqps", is_stat=True),
-        Panel(
-            "Failed requests (5xx), 1 h",
-            'sum(increase(apiserver_request_total{$target, code=~"5.."}[1h])) or vector(0)',
-            is_stat=True,
-        ),
-        Panel("Open watches", "sum(homeostat_watches{$target})", is_stat=True),
-        Panel("Database", "max(homeostat_store_bytes{$target})", unit="bytes", is_stat=True),
-        Panel("Free disk", "min(homeostat_disk_free_bytes{$target})", unit="bytes", is_stat=True),
+        stat("Replicas", "sum(up{$target})"),
+        stat("Requests", rate(_REQUESTS), "reqps"),
+        stat("Failed requests (5xx), 1 h", grown_in_1h('apiserver_request_total{$target, code=~"5.."}')),
+        stat("Open watches", "sum(homeostat_watches{$target})"),
+        stat("Database", "max(homeostat_store_bytes{$target})", "bytes"),
+        stat("Free disk", "min(homeostat_disk_free_bytes{$target})", "bytes"),
     ),
     "Requests": (
-        Panel("Requests by verb", _rate("apiserver_request_total", "verb"), "{{verb}}", "reqps"),
-        Panel("Requests by code", _rate("apiserver_request_total", "code"), "{{code}}", "reqps"),
-        Panel(
-            "Requests by resource", f"topk(10, {_rate('apiserver_request_total', 'resource')})", "{{resource}}", "reqps"
-        ),
-        Panel(
-            "Time to the answer, p50",
-            f"histogram_quantile(0.5, sum by (verb, le) (rate({_LATENCY}[5m])))",
-            "{{verb}}",
-            "s",
-        ),
-        Panel(
-            "Time to the answer, p99",
-            f"histogram_quantile(0.99, sum by (verb, le) (rate({_LATENCY}[5m])))",
-            "{{verb}}",
-            "s",
-        ),
+        Panel("Requests by verb", rate(_REQUESTS, "verb"), "{{verb}}", "reqps"),
+        Panel("Requests by code", rate(_REQUESTS, "code"), "{{code}}", "reqps"),
+        Panel("Requests by resource", f"topk(10, {rate(_REQUESTS, 'resource')})", "{{resource}}", "reqps"),
+        Panel("Time to the answer, p50", _seconds("verb", share="0.5"), "{{verb}}", "s"),
+        Panel("Time to the answer, p99", _seconds("verb"), "{{verb}}", "s"),
         Panel("Watches", "homeostat_watches{$target}", "{{instance}}"),
     ),
     "Store": (
@@ -69,9 +53,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         ),
     ),
     "Process": (
-        Panel("CPU", _rate("process_cpu_seconds_total", "instance"), "{{instance}}", "percentunit"),
-        Panel("Memory", "process_resident_memory_bytes{$target}", "{{instance}}", "bytes"),
-        Panel("Open files", "process_open_fds{$target}", "{{instance}}"),
+        *process_panels("instance"),
         Panel(
             "Time until certificates expire",
             "min by (certificate) (homeostat_certificate_expiry_timestamp_seconds{$target}) - time()",
@@ -79,17 +61,13 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
             "s",
         ),
         Panel("Operators paused", "max(homeostat_effects_paused{$target})", "paused"),
-        Panel(
-            "Audit events dropped",
-            "sum(increase(homeostat_audit_dropped{$target}[5m]))",
-            "dropped",
-        ),
+        Panel("Audit events dropped", "sum(increase(homeostat_audit_dropped{$target}[5m]))", "dropped"),
     ),
 }
 ALERTS: Final = (
     Alert(
         name="HomeostatPlaneDown",
-        expression=f"absent(up{{$target}}) or sum by ({_BY}) (up{{$target}}) == 0",
+        expression=NONE_UP,
         summary="No replica of the plane {{ $labels.job }} answers",
         advice="Read the end of its log, and check its data directory: homeostat doctor --data DIR",
         lasting="2m",
@@ -97,7 +75,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HomeostatPlaneWritesRefused",
-        expression=f"sum by ({_BY}) (increase(homeostat_store_failures{{$target}}[5m])) > 0",
+        expression=grown("homeostat_store_failures", PROCESS, over="5m") + " > 0",
         summary="The store of {{ $labels.job }} refuses writes",
         advice="Check the disk or the database: homeostat doctor; /readyz?verbose has the reason",
         lasting="1m",
@@ -105,26 +83,28 @@ ALERTS: Final = (
     ),
     Alert(
         name="HomeostatPlaneErrors",
-        expression=_share(', code=~"5.."') + " > 0.01",
+        expression=_share('=~"5.."') + " > 0.01",
         summary="{{ $value | humanizePercentage }} of the requests to {{ $labels.job }} fail with 5xx",
         advice="Read its log; the dashboard shows the codes",
     ),
     Alert(
         name="HomeostatPlaneOverloaded",
-        expression=_share(', code="429"') + " > 0.01",
+        expression=_share('="429"') + " > 0.01",
         summary="{{ $labels.job }} refuses {{ $value | humanizePercentage }} of its requests with 429",
         advice="Find the client that sends most of them in the audit log; add CPU or replicas",
     ),
     Alert(
         name="HomeostatPlaneSlow",
-        expression=f"histogram_quantile(0.99, sum by ({_BY}, le) (rate({_LATENCY}[10m]))) > 1",
+        expression=_seconds(PROCESS, over="10m") + " > 1",
         summary="One of a hundred requests to {{ $labels.job }} takes longer than {{ $value | humanizeDuration }}",
         advice="Check CPU and disk; large lists without limit and slow admission webhooks take long",
         lasting="15m",
     ),
     Alert(
         name="HomeostatPlaneDiskFills",
-        expression=(f"min by ({_BY}) (homeostat_disk_free_bytes{{$target}} / homeostat_disk_bytes{{$target}}) < 0.1"),
+        expression=(
+            f"min by ({PROCESS}) (homeostat_disk_free_bytes{{$target}} / homeostat_disk_bytes{{$target}}) < 0.1"
+        ),
         summary="The disk of {{ $labels.job }} has {{ $value | humanizePercentage }} of its space left",
         advice="Free space, or move the plane to a larger disk: homeostat migrate-store",
         lasting="15m",
@@ -132,7 +112,7 @@ ALERTS: Final = (
     Alert(
         name="HomeostatPlaneCertificateExpires",
         expression=(
-            f"min by ({_BY}, certificate) (homeostat_certificate_expiry_timestamp_seconds{{$target}} - time())"
+            f"min by ({PROCESS}, certificate) (homeostat_certificate_expiry_timestamp_seconds{{$target}} - time())"
             " < 30 * 86400"
         ),
         summary=(
@@ -144,14 +124,14 @@ ALERTS: Final = (
     ),
     Alert(
         name="HomeostatPlaneEffectsPaused",
-        expression=f"max by ({_BY}) (homeostat_effects_paused{{$target}}) == 1",
+        expression=f"max by ({PROCESS}) (homeostat_effects_paused{{$target}}) == 1",
         summary="The operators of {{ $labels.job }} have not acted for an hour: its store was restored from a backup",
         advice="If it takes over, start it once with --resume-effects; if it is a drill, stop it",
         lasting="1h",
     ),
     Alert(
         name="HomeostatPlaneAuditLost",
-        expression=f"sum by ({_BY}) (increase(homeostat_audit_dropped{{$target}}[10m])) > 0",
+        expression=grown("homeostat_audit_dropped", PROCESS, over="10m") + " > 0",
         summary="{{ $labels.job }} dropped {{ $value }} audit events",
         advice="Check the disk of the audit log; a policy that logs less helps",
         lasting="0m",

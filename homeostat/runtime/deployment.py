@@ -29,6 +29,11 @@ class Panel(msgspec.Struct, frozen=True):
     is_stat: bool = False
 
 
+def stat(title: str, expression: str, unit: str = "short") -> Panel:
+    """One number."""
+    return Panel(title, expression, unit=unit, is_stat=True)
+
+
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of Prometheus. `summary` and `advice` may use its template of labels and value."""
 
@@ -48,16 +53,6 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     alerts: Sequence[Alert] = ()
     panels: Mapping[str, Sequence[Panel]] = {}
-
-
-def certificate_expires(prefix: str, labels: str) -> str:
-    """An expression: the seconds left of a served certificate that should have been renewed long before.
-
-    These are less than seven days, and less than a sixth of its life: it is renewed when a third is left. The prefix
-    is that of its metrics; `labels` is a placeholder that selects whose.
-    """
-    start, end = (f"{prefix}_{each}_timestamp_seconds{{{labels}}}" for each in ("start", "expiry"))
-    return f"min by (namespace, job) ({end} - time() < 7 * 86400 and {end} - time() < ({end} - {start}) / 6)"
 
 
 class Configuration(Protocol):

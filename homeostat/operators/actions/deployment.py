@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.runtime.deployment import Alert, Panel
+from homeostat.runtime.deployment import Alert, Panel, stat
+from homeostat.runtime.telemetry.panels import reconcile_panels
+from homeostat.runtime.telemetry.promql import PROCESS, grown
+
+_CONTROLLERS: Final = '$target, controller=~"actions-.*"'
 
 
 def _resources(*labels: str, phase: str = "") -> str:
     selected = f', phase="{phase}"' if phase else ""
     counted = f"max by (job, namespace, type, phase) (homeostat_actions_resources{{$target{selected}}})"
     return f"sum by ({', '.join(labels)}) ({counted})" if labels else f"sum({counted})"
-
-
-def _rate(metric: str, *labels: str) -> str:
-    return f'sum by ({", ".join(labels)}) (rate({metric}{{$target, controller=~"actions-.*"}}[5m]))'
 
 
 ALERTS: Final = (
@@ -32,8 +32,7 @@ ALERTS: Final = (
         name="ActionsResourcesPending",
         expression=(
             f"{_resources('job', 'namespace', 'type', phase='pending')} > 0"
-            " unless on (job, namespace) sum by (job, namespace)"
-            ' (increase(homeostat_reconciles_total{$target, controller=~"actions-.*"}[30m])) > 0'
+            f" unless on ({PROCESS}) {grown('homeostat_reconciles_total', PROCESS, where=_CONTROLLERS, over='30m')} > 0"
         ),
         summary="{{ $value }} {{ $labels.type }} are pending, and nothing was reconciled for half an hour",
         advice="Check the queue and the leader: homeostat doctor",
@@ -49,26 +48,15 @@ ALERTS: Final = (
 )
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Resources": (
-        Panel("Resources", _resources(), is_stat=True),
-        Panel("Ready", f"{_resources(phase='ready')} or vector(0)", is_stat=True),
-        Panel("Failed", f"{_resources(phase='failed')} or vector(0)", is_stat=True),
-        Panel("Reconciling", f"{_resources(phase='reconciling')} or vector(0)", is_stat=True),
-        Panel("Deleting", f"{_resources(phase='deleting')} or vector(0)", is_stat=True),
+        stat("Resources", _resources()),
+        *(
+            stat(phase.capitalize(), f"{_resources(phase=phase)} or vector(0)")
+            for phase in ("ready", "failed", "reconciling", "deleting")
+        ),
     ),
     "Types": (
         Panel("Resources by phase", _resources("phase"), "{{phase}}"),
         Panel("Failed by type", _resources("type", phase="failed"), "{{type}}"),
-        Panel(
-            "Reconciles",
-            _rate("homeostat_reconciles_total", "controller", "outcome"),
-            "{{controller}} {{outcome}}",
-            "ops",
-        ),
-        Panel(
-            "Reconcile time, p99",
-            f"histogram_quantile(0.99, {_rate('homeostat_reconcile_seconds_bucket', 'controller', 'le')})",
-            "{{controller}}",
-            "s",
-        ),
+        *reconcile_panels(_CONTROLLERS),
     ),
 }

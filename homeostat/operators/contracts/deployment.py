@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from homeostat.runtime.deployment import Alert, Panel
+from homeostat.runtime.deployment import Alert, Panel, stat
 
 _SERVICE: Final = ("namespace", "service")
 _PACTO: Final = ("namespace", "name")
@@ -119,15 +119,9 @@ _OF_PACTO: Final = "{{namespace}}/{{name}}"
 _OF_SERVICE: Final = "{{namespace}}/{{service}}"
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Contracts": (
-        Panel("Compliant share", _SHARE, unit="percentunit", is_stat=True),
-        Panel("Bound contracts", _counted(_BOUND), is_stat=True),
-        Panel(
-            "NonCompliant",
-            _counted(_has("NonCompliant")),
-            is_stat=True,
-        ),
-        Panel("Warning", _counted(_has("Warning")), is_stat=True),
-        Panel("Unknown", _counted(_has("Unknown")), is_stat=True),
+        stat("Compliant share", _SHARE, "percentunit"),
+        stat("Bound contracts", _counted(_BOUND)),
+        *(stat(status, _counted(_has(status))) for status in ("NonCompliant", "Warning", "Unknown")),
         Panel(
             "Contracts by status",
             f"sum by (status) ({_max('pacto_contract_status', *_PACTO, 'status')})",
@@ -151,7 +145,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     ),
     "Readiness": (
         Panel("Score", _max("pacto_readiness_score", *_PACTO), _OF_PACTO),
-        Panel("Gates that are unmet", "sum(1 - min by (namespace, name) (pacto_readiness_gate{$job}))", is_stat=True),
+        stat("Gates that are unmet", "sum(1 - min by (namespace, name) (pacto_readiness_gate{$job}))"),
         Panel(
             "Time until the gate drops",
             f"{_max('pacto_readiness_gate_expiry_timestamp_seconds', *_PACTO)} - time()",

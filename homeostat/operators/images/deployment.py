@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.runtime.deployment import Alert, Panel
-
-
-def _rate(metric: str, *labels: str) -> str:
-    return f"sum by ({', '.join(labels)}) (rate(gitops_{metric}{{$target}}[5m]))"
-
+from homeostat.runtime.deployment import Alert, Panel, stat
+from homeostat.runtime.telemetry.promql import PROCESS, grown, grown_in_1h, quantile, rate
 
 _TRACKED: Final = "max by (job, namespace) (gitops_tracked_deployments{$target})"
 _LAST: Final = "max by (job, namespace) (gitops_last_success_timestamp{$target})"
 ALERTS: Final = (
     Alert(
         name="ImageUpdatesFail",
-        expression='sum by (job, namespace) (increase(gitops_reconcile_total{$target, action="failed"}[30m])) > 0',
+        expression=grown("gitops_reconcile_total", PROCESS, where='$target, action="failed"', over="30m") + " > 0",
         summary="Image tags of {{ $value | humanize }} workloads could not be updated within half an hour",
         advice="List them with their reasons: homeostat image status",
         lasting="15m",
@@ -31,7 +27,7 @@ ALERTS: Final = (
     Alert(
         name="ImageUpdatesGitFails",
         expression=(
-            'sum by (job, namespace, op) (increase(gitops_git_operations_total{$target, result="failure"}[30m])) > 3'
+            grown("gitops_git_operations_total", PROCESS, "op", where='$target, result="failure"', over="30m") + " > 3"
         ),
         summary="Git servers refused or failed {{ $value | humanize }} times to {{ $labels.op }} within half an hour",
         advice="Check the credentials, host keys and the address of the repositories: homeostat image status",
@@ -40,28 +36,15 @@ ALERTS: Final = (
 )
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Image updates": (
-        Panel("Tracked workloads", f"sum({_TRACKED})", is_stat=True),
-        Panel(
-            "Tags written, 1 h",
-            'sum(increase(gitops_reconcile_total{$target, action="patched"}[1h])) or vector(0)',
-            is_stat=True,
-        ),
-        Panel(
-            "Failures, 1 h",
-            'sum(increase(gitops_reconcile_total{$target, action="failed"}[1h])) or vector(0)',
-            is_stat=True,
-        ),
-        Panel("Since the last success", f"time() - max({_LAST} > 0)", unit="s", is_stat=True),
+        stat("Tracked workloads", f"sum({_TRACKED})"),
+        stat("Tags written, 1 h", grown_in_1h('gitops_reconcile_total{$target, action="patched"}')),
+        stat("Failures, 1 h", grown_in_1h('gitops_reconcile_total{$target, action="failed"}')),
+        stat("Since the last success", f"time() - max({_LAST} > 0)", "s"),
     ),
     "Passes": (
-        Panel("Results", _rate("reconcile_total", "action"), "{{action}}", "ops"),
-        Panel(
-            "Duration of passes, p99",
-            f"histogram_quantile(0.99, {_rate('reconcile_duration_seconds_bucket', 'le')})",
-            "p99",
-            "s",
-        ),
-        Panel("Calls of Git servers", _rate("git_operations_total", "op", "result"), "{{op}} {{result}}", "ops"),
-        Panel("Checks of images in registries", _rate("registry_checks_total", "result"), "{{result}}", "ops"),
+        Panel("Results", rate("gitops_reconcile_total", "action"), "{{action}}", "ops"),
+        Panel("Duration of passes, p99", quantile("gitops_reconcile_duration_seconds"), "p99", "s"),
+        Panel("Calls of Git servers", rate("gitops_git_operations_total", "op", "result"), "{{op}} {{result}}", "ops"),
+        Panel("Checks of images in registries", rate("gitops_registry_checks_total", "result"), "{{result}}", "ops"),
     ),
 }

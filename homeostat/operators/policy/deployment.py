@@ -10,7 +10,8 @@ from typing import Final
 
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.admission.webhook_configuration import PORT, webhook_configuration
-from homeostat.runtime.deployment import Alert, Panel, Webhook, certificate_expires
+from homeostat.runtime.deployment import Alert, Panel, Webhook, stat
+from homeostat.runtime.telemetry.promql import certificate_expires, grown_in_1h, quantile, rate
 
 
 def _max(metric: str, *labels: str) -> str:
@@ -18,13 +19,15 @@ def _max(metric: str, *labels: str) -> str:
 
 
 def _rate(metric: str, *labels: str) -> str:
-    by = f" by ({', '.join(labels)})" if labels else ""
-    whose = "$webhook" if metric.startswith("webhook_") else "$job"
-    return f"sum{by} (rate({metric}{{{whose}}}[5m]))"
+    return rate(metric, *labels, where=_whose(metric))
 
 
 def _p99(metric: str) -> str:
-    return f"histogram_quantile(0.99, {_rate(f'{metric}_bucket', 'le')})"
+    return quantile(metric, where=_whose(metric))
+
+
+def _whose(metric: str) -> str:
+    return "$webhook" if metric.startswith("webhook_") else "$job"
 
 
 _EXPIRY: Final = "webhook_certificate_expiry_timestamp_seconds{$webhook}"
@@ -33,12 +36,12 @@ _POLICY: Final = ("namespace", "policy")
 _OF_POLICY: Final = "{{namespace}}/{{policy}}"
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Overview": (
-        Panel("Cluster score", _max("cluster_health_score"), is_stat=True),
-        Panel("Lowest policy", "min(devopspolicy_health_score{$job})", is_stat=True),
-        Panel("Violations", f"sum({_max('devopspolicy_violations_total', *_POLICY)})", is_stat=True),
-        Panel("Policies that enforce", f"sum({_max('devopspolicy_enforcement_mode', *_POLICY)})", is_stat=True),
-        Panel("Pods", _max("pods_tracked_total"), is_stat=True),
-        Panel("Denials, 1 h", "sum(increase(webhook_denials_total{$webhook}[1h])) or vector(0)", is_stat=True),
+        stat("Cluster score", _max("cluster_health_score")),
+        stat("Lowest policy", "min(devopspolicy_health_score{$job})"),
+        stat("Violations", f"sum({_max('devopspolicy_violations_total', *_POLICY)})"),
+        stat("Policies that enforce", f"sum({_max('devopspolicy_enforcement_mode', *_POLICY)})"),
+        stat("Pods", _max("pods_tracked_total")),
+        stat("Denials, 1 h", grown_in_1h("webhook_denials_total{$webhook}")),
     ),
     "Watch": (
         Panel("Score of each namespace", _max("namespace_health_score", "namespace"), "{{namespace}}"),
@@ -63,12 +66,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Duration of reviews, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
         Panel("Reviews cut short", _rate("webhook_hurried_total"), "cut short", "ops"),
         Panel("Invalid policies", _STALLED, "policies"),
-        Panel(
-            "Time until the certificate expires",
-            f"min({_EXPIRY}) - time()",
-            "certificate",
-            "s",
-        ),
+        Panel("Time until the certificate expires", f"min({_EXPIRY}) - time()", "certificate", "s"),
         Panel(
             "Part of the certificate's life that is left",
             f"min(({_EXPIRY} - time()) / ({_EXPIRY} - webhook_certificate_start_timestamp_seconds{{$webhook}}))",
