@@ -9,6 +9,7 @@ import click
 from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
+from homeostat.cli.console.selection import all_namespaces_option, selector_option
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover, with_type_meta
@@ -21,8 +22,8 @@ from homeostat.objects.kind import NAMESPACE
 
 @click.command(short_help="Print objects as a table, JSON or YAML.")
 @click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...", shell_complete=complete_targets)
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
-@click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
+@all_namespaces_option
+@selector_option
 @click.option("-w", "--watch", "is_followed", is_flag=True, help="Keep printing objects as they change.")
 @click.option("--show-managed-fields", is_flag=True, help="Print metadata.managedFields with JSON and YAML.")
 @output_option

@@ -14,6 +14,7 @@ from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of
+from homeostat.cli.console.selection import selector_option
 from homeostat.cli.console.template import TemplateError, find_values, value_text
 from homeostat.cli.files.manifests import files_option, read_manifests
 from homeostat.cli.objects.changes import versions_of
@@ -50,7 +51,7 @@ class GoalType(click.ParamType[Goal]):
 @click.argument("words", nargs=-1, metavar="[KIND [NAME]...]", shell_complete=complete_targets)
 @files_option(is_required=False)
 @click.option("--for", "goal", type=GoalType(), required=True, metavar="GOAL", help=f"What to wait for: {_FORMS}.")
-@click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
+@selector_option
 @click.option("--all", "is_all", is_flag=True, help="All objects of the kind that exist now.")
 @click.option(
     "--timeout", "within_s", type=Seconds(), default="30s", show_default=True, help="How long to wait; 0 checks once."

@@ -6,6 +6,7 @@ import click
 
 from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.selection import all_namespaces_option, selector_option
 from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.objects.targets import parse_targets
@@ -13,8 +14,8 @@ from homeostat.cli.objects.targets import parse_targets
 
 @click.command(short_help="Print objects as they change.")
 @click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]", shell_complete=complete_targets)
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
-@click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
+@all_namespaces_option
+@selector_option
 @connected
 async def command(connection: Connection, words: tuple[str, ...], all_namespaces: bool, selector: str) -> None:
     """Print the current objects, then a row for each change: ADDED, MODIFIED, DELETED. Ctrl-C ends it.

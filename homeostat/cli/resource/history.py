@@ -11,6 +11,7 @@ import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
+from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
@@ -31,7 +32,7 @@ _PAGE: Final = 500
 
 @click.command(short_help="List past reconciliations, also of resources that are gone.")
 @click.argument("words", nargs=-1, metavar="[TYPE [NAME]]", shell_complete=complete_resources)
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@all_namespaces_option
 @click.option("--gone", "is_gone", is_flag=True, help="Only of resources that are gone.")
 @click.option("--failed", "is_failed", is_flag=True, help="Only those that failed.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Newest so many; 0 for all.")

@@ -12,6 +12,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Refusals
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
+from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.targets import Target
@@ -31,7 +32,7 @@ HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
 
 @click.command(short_help="List resources of one type or of all.")
 @click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]", shell_complete=complete_resources)
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@all_namespaces_option
 @click.option("-l", "--selector", default="", help="Labels that resources must have: app=web,tier!=db")
 @click.option("--phase", type=click.Choice(get_args(Phase)), help="Only those in this phase.")
 @output_option

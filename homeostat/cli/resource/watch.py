@@ -10,6 +10,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.live import View, show_live
+from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.objects.changes import objects_of
 from homeostat.cli.objects.kinds import Kind
 from homeostat.cli.resource.complete import complete_resources
@@ -24,7 +25,7 @@ _ORDER: Final = ("failed", "deleting", "reconciling", "pending", "ready")
 
 @click.command(short_help="Show resources and their phases, live.")
 @click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]", shell_complete=complete_resources)
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@all_namespaces_option
 @connected
 async def command(connection: Connection, words: tuple[str, ...], all_namespaces: bool) -> None:
     """Show resources and their phases as they change. Ctrl-C ends it. Types that are added later are not followed.
