@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,13 +15,13 @@ from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
+from homeostat.web.kit.readiness import wait_ready
 from homeostat.web.kit.records.ids import Ids
-from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
+from homeostat.web.kit.refusal import forbidden, unprocessable
 from homeostat.web.kit.walks import Walks
 
 LARGEST_PART: Final = 1 << 20
 """The limit for a spec or a configuration, in bytes of JSON."""
-_READY_WITHIN_S: Final = 10.0
 
 
 @dataclass(slots=True)
@@ -43,14 +42,8 @@ class Face:
     """For searches among all resources."""
 
     async def ready(self) -> None:
-        if self.index.is_synced:
-            return
-        try:
-            async with asyncio.timeout(_READY_WITHIN_S):
-                await self.index.synced()
-        except TimeoutError:
-            message = "not ready yet: the control plane does not respond"
-            raise RefusalError(503, message, (("Retry-After", "5"),)) from None
+        if not self.index.is_synced:
+            await wait_ready(self.index.synced())
 
     async def identify(self, request: Request) -> Caller:
         await self.ready()

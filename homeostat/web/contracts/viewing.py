@@ -16,11 +16,11 @@ from homeostat.operators.contracts.api import GROUP
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
 from homeostat.web.contracts.index import Namespaces, ServiceIndex
 from homeostat.web.kit.gate import KubernetesCaller, KubernetesGate, Question
-from homeostat.web.kit.refusal import RefusalError, forbidden
+from homeostat.web.kit.readiness import wait_ready
+from homeostat.web.kit.refusal import forbidden
 
 MOST_NAMESPACES: Final = 1000
 _AT_ONCE: Final = 16
-_READY_WITHIN_S: Final = 10.0
 
 
 class Viewing:
@@ -33,7 +33,8 @@ class Viewing:
     async def view(self, request: Request) -> Catalogue:
         """What the caller sees. Raises `RefusalError` 401, 403 or 503."""
         caller = await self.identify(request)
-        await self._ready()
+        if not self.index.is_synced:
+            await wait_ready(self.index.synced())
         return self.index.view(await self._readable(caller))
 
     async def identify(self, request: Request) -> KubernetesCaller:
@@ -80,13 +81,3 @@ class Viewing:
         headers.update(request.headers)
         del headers["origin"]
         return msgspec.structs.replace(request, headers=headers)
-
-    async def _ready(self) -> None:
-        if self.index.is_synced:
-            return
-        try:
-            async with asyncio.timeout(_READY_WITHIN_S):
-                await self.index.synced()
-        except TimeoutError:
-            message = "not ready yet: the control plane does not respond"
-            raise RefusalError(503, message, (("Retry-After", "5"),)) from None

@@ -9,7 +9,6 @@ The watch of a kind begins with the first page that needs it, so a dashboard tha
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Never, TypeVar, cast
 
@@ -22,11 +21,11 @@ from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.watch.phase import Waiting
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Watcher
+from homeostat.web.kit.readiness import WITHIN_S, wait_ready
 from homeostat.web.kit.refusal import RefusalError
 
 V = TypeVar("V", bound=Projected)
 R = TypeVar("R")
-_READY_WITHIN_S: Final = 10.0
 _STALE_AFTER_S: Final = 60.0
 _SILENT_AFTER_S: Final = 180.0
 """A watch that is silent for 75 s is opened again, and then listed again: in any state, this long is a failure."""
@@ -55,12 +54,7 @@ class Watched:
                 return None
             # Another page may have begun the same watch meanwhile; informers of equal sources are one.
             informer = self._known[kind, shape] = self._informers.get(Source(path), shape)
-        try:
-            async with asyncio.timeout(_READY_WITHIN_S):
-                await informer.synced()
-        except TimeoutError:
-            message = f"not ready yet: the server has not listed {kind.plural} within {_READY_WITHIN_S:.0f} s"
-            raise RefusalError(503, message, (("Retry-After", "5"),)) from None
+        await wait_ready(informer.synced(), f"the server has not listed {kind.plural} within {WITHIN_S:.0f} s")
         if reason := stale_reason(informer.watcher):
             message = f"out of date: the watch of {kind.plural} does not work: {reason}"
             raise RefusalError(503, message, (("Retry-After", "5"),))

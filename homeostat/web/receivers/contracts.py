@@ -33,6 +33,7 @@ from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.runtime.watch.source import Source
 from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
+from homeostat.web.kit.readiness import wait_ready
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
 from homeostat.web.receivers.push import ImagePush
 from homeostat.web.receivers.receiver import Receiver
@@ -50,7 +51,6 @@ RULES: Final = FaceRules(
 SETTLE_S: Final = 1.0
 """Distribution reports a manifest before it stores the tag. A request at that moment returns the old tag, or none."""
 _HINT: Final = f"set {SECRET}, or {SECRET_REF} to the Secret that has it"
-_READY_WITHIN_S: Final = 10.0
 _AT_ONCE: Final = 8
 _ALIASES: Final = {"index.docker.io": "docker.io", "registry-1.docker.io": "docker.io"}
 
@@ -104,7 +104,7 @@ class PushedContracts:
 
     async def deliver(self, pushes: Sequence[ImagePush]) -> int:
         """The number of Pactos whose reconciliation was requested."""
-        await self._ready()
+        await wait_ready(self._informers.synced())
         known, unknown = list[Place](), list[Place]()
         for each in dict.fromkeys((_host(push.registry), push.repository) for push in pushes):
             (known if self.referring(each) else unknown).append(each)
@@ -140,14 +140,6 @@ class PushedContracts:
                 return 1
 
         return sum(await _all(request(*each) for each in names))
-
-    async def _ready(self) -> None:
-        try:
-            async with asyncio.timeout(_READY_WITHIN_S):
-                await self._informers.synced()
-        except TimeoutError:
-            message = "not ready yet: the control plane does not respond"
-            raise RefusalError(503, message, (("Retry-After", "10"),)) from None
 
 
 def check_settings(environment: Mapping[str, str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Final
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
@@ -14,9 +13,7 @@ from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.index import ServiceIndex
 from homeostat.web.contracts.serving import open_face
 from homeostat.web.kit.gate import OpenGate
-from homeostat.web.kit.refusal import RefusalError
-
-_READY_WITHIN_S: Final = 10.0
+from homeostat.web.kit.readiness import wait_ready
 
 
 class Services:
@@ -42,16 +39,13 @@ class Services:
             except NotFoundError:
                 return None
             self._wanted.set()
-        try:
-            async with asyncio.timeout(_READY_WITHIN_S):
-                await self._opened.wait()
-                assert self._face is not None
-                await self._face.viewing.index.synced()
-        except TimeoutError:
-            raise RefusalError(
-                503, "not ready yet: the server has not listed the Pactos", (("Retry-After", "5"),)
-            ) from None
+        await wait_ready(self._synced(), "the server has not listed the Pactos")
         return self._face
+
+    async def _synced(self) -> None:
+        await self._opened.wait()
+        assert self._face is not None
+        await self._face.viewing.index.synced()
 
     async def index(self) -> ServiceIndex | None:
         face = await self.face()
