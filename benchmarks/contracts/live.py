@@ -7,24 +7,25 @@ The operator is a process of its own beside the plane, so that its CPU and memor
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import msgspec
 
 from benchmarks.bench import Bench
 from benchmarks.load import drive
-from benchmarks.measurement import percentile
+from benchmarks.runtime.changes import Change, Changes, Statuses, measure_changes
 from benchmarks.runtime.sides import run_operator
 from benchmarks.runtime.stage import open_stage, scrape, wait_for_metrics
-from benchmarks.usage import Processes, cpu_seconds, rss_mib
+from benchmarks.usage import cpu_seconds, rss_mib
 from homeostat.client.base import Client
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.contracts.api import KINDS, PACTO
 
 _WITHIN_S = 600.0
 _NAMESPACES = 50
 _PATCH = "application/merge-patch+json"
+_GRACE_S = 31
 _CONTRACT = """pactoVersion: "1.2"
 service:
   {{name: {name}, version: 1.4.0, owner: {{team: finance/core}}, image: {{ref: registry.example.org/fin/{name}:1.4.0}}}}
@@ -56,13 +57,9 @@ class Figures(msgspec.Struct, frozen=True):
     again_s: float
     idle_cpu: float
     """The share of a core."""
-    p50_ms: float
-    p99_ms: float
-    change_cpu_ms: float
+    changes: Changes
     scrape_s: float
     mib: float
-    other: float
-    """What share of one core everybody else used during the changes."""
 
 
 async def measure_live(scale: Scale, report: Callable[[str], None]) -> Figures:
@@ -85,21 +82,17 @@ async def measure_live(scale: Scale, report: Callable[[str], None]) -> Figures:
             began = perf_counter()
             await scrape(port)
             scrape_s = perf_counter() - began
-            processes, cpu = Processes([*bench.processes.server, pid]), cpu_seconds(pid)
-            usage = processes.usage()
-            taken = sorted(await _change(bench, client, scale))
+            changes = list(_changes(bench, scale))
+            shown = await measure_changes(bench, client, pid, _STATUSES, changes, per_s=scale.changes_per_s)
             return Figures(
                 first_cpu_s=first_cpu_s,
                 first_s=first_s,
                 again_cpu_s=again_cpu_s,
                 again_s=again_s,
                 idle_cpu=idle_cpu,
-                p50_ms=percentile(taken, 0.5) * 1e3,
-                p99_ms=percentile(taken, 0.99) * 1e3,
-                change_cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
+                changes=shown,
                 scrape_s=scrape_s,
                 mib=rss_mib(pid),
-                other=(processes.usage() - usage).other,
             )
 
 
@@ -129,42 +122,28 @@ async def _create(bench: Bench, scale: Scale) -> None:
         ("/apis/pacto.trianalab.io/v1alpha1/namespaces/{}/pactos", _pacto),
     ):
         requests = (
-            bench.target.request("POST", path.format(_namespace(at)), msgspec.json.encode(body(f"web-{at:05d}")))
+            bench.target.request("POST", path.format(_namespace(at)), msgspec.json.encode(body(_name(at))))
             for at in range(scale.pactos)
         )
         await drive(bench.callers, requests, expect=201)
 
 
-async def _change(bench: Bench, client: Client, scale: Scale) -> list[float]:
-    """Seconds from each change of a Deployment until the status of its Pacto shows it."""
-    taken: list[float] = []
-    awaited: dict[str, float] = {}
-    all_seen = asyncio.Event()
-    _, revision = await client.list(PACTO.kind.path(""), limit=1)
-
-    async def follow() -> None:
-        async for event in client.watch(PACTO.kind.path(""), resourceVersion=revision):
-            name = event.obj["metadata"]["name"]
-            shown = event.obj["status"].get("observedRuntime", {}).get("terminationGracePeriodSeconds")
-            if name in awaited and shown == 31:
-                taken.append(perf_counter() - awaited.pop(name))
-                if len(taken) == scale.changes:
-                    all_seen.set()
-
-    following = asyncio.create_task(follow())
-    begin = perf_counter()
-    body = msgspec.json.encode({"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 31}}}})
+def _changes(bench: Bench, scale: Scale) -> Iterator[Change]:
+    body = msgspec.json.encode({"spec": {"template": {"spec": {"terminationGracePeriodSeconds": _GRACE_S}}}})
     for at in range(scale.changes):
-        await asyncio.sleep(max(0.0, begin + at / scale.changes_per_s - perf_counter()))
-        name = f"web-{at:05d}"
-        path = f"/apis/apps/v1/namespaces/{_namespace(at)}/deployments/{name}"
-        awaited[name] = perf_counter()
-        await bench.callers[at % len(bench.callers)].ask(bench.target.request("PATCH", path, body, type=_PATCH))
-    try:
-        await asyncio.wait_for(all_seen.wait(), 30)
-    finally:
-        following.cancel()
-    return taken
+        path = f"/apis/apps/v1/namespaces/{_namespace(at)}/deployments/{_name(at)}"
+        yield Change(_name(at), _GRACE_S, bench.target.request("PATCH", path, body, type=_PATCH))
+
+
+def _grace_s(pacto: JsonObject) -> Json:
+    return pacto["status"].get("observedRuntime", {}).get("terminationGracePeriodSeconds")
+
+
+_STATUSES = Statuses(PACTO.kind.path(""), key=lambda pacto: str(pacto["metadata"]["name"]), shown=_grace_s)
+
+
+def _name(number: int) -> str:
+    return f"web-{number:05d}"
 
 
 def _namespace(number: int) -> str:

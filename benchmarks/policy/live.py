@@ -14,7 +14,8 @@ import msgspec
 from benchmarks.bench import Bench
 from benchmarks.load import drive
 from benchmarks.measurement import DISTURBED
-from benchmarks.policy.changes import Changes, Rounds, measure_changes, name_of, namespace_of
+from benchmarks.policy.changes import Rounds, measure_rounds, name_of, namespace_of
+from benchmarks.runtime.changes import Changes
 from benchmarks.runtime.sides import run_operator
 from benchmarks.runtime.stage import open_stage, wait_for_metrics
 from benchmarks.usage import cpu_seconds, rss_mib
@@ -77,7 +78,7 @@ async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Cha
     for _ in range(scale.tries):
         await asyncio.sleep(_SETTLE_S)
         found.append(
-            await measure_changes(bench, client, pid, Rounds(scale.namespaces, scale.changes, scale.changes_per_s))
+            await measure_rounds(bench, client, pid, Rounds(scale.namespaces, scale.changes, scale.changes_per_s))
         )
         if found[-1].other <= DISTURBED:
             break
