@@ -13,12 +13,13 @@ from homeostat.operators.images.batching.scheduler import Scheduler, is_requeste
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.workloads import ALL, ROLLOUT
 from homeostat.operators.images.metrics import Series
-from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
-from homeostat.operators.images.outbox import Outbox
 from homeostat.operators.images.passes import Passes
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
+from homeostat.operators.images.reporting.notify import Notifier
+from homeostat.operators.images.reporting.outbox import Outbox
+from homeostat.operators.images.reporting.reporter import Reporter
 from homeostat.operators.images.service import ImageService
 from homeostat.operators.images.settings import (
     ALLOW_FILE,
@@ -113,15 +114,14 @@ def register(setup: Setup) -> None:
     notifier = Notifier(secrets, CommitStatuses(rest, forges), guard, records)
     outbox = Outbox(rest, secrets, records, tracked.of_record, guard)
     repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
+    observer = _observer(setup, repositories, rest, forges, records=records, series=series, settings=settings)
     passes = Passes(
         repositories,
-        _observer(setup, repositories, rest, forges, records=records, series=series, settings=settings),
+        observer,
         Actor(settings, series.count_git),
         Proposer(forges, settings, series.count_git),
         records=records,
-        notifier=notifier,
-        recorder=setup.recorder,
-        series=series,
+        reporter=Reporter(records=records, notifier=notifier, recorder=setup.recorder, series=series, now=observer.now),
         current=tracked.of_record,
         knows=tracking.knows,
         keep_s=settings.keep_s,

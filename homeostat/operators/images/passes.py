@@ -15,36 +15,26 @@ from homeostat.external.git.errors import GitError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.time.age import epoch_of
 from homeostat.operators.images.act import Actor, retry_after_s
-from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.decide import Due, Settled, decide
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.entry import Entry, failed, patched
 from homeostat.operators.images.engine.rules import rules_of
-from homeostat.operators.images.metrics import Series
-from homeostat.operators.images.notify import Notifier
 from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed, without
 from homeostat.operators.images.pulls.proposal import Standing, TooManyProposalsError
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
-from homeostat.operators.images.sources.guard import REFUSED
+from homeostat.operators.images.reporting.reporter import NOT_RECORDED, Found, Reporter, all_failed, failure_note
 from homeostat.operators.images.sources.repositories import Repositories, git_problem
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, UnreadableSecretError
-from homeostat.operators.images.sources.statuses import CommitState, wants_status
-from homeostat.operators.images.status import Outcome, was_proposed
+from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Problem
-from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 32
 _CLEAR_AGAIN_S: Final = 60.0
-_NOT_RECORDED: Final = "ProposalNotRecorded"
-_QUIET: Final = frozenset(
-    {"SecretMissing", "RepositoryUnreachable", "RepositoryNotFound", "RefMissing", REFUSED, _NOT_RECORDED}
-)
-"""Failures that the original does not notify of: nothing was tried yet."""
 
 
 class Outcomes(msgspec.Struct, frozen=True):
@@ -52,15 +42,6 @@ class Outcomes(msgspec.Struct, frozen=True):
 
     entries: Mapping[str, Entry]
     retries_s: Mapping[str, float]
-
-
-class _Found(msgspec.Struct, frozen=True):
-    tracked: Tracked
-    outcome: Outcome
-    retry_s: float | None = None
-    note: str = ""
-    commit: str = ""
-    """The application's."""
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -92,16 +73,14 @@ class Passes:
         proposer: Proposer,
         *,
         records: Records,
-        notifier: Notifier,
-        recorder: Recorder,
-        series: Series,
+        reporter: Reporter,
         current: Callable[[str, str], Tracked | None],
         knows: Callable[[str, str], bool],
         keep_s: float,
     ) -> None:
         self._repositories, self._observer = repositories, observer
         self._actor, self._proposer = actor, proposer
-        self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
+        self._records, self._reporter = records, reporter
         self._current, self._knows, self._keep_s = current, knows, keep_s
         self._waits: dict[str, tuple[str, int]] = {}
         self._problems: dict[Group, dict[str, str]] = {}
@@ -115,7 +94,7 @@ class Passes:
         began = time.monotonic()
         standing = tuple(self._records.standing().get(group, ()))
         admitted, refused = await self._observer.admit(members, memory)
-        found = [each for one, problem in refused for each in _all_failed([one], problem)]
+        found = [each for one, problem in refused for each in all_failed([one], problem)]
         cleared = _Cleared([], {})
         lost = {one.key for one, _ in refused}
         lost |= await self._lost([each for each in standing if each.key not in lost], cleared, memory)
@@ -124,9 +103,8 @@ class Passes:
             found += await self._found(_Scope(group, admitted, standing, frozenset(lost)), memory, cleared)
         waiting_s = await self._release(standing, cleared.gone, memory)
         self._log_problems(group, standing, cleared)
-        await _each(self._report(each) for each in found)
-        is_success = all(each.outcome.entry.action != "failed" for each in found)
-        self._series.passed(time.monotonic() - began, time.time(), is_success=is_success)
+        await _each(self._reporter.report(each) for each in found)
+        self._reporter.count_pass(found, time.monotonic() - began)
         retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
         return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
 
@@ -152,12 +130,12 @@ class Passes:
         if known:
             self._problems[group] = known
 
-    async def _found(self, scope: _Scope, memory: Memory, cleared: _Cleared) -> list[_Found]:
+    async def _found(self, scope: _Scope, memory: Memory, cleared: _Cleared) -> list[Found]:
         """Adds to `cleared` what it did with the branches."""
         group, members = scope.group, scope.members
         remote = await self._observer.remote(group, memory)
         if isinstance(remote, Problem):
-            return _all_failed(members, remote)
+            return all_failed(members, remote)
         # The tags are asked for first: who only waits for a branch should not hold the cache of the manifests.
         subjects = await self._observer.subjects(group, members, memory)
         try:
@@ -185,7 +163,7 @@ class Passes:
                     elif delivered.problem and not batch.updates:
                         cleared.problems[batch.branch] = delivered.problem
         except GitError as error:
-            return _all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
+            return all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
         return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
 
     async def _noted(
@@ -248,7 +226,7 @@ class Passes:
     def _waited(self, members: Sequence[Tracked]) -> dict[str, int]:
         return {each.key: self._waits[each.key][1] for each in members if each.key in self._waits}
 
-    def _settled(self, settled: Settled) -> _Found:
+    def _settled(self, settled: Settled) -> Found:
         key = settled.tracked.key
         if settled.reason == "Building":
             tag, count = self._waits.get(key, ("", 0))
@@ -263,8 +241,8 @@ class Passes:
             since=settled.since,
             pin=settled.pin,
         )
-        note = settled.note or _failure_note(outcome) or self._recovered_note(settled)
-        return _Found(settled.tracked, outcome, settled.retry_s, note, settled.commit)
+        note = settled.note or failure_note(outcome) or self._recovered_note(settled)
+        return Found(settled.tracked, outcome, settled.retry_s, note, settled.commit)
 
     def _recovered_note(self, settled: Settled) -> str:
         """Of a tag that we pushed just before a crash: the push succeeded, and nobody was notified."""
@@ -272,11 +250,11 @@ class Passes:
         is_ours = settled.reason == "UpToDate" and before.attempt == settled.tag and before.tag != settled.tag
         return patched(settled.tracked, old=before.tag or "", new=settled.tag).message if is_ours else ""
 
-    def _updated(self, tracked: Tracked, commit: str, outcome: Outcome) -> _Found:
+    def _updated(self, tracked: Tracked, commit: str, outcome: Outcome) -> Found:
         self._waits.pop(tracked.key, None)
         is_patched = outcome.entry.action == "patched"
-        note = outcome.entry.message if is_patched else _failure_note(outcome)
-        return _Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
+        note = outcome.entry.message if is_patched else failure_note(outcome)
+        return Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
 
     async def _attempt(self, due: Due, branch: str) -> str:
         """Why it could not be written; empty if it was."""
@@ -289,84 +267,14 @@ class Passes:
             return str(error)
         return ""
 
-    async def _report(self, found: _Found) -> None:
-        tracked, outcome = found.tracked, found.outcome
-        self._series.count_action(outcome.entry.action)
-        before = self._records.status(tracked)
-        self._record_event(tracked, outcome, before)
-        request = tracked.annotations.get(REQUESTED, "")
-        outcome = msgspec.structs.replace(outcome, note=found.note, request=request)
-        try:
-            await self._records.keep(tracked, outcome, self._observer.now())
-        except (ApiError, UnreachableError) as error:
-            # It is written by the next pass: the status that we meant goes before the stored one.
-            log.warning("failed to write image update", extra={"deployment": tracked.key, "reason": str(error)})
-        self._set_commit_status(found, before)
-
-    def _set_commit_status(self, found: _Found, before: ImageUpdateStatus) -> None:
-        """Once for each state of a commit."""
-        status = _commit_state(found)
-        if status is not None and wants_status(found.tracked) and status.identity != before.reported:
-            self._notifier.set_commit_status(found.tracked, status)
-
-    def _record_event(self, tracked: Tracked, outcome: Outcome, before: ImageUpdateStatus) -> None:
-        entry = outcome.entry
-        if was_proposed(before, outcome.tag):
-            text = f"{tracked.title} got version {outcome.tag} by pull request {_url(before)}"
-            self._recorder.record(_about(tracked), "Normal", "PullRequestMerged", text)
-        is_same = before.result is not None and (before.result.action, before.result.message) == (
-            entry.action,
-            entry.message,
-        )
-        if is_same or entry.action == "up_to_date":
-            return
-        kind: EventType = "Warning" if entry.action == "failed" else "Normal"
-        text = f"{entry.message} in commit {outcome.commit}" if outcome.commit else entry.message
-        self._recorder.record(_about(tracked), kind, outcome.reason, text)
-
-
-def _commit_state(found: _Found) -> CommitState | None:
-    outcome, key = found.outcome, found.tracked.key
-    if not found.commit:
-        return None
-    if outcome.pull is not None and outcome.pull.state == "open":
-        text = f"{key} waits for a pull request"
-        return CommitState(commit=found.commit, state="pending", description=text, target=outcome.pull.url)
-    if outcome.pull is not None and outcome.pull.state == "refused":
-        text = f"{key}: the pull request was closed without a merge"
-        return CommitState(commit=found.commit, state="failure", description=text, target=outcome.pull.url)
-    if outcome.entry.action in ("patched", "up_to_date"):
-        return CommitState(commit=found.commit, state="success", description=f"{key} is at {outcome.tag}")
-    return None
-
-
-def _about(tracked: Tracked) -> About:
-    return About(tracked.kind.api_version, tracked.kind.kind, tracked.namespace, tracked.name, tracked.uid)
-
-
-def _url(status: ImageUpdateStatus) -> str:
-    return status.pull_request.url if status.pull_request is not None else ""
-
-
-def _all_failed(members: Sequence[Tracked], problem: Problem) -> list[_Found]:
-    return [
-        _Found(each, Outcome(entry=failed(each, problem.text), reason=problem.reason), problem.retry_s)
-        for each in members
-    ]
-
 
 def _not_recorded(due: Due, problem: str) -> Outcome:
     return Outcome(
         entry=failed(due.tracked, f"{due.target.tag} is not proposed: {problem}"),
-        reason=_NOT_RECORDED,
+        reason=NOT_RECORDED,
         wanted=due.target.tag,
         since=due.since,
     )
-
-
-def _failure_note(outcome: Outcome) -> str:
-    is_notified = outcome.entry.action == "failed" and outcome.reason not in _QUIET
-    return f":x: {outcome.entry.message}" if is_notified else ""
 
 
 async def _each(writes: Iterable[Awaitable[None]]) -> None:

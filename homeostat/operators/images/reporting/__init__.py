@@ -1,0 +1,1 @@
+"""Reports of passes: Events and records of workloads, statuses of commits, notifications."""
