@@ -22,7 +22,7 @@ from homeostat.web.dashboard.html.components import chip, many, moment, one_line
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.commands import command_lines, on_list
-from homeostat.web.dashboard.objects.create import create_link
+from homeostat.web.dashboard.objects.forms.create import create_link
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from homeostat.client.base import Client
-from homeostat.web.dashboard.objects.create import CREATE, CreatePage
-from homeostat.web.dashboard.objects.delete import DeletePage
-from homeostat.web.dashboard.objects.edit import EditPage
 from homeostat.web.dashboard.objects.findings import Findings
+from homeostat.web.dashboard.objects.forms.create import CREATE, CreatePage
+from homeostat.web.dashboard.objects.forms.delete import DeletePage
+from homeostat.web.dashboard.objects.forms.edit import EditPage
+from homeostat.web.dashboard.objects.forms.manifest import LARGEST_FORM
 from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
-from homeostat.web.dashboard.objects.manifest import LARGEST_FORM
 from homeostat.web.dashboard.objects.object import ObjectPage
 from homeostat.web.dashboard.section import Section
 

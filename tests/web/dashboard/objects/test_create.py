@@ -9,7 +9,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import Kind
 from homeostat.plane import Plane
-from homeostat.web.dashboard.objects.template import template
+from homeostat.web.dashboard.objects.forms.template import template
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, HOSTILE, SECRETS, seed_lamps
 from tests.web.dashboard.site import Page, Site
 

@@ -6,7 +6,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
 from homeostat.plane import Plane
 from homeostat.web.dashboard.html.markup import text_of
-from homeostat.web.dashboard.objects.difference import MOST_LINES, difference
+from homeostat.web.dashboard.objects.forms.difference import MOST_LINES, difference
 from homeostat.web.dashboard.objects.large import LARGEST_SHOWN
 from homeostat.web.dashboard.objects.tree import MOST_IN_TREE, Related, Tree
 from tests.holds import measured_turns

@@ -22,11 +22,8 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
-from homeostat.web.dashboard.objects.difference import difference
-from homeostat.web.dashboard.objects.index import TITLE
-from homeostat.web.dashboard.objects.kinds import CORE, HERE, ServedKinds, kind_path, object_path
-from homeostat.web.dashboard.objects.large import computed
-from homeostat.web.dashboard.objects.manifest import (
+from homeostat.web.dashboard.objects.forms.difference import difference
+from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     MANAGER,
     InvalidTextError,
@@ -35,8 +32,11 @@ from homeostat.web.dashboard.objects.manifest import (
     preview_form,
     read_manifest,
 )
+from homeostat.web.dashboard.objects.forms.template import blank, document_path, template
+from homeostat.web.dashboard.objects.index import TITLE
+from homeostat.web.dashboard.objects.kinds import CORE, HERE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.large import computed
 from homeostat.web.dashboard.objects.shown import as_yaml
-from homeostat.web.dashboard.objects.template import blank, document_path, template
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden

@@ -18,11 +18,8 @@ from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
-from homeostat.web.dashboard.objects.difference import difference
-from homeostat.web.dashboard.objects.index import TITLE
-from homeostat.web.dashboard.objects.kinds import ServedKinds
-from homeostat.web.dashboard.objects.large import computed, size_of
-from homeostat.web.dashboard.objects.manifest import (
+from homeostat.web.dashboard.objects.forms.difference import difference
+from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     LARGEST_TEXT,
     MANAGER,
@@ -32,6 +29,9 @@ from homeostat.web.dashboard.objects.manifest import (
     preview_form,
     read_manifest,
 )
+from homeostat.web.dashboard.objects.index import TITLE
+from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.large import computed, size_of
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
 from homeostat.web.dashboard.visit import Visit
