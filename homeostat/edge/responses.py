@@ -49,6 +49,11 @@ class PacedHandler(ResponseHandler):
         self._interim = 0
         super().set_response_params(**params)
 
+    @property
+    def should_close(self) -> bool:
+        # What follows a response must not be taken for the answer to the next request.
+        return bool(self._unparsed) or super().should_close
+
     def data_received(self, data: bytes) -> None:
         if not data:
             # The reader goes on; what the parser itself has kept comes before what waits here.

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from homeostat.edge.responses import _SLICE
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseTooLargeError
 from homeostat.external.rest.request import Request
@@ -52,3 +53,22 @@ async def test_a_body_of_tiny_chunks_gives_others_their_turn() -> None:
         with pytest.raises(ResponseTooLargeError):
             await client.send(Request("GET", f"http://{host}/", timeout_s=30, largest=150_000))
     assert turns.longest_s < 0.07
+
+
+async def test_bytes_behind_a_response_do_not_answer_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.responses._LONGEST_S", -1.0)
+    head = HEAD + b"Content-Length: 16000\r\nX-Fill: "
+    first = head + b"x" * (_SLICE - len(head) - 4 - 16_000) + b"\r\n\r\n" + b"1" * 16_000
+    forged, second = (HEAD + b"Content-Length: 6\r\n\r\n" + text for text in (b"forged", b"second"))
+    heads = 0
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal heads
+        while await read_head(reader):
+            heads += 1
+            writer.write(first + forged if heads == 1 else second)
+            await writer.drain()
+
+    async with RestClient() as client, speaking(converse) as host:
+        bodies = [(await client.send(Request("GET", f"http://{host}/", timeout_s=20))).body for _ in range(2)]
+    assert bodies == [b"1" * 16_000, b"second"]
