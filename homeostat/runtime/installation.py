@@ -57,15 +57,29 @@ def is_as_applied(found: JsonObject, wanted: JsonObject) -> bool:
     a server may complete definitions in other ways than those that are known here. Pure.
     """
     metadata = found["metadata"]
-    managers = {(each.get("manager"), each.get("operation")) for each in metadata.get("managedFields") or ()}
-    if (_MANAGER, "Apply") not in managers or metadata.get("deletionTimestamp"):
+    applied = [each for each in metadata.get("managedFields") or () if _is_ours(each)]
+    if not applied or metadata.get("deletionTimestamp"):
         return False
     for name in ("labels", "annotations"):
-        if not (wanted["metadata"].get(name) or {}).items() <= (metadata.get(name) or {}).items():
+        values: JsonObject = wanted["metadata"].get(name) or {}
+        if not values.items() <= (metadata.get(name) or {}).items():
+            return False
+        # An earlier version may have applied more of them, which applying would remove.
+        if not _owned(applied[0], name) <= values.keys():
             return False
     defaulted = {name: found["spec"]["names"].get(name) for name in _DEFAULTED_NAMES}
     names = {**defaulted, **wanted["spec"]["names"]}
     return bool(found["spec"] == {**_DEFAULTED_SPEC, **wanted["spec"], "names": names})
+
+
+def _is_ours(entry: JsonObject) -> bool:
+    return (entry.get("manager"), entry.get("operation")) == (_MANAGER, "Apply") and not entry.get("subresource")
+
+
+def _owned(entry: JsonObject, name: str) -> set[str]:
+    """The labels or annotations that a manager has applied."""
+    fields = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get(f"f:{name}") or {}
+    return {each.removeprefix("f:") for each in fields if each != "."}
 
 
 async def _install(client: Client, definition: JsonObject) -> None:

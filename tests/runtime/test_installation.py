@@ -20,6 +20,8 @@ from tests.runtime.wire import Sent, Wire
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.shop.example"
 
+OURS_APPLIED = {"manager": "homeostat", "operation": "Apply"}
+
 
 def definition(**conditions: str) -> JsonObject:
     listed = [{"type": each, "status": status, "message": f"{each} is {status}"} for each, status in conditions.items()]
@@ -54,7 +56,7 @@ def as_stored(**changes: JsonObject) -> JsonObject:
     wanted = KINDS[0].definition()
     names = {"listKind": "WidgetList", "singular": "widget"} | wanted["spec"]["names"]
     spec = {"conversion": {"strategy": "None"}, **wanted["spec"], "names": names}
-    metadata = {**wanted["metadata"], "managedFields": [{"manager": "homeostat", "operation": "Apply"}]}
+    metadata = {**wanted["metadata"], "managedFields": [OURS_APPLIED]}
     conditions = definition(Established="True")["status"]
     found = {**wanted, "metadata": metadata, "spec": spec, "status": conditions}
     return {**found, **{name: {**found[name], **change} for name, change in changes.items()}}
@@ -76,10 +78,20 @@ async def test_a_definition_that_is_there_already_is_not_applied_again() -> None
         {"spec": {"names": {"plural": "widgets", "kind": "Widget", "shortNames": ["w"]}}},
         {"spec": {"preserveUnknownFields": True}},
         {"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Apply"}]}},
+        {"metadata": {"managedFields": [{**OURS_APPLIED, "fieldsV1": {"f:metadata": {"f:labels": {"f:old": {}}}}}]}},
         {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
         {"status": {"conditions": [{"type": "Established", "status": "False"}]}},
     ],
-    ids=["schema", "conversion", "names", "unknown fields", "manager", "deletion", "not established"],
+    ids=[
+        "schema",
+        "conversion",
+        "names",
+        "unknown fields",
+        "manager",
+        "a label of ours",
+        "deletion",
+        "not established",
+    ],
 )
 @virtual_time
 async def test_a_definition_that_differs_is_applied(changes: dict[str, JsonObject]) -> None:
