@@ -12,8 +12,11 @@ from homeostat.web.kit.refusal import RefusalError
 async def cancel_run(client: Client, found: Found, ticket: str = "") -> None:
     """`ticket` is that of the run that the caller saw; any by default. `RefusalError` 409 if it is not running."""
     run = found.entry.read_status().run
-    if run is None or run.outcome is not None or ticket not in ("", run.ticket):
-        raise RefusalError(409, f"{found.entry.metadata.name} has no such run to cancel: it has ended")
+    name = found.entry.metadata.name
+    if run is None or run.outcome is not None:
+        raise RefusalError(409, f"{name} has no run to cancel: none is under way")
+    if ticket not in ("", run.ticket):
+        raise RefusalError(409, f"that run of {name} has ended, and another one is under way; open its page again")
     try:
         await client.merge(found.indexed.path, {"metadata": {"annotations": {CANCEL: run.ticket}}})
     except NotFoundError as error:

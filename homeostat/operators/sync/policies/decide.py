@@ -186,14 +186,17 @@ def _changed(policy: SyncPolicy, status: PolicyStatus, world: World) -> tuple[Mo
         ("interval", _is_interval_over(status, world)),
         ("cron", bool(cron) and is_cron_due(cron or "", _time(status.last_full_resync_time), world.now)),
         ("new revision", not world.spec.source.recursive),
-        ("request", status.last_applied_repo_revision == world.revision),
+        # Applied before, and another sync failed since; or the hash is one of an earlier version.
+        (_news(policy, status, world), status.last_applied_repo_revision == world.revision),
     )
     full = next((reason for reason, is_so in reasons if is_so), "")
     return ("full", full) if full else ("incremental", "new revision")
 
 
 def _news(policy: SyncPolicy, status: PolicyStatus, world: World) -> str:
-    """What differs from the last sync, which applied nothing: it failed, or held all changes, as in observe mode."""
+    """What differs from the last sync, where it does not differ from the last success: the last sync failed, or held
+    all changes, as in observe mode.
+    """
     if status.last_inputs_hash is None:
         return "first sync"
     # An earlier version wrote one hash of all inputs together.

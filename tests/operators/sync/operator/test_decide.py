@@ -139,6 +139,19 @@ def test_a_request_by_annotation_is_a_full_sync() -> None:
     assert (begin.mode, begin.trigger) == ("full", "request")
 
 
+@pytest.mark.parametrize(
+    ("before", "trigger"),
+    [
+        pytest.param(synced(world(revision="c" * 40)), "new revision", id="the commit that failed was reverted"),
+        pytest.param(synced(world(), lastInputsHash="0" * 32), "changed inputs", id="an earlier version wrote it"),
+    ],
+)
+def test_a_sync_that_nobody_requested_is_not_called_a_request(before: Any, trigger: str) -> None:
+    (begin,) = decide(policy({**before, "lastAppliedRepoRevision": "b" * 40}), world()).actions
+    assert isinstance(begin, Begin)
+    assert (begin.mode, begin.trigger) == ("full", trigger)
+
+
 def test_an_attempt_that_a_crash_ended_is_synced_again() -> None:
     attempt = {"mode": "full", "trigger": "interval", "time": "2026-03-01T10:06:30Z"}
     (sync,) = decide(policy(synced(world(), attempt=attempt)), world()).actions
