@@ -22,7 +22,7 @@ from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record, entry_object
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.output import publishing
-from homeostat.operators.actions.runs.run import Outcome, Run, cancelled_outcome
+from homeostat.operators.actions.runs.run import Outcome, Run, cancelled
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Underway
 
@@ -66,6 +66,8 @@ class Actor:
             fresh.add(run.ticket)
             raise
         match end:
+            case None:
+                return cancelled(run)
             case Underway(handle=handle):
                 return msgspec.structs.replace(run, handle=handle)
             case Outcome() as outcome:
@@ -86,8 +88,8 @@ class Actor:
             raise Wait(found.reason, _AGAIN, message=f"Cannot cancel the run: {found.message}")
         return msgspec.structs.replace(run, is_cancelled=True)
 
-    async def _run(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault:
-        """Starts the run, and publishes what the plugin prints meanwhile."""
+    async def _run(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault | None:
+        """Starts the run, and publishes what the plugin prints meanwhile. None if somebody cancelled it."""
         dependencies, secrets, kind = self._dependencies, ready.job.secrets, resource_kind(self._type_of(obj))
         async with publishing(dependencies.client, kind, obj, run, scrub=secrets.scrub) as printed:
             job = dataclasses.replace(ready.job, echo=printed.add)
@@ -95,8 +97,7 @@ class Actor:
             if isinstance(ready.plugin, Remote):
                 # Nobody knows what became of half a request to start a run. The run is cancelled once it is found.
                 return await call
-            found = await unless_cancelled(dependencies.client, kind, obj, run.ticket, call)
-            return cancelled_outcome() if found is None else found
+            return await unless_cancelled(dependencies.client, kind, obj, run.ticket, call)
 
     async def _record(self, record: Record, namespace: str) -> None:
         """An entry of that name comes from a reconciliation that was interrupted; this one replaces it."""

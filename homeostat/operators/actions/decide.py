@@ -27,7 +27,7 @@ from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import CANCEL, REQUESTED, Resource, ResourceStatus
 from homeostat.operators.actions.runs.conclusion import Action, Context, fail, finish_destroy, succeed
-from homeostat.operators.actions.runs.run import CANCELLED, Outcome, Purpose, Run, cancelled_outcome
+from homeostat.operators.actions.runs.run import CANCELLED, Outcome, Purpose, Run, cancelled
 from homeostat.operators.actions.schedule import requested_delay_s, trigger_of, wait_until
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
 
@@ -160,9 +160,9 @@ def _follow(context: Context) -> Decision[Action]:
     run = context.status.run
     assert run is not None
     if context.resource.metadata.annotations.get(CANCEL) == run.ticket:
-        cancelled = _cancel(context, run)
-        if cancelled is not None:
-            return cancelled
+        found = _cancel(context, run)
+        if found is not None:
+            return found
     match context.world.seen:
         case Fresh() | Lost(is_restartable=True) if _is_wanted(context, run):
             return Decision((Start(run),))
@@ -188,7 +188,7 @@ def _cancel(context: Context, run: Run) -> Decision[Action] | None:
     match context.world.seen:
         case Fresh() | Lost():
             # It was not started, or it ended with the process that ran it, and would be planned again.
-            return Decision((Adopt(replace(run, is_cancelled=True, outcome=cancelled_outcome())),))
+            return Decision((Adopt(cancelled(run)),))
         case Underway(handle=handle) if not run.is_cancelled and (handle or run.handle) is not None:
             return Decision((Cancel(replace(run, handle=handle or run.handle)),))
     return None
@@ -221,8 +221,9 @@ def _conclude(context: Context) -> Decision[Action]:
     outcome = run.outcome
     assert outcome is not None
     if not outcome.is_success:
-        reason = CANCELLED if run.is_cancelled else outcome.reason or "Failed"
-        return fail(context, Fault(reason, outcome.message or "the run was cancelled"), outcome)
+        if context.is_cancelled:
+            return fail(context, Fault(CANCELLED, outcome.message or "the run was cancelled"), outcome)
+        return fail(context, Fault(outcome.reason or "Failed", outcome.message), outcome)
     is_current = _is_current(context.resource, run, context.world.digest)
     match run.purpose:
         case "destroy":

@@ -261,6 +261,23 @@ def test_a_run_that_nobody_could_cancel_is_not_called_cancelled(
     assert parse_time(life.status.next_run) < life.now + timedelta(days=1)
 
 
+def test_a_plugin_with_a_reason_of_its_own_cancels_nothing(runner: asyncio.Runner) -> None:
+    """Somebody may cancel a run in the other system: that is a failure, and is retried."""
+
+    class Interrupted(Yard):
+        async def follow(self, job: Job[YardConfig]) -> Underway | Outcome | Lost:
+            found = await super().follow(job)
+            is_over = isinstance(found, Outcome)
+            return Outcome(is_success=False, reason="Cancelled", message="over there") if is_over else found
+
+    life = begun(runner, Interrupted())
+    while not life.history:
+        life.now += life.look() or timedelta()
+    assert [each.spec.phase for each in life.history.values()] == ["failed"]
+    assert life.status.next_run is not None
+    assert parse_time(life.status.next_run) < life.now + timedelta(days=1)
+
+
 def test_a_request_to_start_a_run_elsewhere_is_not_cut_short(
     runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

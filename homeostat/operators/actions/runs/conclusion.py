@@ -12,7 +12,7 @@ from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.runs.history import Prune, Record, plan_history
-from homeostat.operators.actions.runs.run import CANCELLED, Outcome, Purpose, Trigger, shortened
+from homeostat.operators.actions.runs.run import Outcome, Purpose, Trigger, shortened
 from homeostat.operators.actions.schedule import LATEST_S, after, requested_delay_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.world import Fault, World
 
@@ -44,6 +44,12 @@ class Context:
     @property
     def requested(self) -> str:
         return self.resource.metadata.annotations.get(REQUESTED, "")
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Somebody cancelled the run, and it did not succeed all the same."""
+        run = self.status.run
+        return run is not None and run.is_cancelled and run.outcome is not None and not run.outcome.is_success
 
     @property
     def retries_before(self) -> int:
@@ -86,8 +92,7 @@ def fail(context: Context, fault: Fault, outcome: Outcome = _NONE, *, plan: str 
     message = shortened(f"{fault.reason}: {fault.message}", _LONGEST_MESSAGE)
     retries = context.retries_before
     # What somebody has cancelled is not started again by itself, but on request or after a change.
-    is_cancelled = fault.reason == CANCELLED
-    delay_s = LATEST_S if is_cancelled else retry_delay_s(world.pace.delays, retries, world.chance)
+    delay_s = LATEST_S if context.is_cancelled else retry_delay_s(world.pace.delays, retries, world.chance)
     fields = _closed(context) | {
         "phase": "deleting" if is_deleting else "failed",
         "message": message,
@@ -127,9 +132,8 @@ def _closed(context: Context) -> JsonObject:
 def _recorded(context: Context, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
     resource, world, run = context.resource, context.world, context.status.run
     began = run.began if run is not None else format_micro_time(world.now)
-    is_cancelled = error.startswith(f"{CANCELLED}: ")
     phase: Literal["completed", "failed", "cancelled"] = (
-        "cancelled" if is_cancelled else "failed" if error else "completed"
+        "cancelled" if context.is_cancelled else "failed" if error else "completed"
     )
     is_plan = _purpose(context) == "plan"
     spec = ReconciliationSpec(

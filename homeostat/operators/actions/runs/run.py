@@ -74,7 +74,7 @@ class Run(Part, frozen=True, kw_only=True):
     plan: str = ""
     changes: Changes = Changes()
     is_cancelled: bool = False
-    """The plugin was asked to cancel it; how it ended is in the outcome."""
+    """Somebody cancelled it; how it ended is in the outcome."""
     handle: dict[str, Any] | None = None
     outcome: Outcome | None = None
 
@@ -83,5 +83,7 @@ def shortened(text: str, limit: int = LONGEST_TEXT) -> str:
     return text if len(text) <= limit else f"...{text[-limit + 3 :]}"
 
 
-def cancelled_outcome() -> Outcome:
-    return Outcome(is_success=False, reason=CANCELLED, message="somebody cancelled the run")
+def cancelled(run: Run) -> Run:
+    """The run, ended by somebody: before it began, or together with the call of its plugin."""
+    outcome = Outcome(is_success=False, reason=CANCELLED, message="somebody cancelled the run")
+    return msgspec.structs.replace(run, is_cancelled=True, outcome=outcome)

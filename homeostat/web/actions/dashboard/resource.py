@@ -19,7 +19,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, Resource, ResourceStatus
 from homeostat.operators.actions.runs.last_output import last_output
-from homeostat.operators.actions.runs.run import CANCELLED, Run
+from homeostat.operators.actions.runs.run import Run
 from homeostat.runtime.control.reconcile import PAUSE
 from homeostat.web.actions.bodies import plugin_of
 from homeostat.web.actions.cancel import cancel_run
@@ -120,7 +120,7 @@ class ResourcePage:
             _title(found, status),
             await self._actions(visit, found, status),
             await self._run(found, status),
-            await self._facts(visit, found, status),
+            await self._facts(visit, found, status, entries[:1]),
             el("div", declared, outputs if status.outputs else None, class_="columns"),
             conditions_table(status.conditions, (DEGRADED, PAUSED)),
             listed,
@@ -159,13 +159,15 @@ class ResourcePage:
         printed = await last_output(self._face.client, resource, status)
         return _run(status.run, printed.text, is_cancelling=_is_cancelling(found, status.run))
 
-    async def _facts(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
+    async def _facts(
+        self, visit: Visit, found: Found, status: ResourceStatus, last: Sequence[Reconciliation]
+    ) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
         where = found.indexed.kind, metadata.namespace, metadata.name
         own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
         generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
         next_run: Node = "after the current run" if status.run is not None else moment(status.next_run)
-        if status.run is None and status.message.startswith(f"{CANCELLED}: "):
+        if status.run is None and any(each.spec.phase == "cancelled" for each in last):
             next_run = "on request, or after a change"
         return facts(
             ("Type", title),
