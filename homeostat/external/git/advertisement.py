@@ -8,11 +8,13 @@ itself is asked: it knows redirects, other hashes and how to report errors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from homeostat.external.git.access import Remote
+from homeostat.external.git.snapshot import computed
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request
@@ -49,11 +51,9 @@ async def branch_head(client: RestClient, remote: Remote, ref: str) -> str | Non
         answer = await client.send(ask)
         if answer.status != 200 or answer.headers.get("content-type") != _ADVERTISEMENT:
             return None
-        lines = [each.rstrip(b"\n") for each in packets(answer.body)]
-        if b"version 2" not in lines[:2]:
-            return _found(lines, name)
-        if not _lists_refs(lines):
-            return None
+        offered = await computed(lambda: _offered(answer.body, name), len(answer.body))
+        if not offered.lists_refs:
+            return offered.commit
         more = {"Content-Type": "application/x-git-upload-pack-request", "Accept": _RESULT}
         body = b"".join((packet(b"command=ls-refs\n"), b"0001", packet(b"ref-prefix " + name + b"\n"), b"0000"))
         listed = await client.send(
@@ -68,20 +68,36 @@ async def branch_head(client: RestClient, remote: Remote, ref: str) -> str | Non
         )
         if listed.status != 200 or listed.headers.get("content-type") != _RESULT:
             return None
-        return _found([each.rstrip(b"\n") for each in packets(listed.body)], name)
+        return await computed(lambda: _found(_lines(listed.body), name), len(listed.body))
     except (RestError, PacketError):
         return None
 
 
-def _lists_refs(lines: list[bytes]) -> bool:
-    """Whether the server lists refs, and its commits have ids of SHA-1."""
-    names = [each.partition(b"=") for each in lines]
-    return any(name == b"ls-refs" for name, _, _ in names) and all(
-        value == b"sha1" for name, _, value in names if name == b"object-format"
-    )
+class _Offered(NamedTuple):
+    lists_refs: bool
+    """Whether it is the second version of the protocol, the server lists refs, and its commits have ids of SHA-1."""
+    commit: str | None = None
+    """Of the ref, by the first version."""
 
 
-def _found(lines: list[bytes], name: bytes) -> str | None:
+def _offered(body: bytes, name: bytes) -> _Offered:
+    lines = _lines(body)
+    first = list(islice(lines, 2))
+    if b"version 2" not in first:
+        return _Offered(lists_refs=False, commit=_found(chain(first, lines), name))
+    lists_refs = is_other = False
+    for line in chain(first, lines):
+        word, _, value = line.partition(b"=")
+        lists_refs |= word == b"ls-refs"
+        is_other |= word == b"object-format" and value != b"sha1"
+    return _Offered(lists_refs=lists_refs and not is_other)
+
+
+def _lines(body: bytes) -> Iterator[bytes]:
+    return (each.rstrip(b"\n") for each in packets(body))
+
+
+def _found(lines: Iterable[bytes], name: bytes) -> str | None:
     for line in lines:
         commit, _, rest = line.partition(b" ")
         # The first line of the first version ends with what the server can, and others may end with attributes.

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.edge.server import serve
 from homeostat.external.git.access import Remote
 from homeostat.external.git.advertisement import PacketError, branch_head, packet, packets
 from homeostat.external.git.cache import GitCache
@@ -15,6 +18,7 @@ from homeostat.external.git.errors import AuthenticationError, MissingRefError, 
 from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from tests.external.git_servers import Origin, serving_git
+from tests.holds import measured_turns
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["second version", "first version"])
@@ -37,6 +41,23 @@ async def test_the_head_of_a_branch_is_read_by_http(origin: Origin, cache: Path,
             await caches.resolve(Remote(remote.url, BasicAuth("git", "wrong")), "refs/heads/main")
         with pytest.raises(UnreachableError):
             await caches.resolve(Remote("http://127.0.0.1:1/x.git"), "refs/heads/main")
+
+
+@pytest.mark.parametrize("part", [b"0005x", b"0000"], ids=["small packets", "flushes"])
+async def test_a_response_of_many_packets_does_not_hold_the_event_loop(part: bytes) -> None:
+    body = part * ((2 << 20) // len(part))
+
+    async def answer(request: Request) -> Reply:
+        return Reply(200, body, "application/x-git-upload-pack-advertisement")
+
+    server = await serve(answer)
+    try:
+        async with RestClient() as rest, measured_turns() as turns:
+            remote = Remote(f"http://127.0.0.1:{server.port}/x.git")
+            assert await branch_head(rest, remote, "refs/heads/main") is None
+    finally:
+        await server.stop(grace_s=1.0)
+    assert turns.longest_s < 0.1
 
 
 @given(st.lists(st.binary(max_size=50)))
