@@ -18,6 +18,9 @@ from homeostat.external.rest.retry import retry_after_s
 from homeostat.objects.json import JsonObject, encode
 
 LONGEST_LIMIT_S = 3600.0
+MOST_BRACKETS = 200_000
+"""Of a response, those in texts included: millions of empty objects would block the event loop for a second."""
+_LARGEST_ERROR = 1 << 16
 _LONGEST_MESSAGE = 300
 _REDIRECTS = (301, 302, 307, 308)
 
@@ -115,6 +118,8 @@ def limit_s(answer: Response, now_s: float, *, reset: str) -> float | None:
 
 
 def read(answer: Response, shape: type[T]) -> T:
+    if answer.body.count(b"{") + answer.body.count(b"[") > MOST_BRACKETS:
+        raise UncertainError(f"unexpected response: it has more than {MOST_BRACKETS} objects and arrays")
     try:
         found: T = msgspec.json.decode(answer.body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -129,7 +134,8 @@ class _ErrorBody(msgspec.Struct, frozen=True):
 
 def _message(answer: Response) -> str:
     try:
-        body = msgspec.json.decode(answer.body, type=_ErrorBody)
+        # The start of a larger one is shown as it is.
+        body = msgspec.json.decode(answer.body[:_LARGEST_ERROR], type=_ErrorBody)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return answer.body[:_LONGEST_MESSAGE].decode(errors="replace")
     message = body.message or body.error

@@ -147,12 +147,10 @@ class Registry:
         async for response in self._pages(image, f"tags/list?n={_PAGE}"):
             if not response.is_success:
                 raise failure(image, response.status, response.headers, response.body, "tags")
-            tags = _decoded(response.body, _Tags, image).tags or []
-            if any(len(each) > _LONGEST_TAG for each in tags):
-                raise UnexpectedResponseError(
-                    f"{image.registry}: it lists a tag of more than {_LONGEST_TAG} characters"
-                )
-            found |= dict.fromkeys(tags)
+            # Two quotes a tag, and some of names of fields; a million short tags would block the event loop.
+            if response.body.count(b'"') > 2 * (self.limits.tags + _PAGE):
+                raise TooLargeError(f"{image.repository} has more than {self.limits.tags} tags")
+            found |= _listed(response.body, image)
             if len(found) > self.limits.tags:
                 raise TooLargeError(f"{image.repository} has more than {self.limits.tags} tags")
         return list(found)
@@ -267,6 +265,14 @@ def tag_of(digest: str) -> str:
 def name_of(image: Image) -> str:
     """The name of a manifest within its repository."""
     return image.digest or image.tag or "latest"
+
+
+def _listed(body: bytes, image: Image) -> dict[str, None]:
+    """The tags of a page."""
+    tags = _decoded(body, _Tags, image).tags or []
+    if any(len(each) > _LONGEST_TAG for each in tags):
+        raise UnexpectedResponseError(f"{image.registry}: it lists a tag of more than {_LONGEST_TAG} characters")
+    return dict.fromkeys(tags)
 
 
 def _decoded(body: bytes, shape: type[_Tags], image: Image) -> _Tags:

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 _CONFIRMED_S: Final = 30.0
 _TIMEOUT_S: Final = 15.0
 _LARGEST: Final = 4 << 20
+_MOST_BRACKETS: Final = 100_000
+"""Of an answer: a million empty lists would block the event loop."""
 _RETRY: Final = RetryPolicy(attempts=3)
 _RETRY_S: Final = 15.0
 _LOOK_AGAIN_S: Final = 3600.0
@@ -242,6 +244,8 @@ def _complaint(response: Response) -> str:
 
 
 def decoded(response: Response) -> JsonObject:
+    if response.body.count(b"{") + response.body.count(b"[") > _MOST_BRACKETS:
+        return {}
     try:
         found: Any = msgspec.json.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 
+from homeostat.edge.threads import in_thread
 from homeostat.external.oci.auth import Keychain
 from homeostat.objects.versions.semver import versions_of
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
@@ -33,6 +34,7 @@ PULL_WITHIN_S: Final = 30.0
 TAGS_LIFE_S: Final = 300.0
 FAILURE_LIFE_S: Final = 30.0
 _MOST_ANSWERS: Final = 4096
+_USER: Final = "contracts"
 _OVERHEAD: Final = 8 << 10
 """Bytes that a bundle takes beside its files."""
 
@@ -138,7 +140,8 @@ class Library:
 
     async def _listed(self, wanted: Wanted) -> list[str]:
         source = await self._source(wanted)
-        tags = [tag for _, tag in versions_of(await source.tags(wanted.ref))]
+        found = await source.tags(wanted.ref)
+        tags = await in_thread(lambda: [tag for _, tag in versions_of(found)], user=_USER)
         _bound(self._tags)
         self._tags[wanted] = (self._seconds() + TAGS_LIFE_S, tags)
         return tags

@@ -15,6 +15,7 @@ from homeostat.external.forges.github import GitHub, Repository, _first_json
 from homeostat.external.rest.client import RestClient
 from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
+from tests.holds import measured_turns
 
 INFRA = Repository("acme", "infra")
 NOW_S = 1_767_225_600.0
@@ -198,3 +199,20 @@ def test_an_archive_with_a_password_is_refused() -> None:
         data[data.index(signature) + at] |= 1
     with pytest.raises(RefusedError, match="cannot be read"):
         _first_json(bytes(data), "outputs")
+
+
+@pytest.mark.parametrize(
+    ("status", "start", "part", "end"),
+    [(200, b'{"workflow_runs":[', b'{"id":1},', b'{"id":1}]}'), (422, b'{"message":[', b"[],", b"[]]}")],
+    ids=["objects", "an error"],
+)
+async def test_a_large_answer_does_not_hold_the_event_loop(status: int, start: bytes, part: bytes, end: bytes) -> None:
+    body = start + part * ((6 << 20) // len(part)) + end
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=body, status=status, content_type="application/json")
+
+    async with serving(answer) as url, RestClient() as http, measured_turns() as turns:
+        with pytest.raises((UncertainError, RefusedError), match=r"more than 200000 objects|\[\],\[\]"):
+            await GitHub(http, TOKEN, api=url).runs_of_commit(INFRA, "a")
+    assert turns.longest_s < 0.15

@@ -42,6 +42,7 @@ from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import CredentialHelperError, RegistryCredential, parse_docker_config
 from homeostat.testing.eventually import eventually
 from tests.external.servers import Handler, serving
+from tests.holds import measured_turns
 
 ANN = OneCredential(RegistryCredential(basic=BasicAuth("ann", "s3cret")))
 SOUND = encode_manifest(Manifest(layers=(Descriptor("x", digest_of(b"layer"), 5),)))
@@ -149,6 +150,14 @@ async def test_tags_are_listed_over_several_pages(client: RestClient, host: Host
     assert tags == ["1.0", "2.0", "1.1", "2.1", "1.2", "2.2", "1.3", "2.3"]
     with pytest.raises(TooLargeError):
         await Registry(client, limits=RegistryLimits(tags=7)).tags(f"{at}/x")
+
+
+async def test_a_page_of_a_million_tags_does_not_hold_the_event_loop(client: RestClient, host: Host) -> None:
+    at = await host(answers(body=b'{"tags": [' + b'"a",' * 1_000_000 + b'"a"]}'))
+    async with measured_turns() as turns:
+        with pytest.raises(TooLargeError, match="more than 50000 tags"):
+            await Registry(client).tags(f"{at}/x")
+    assert turns.longest_s < 0.08
 
 
 @pytest.mark.parametrize("link", ["http://example.org/v2/x/tags/list", "/v2/x/tags/list?n=1000", "ftp://x", "//["])

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from time import thread_time
 
 import pytest
 from aiohttp import web
 
 from homeostat.external.rest.errors import RestError
+from homeostat.external.rest.request import Response
 from homeostat.external.vault.client import Vault
-from homeostat.external.vault.session import VaultError, VaultRefusedError
+from homeostat.external.vault.session import VaultError, VaultRefusedError, decoded
 from homeostat.external.vault.settings import AppRole, vault_settings
 from homeostat.testing.eventually import eventually
 from tests.external.servers import serving
@@ -317,3 +319,11 @@ async def test_a_vault_that_answers_nonsense_is_in_trouble(status: int) -> None:
         async with Vault(settings) as vault:
             with pytest.raises(VaultError):
                 await vault.get_secret("db")
+
+
+def test_an_answer_of_a_million_lists_is_not_decoded() -> None:
+    body = b'{"data": [' + b"[]," * 1_000_000 + b"[]]}"
+    began = thread_time()
+    assert decoded(Response(200, {}, body)) == {}
+    assert thread_time() - began < 0.05
+    assert decoded(Response(200, {}, b'{"data": [[]]}')) == {"data": [[]]}

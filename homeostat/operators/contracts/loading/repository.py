@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.objects.versions.constraint import best_tag
+from homeostat.edge.threads import in_thread
 from homeostat.objects.versions.semver import versions_of
 from homeostat.operators.contracts.engine.checks.evaluate import Failure
 from homeostat.operators.contracts.loading.content import Content, Version, read_bundle
@@ -34,6 +34,7 @@ SIGN_WITHIN_S: Final = 60.0
 """How long a bundle without a signature is expected to be signed; then it is not trusted."""
 LATEST: Final = ""
 """The wish for the highest version."""
+_USER: Final = "contracts"
 _FALLBACK_TAG: Final = "latest"
 _WISH_S: Final = 7200.0
 """How long a wish counts that nobody repeats; the longest sensible interval is shorter."""
@@ -109,7 +110,8 @@ class Repository:
         before = self._state()
         tags = await self._tags() if any(":" not in wish for wish in wishes) else []
         self._listed = frozenset(tags)
-        best = best_tag(tags) or _FALLBACK_TAG
+        versions = await in_thread(lambda: [tag for _, tag in versions_of(tags)], user=_USER) if tags else []
+        best = next(iter(versions), _FALLBACK_TAG)
         faults = {wish: await self._read(wish) for wish in wishes if wish != LATEST}
         if LATEST in wishes:
             faults[best] = faults[best] if best in faults else await self._read(best)
@@ -122,7 +124,7 @@ class Repository:
         if is_changed := self._state() != before:
             on_ready()
             before = self._state()
-        self._mirrored = tuple(tag for _, tag in versions_of(tags)[: self._most_versions]) or self._mirrored
+        self._mirrored = tuple(versions[: self._most_versions]) or self._mirrored
         for tag in self._mirrored:
             if tag not in faults:
                 await self._read(tag)

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.edge.threads import in_thread
 from homeostat.external.oci.bundle import unpack_bundle
 from homeostat.external.oci.manifest import Descriptor, Index, Manifest, Platform, parse_manifest
 from homeostat.external.oci.registry import Registry, RegistryLimits, parse_reference
@@ -40,6 +41,7 @@ from homeostat.operators.contracts.sources.mapping import mapped
 
 LIMITS: Final = RegistryLimits(memory_bytes=MAX_TOTAL_BYTES + (16 << 20), timeout_s=30.0, blob_timeout_s=120.0)
 """For the `Registry` of a source. A layer may be stored without compression, and each entry has a header."""
+_USER: Final = "contracts"
 _COMMON: Final = Platform("amd64", "linux")
 
 
@@ -140,7 +142,8 @@ class RegistrySource:
     async def _best_tag(self, text: str, constraint: str) -> str:
         tags = await self.tags(text)
         try:
-            tag = best_tag(tags, constraint)
+            # Of 50,000 tags this takes a second; it would block the event loop.
+            tag = await in_thread(lambda: best_tag(tags, constraint), user=_USER)
         except InvalidConstraintError as error:
             raise InvalidRefError(f"{text}: {error}") from error
         if tag is None:

@@ -12,7 +12,7 @@ Patterns have RE2's syntax, whose time is linear in the text. A tag that the pol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +24,8 @@ from homeostat.objects.versions.constraint import Constraint, InvalidConstraintE
 from homeostat.objects.versions.semver import parse_version
 
 _LONGEST: Final = 500
+MOST_STEPS: Final = 6_000_000
+"""The most characters of all tags that a pattern matches times its weight: some seconds of a thread."""
 _PARTS: Final = {
     "YYYY": r"[0-9]{4}",
     "YY": r"[0-9]{1,3}",
@@ -110,7 +112,9 @@ def candidates(policy: TagPolicy, tags: Iterable[str]) -> list[str]:
 
 
 def choose(policy: TagPolicy, tags: Iterable[str], built: Mapping[str, str] | None = None) -> str:
-    """The tag to write; empty if none matches. `built` has the build times of tags, which `newest` orders by."""
+    """The tag to write; empty if none matches. `built` has the build times of tags, which `newest` orders by.
+    `PolicyError` for a pattern that would take too long.
+    """
     found = candidates(policy, tags)
     match policy:
         case SemverPolicy():
@@ -119,6 +123,7 @@ def choose(policy: TagPolicy, tags: Iterable[str], built: Mapping[str, str] | No
         case CalverPolicy():
             return max(found, key=lambda tag: (tuple(map(int, _numbers(tag))), tag), default="")
         case RegexPolicy(pattern):
+            _check_cost(pattern, found)
             return max(found, key=lambda tag: (_order(_left_over(pattern, tag)), tag), default="")
         case NewestPolicy():
             dated = [tag for tag in found if (built or {}).get(tag)]
@@ -166,6 +171,15 @@ def _is_match(pattern: Pattern, tag: str) -> bool:
         return pattern.is_match(tag)
     except EvaluationError:
         return False
+
+
+def _check_cost(pattern: str, tags: Sequence[str]) -> None:
+    """What a pattern leaves over is searched for step by step, unlike whether it matches."""
+    if sum(map(len, tags)) * (_pattern(pattern).weight + 1) > MOST_STEPS:
+        raise PolicyError(
+            f"regex:{pattern} matches {len(tags)} tags, too many to order by such a pattern; expected one that is "
+            "simpler or matches fewer"
+        )
 
 
 def _left_over(pattern: str, tag: str) -> str:

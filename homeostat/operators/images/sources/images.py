@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from homeostat.edge.threads import in_thread
 from homeostat.external.oci.errors import (
     InvalidKeyError,
     NotFoundError,
@@ -27,7 +28,7 @@ from homeostat.operators.images.engine.annotations import (
     DEFAULT_REGISTRY_SECRET,
     Settings,
 )
-from homeostat.operators.images.engine.policy import NewestPolicy, TagPolicy, candidates, choose
+from homeostat.operators.images.engine.policy import NewestPolicy, PolicyError, TagPolicy, candidates, choose
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
 from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Unchecked
 
@@ -36,6 +37,7 @@ _LONGEST_WAIT_S: Final = 3600.0
 _MOST_DATED: Final = 100
 _MOST_KEPT: Final = 256
 _MOST_KEYS: Final = 8
+_USER: Final = "images"
 _LIMITS: Final = RegistryLimits(timeout_s=30.0)
 Count = Callable[[str], None]
 
@@ -89,10 +91,14 @@ class Images:
         image = settings.image
         try:
             tags = await memory.once(("tags", id(registry), image), lambda: registry.tags(image))
-            built = await self._times(registry, image, candidates(policy, tags), memory) if _by_date(policy) else {}
+            matching = await in_thread(lambda: candidates(policy, tags), user=_USER) if _by_date(policy) else []
+            built = await self._times(registry, image, matching, memory)
+            # Of a registry with 50,000 tags this takes a second; it would block the event loop.
+            chosen = await in_thread(lambda: choose(policy, tags, built), user=_USER)
         except OciError as error:
             return _problem(error)
-        chosen = choose(policy, tags, built)
+        except PolicyError as error:
+            return Problem(f"{image}: gitops.operator.update_policy: {error}", "NoTagMatches")
         if not chosen:
             return Problem(
                 f"{image} has no tag that gitops.operator.update_policy matches, of {len(tags)}", "NoTagMatches"

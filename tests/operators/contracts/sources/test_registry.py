@@ -40,6 +40,7 @@ from homeostat.operators.contracts.sources.push import is_published, push_bundle
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
 from tests.external.servers import serving
+from tests.holds import measured_turns
 
 FILES = {
     "pacto.yaml": b'pactoVersion: "1.0"\nservice: {name: mill, version: 1.1.0}\n',
@@ -112,6 +113,18 @@ async def test_the_highest_version_that_is_allowed_is_chosen(
     found = await source.resolve(f"oci://{name}", constraint)
     assert found.ref == f"{name}:{tag}"
     assert sorted(await source.tags(f"oci://{name}:1.0.0")) == ["1.0.0", "1.4.2", "latest", "main", "v2.0.0"]
+
+
+async def test_choosing_among_many_tags_does_not_hold_the_event_loop(source: RegistrySource) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if not request.path.endswith("/tags/list"):
+            return web.Response(status=404)
+        return web.json_response({"tags": [f"1.0.{number}" for number in range(20_000)]})
+
+    async with serving(answer) as url, measured_turns() as turns:
+        with pytest.raises(NotFoundError, match=r"1\.0\.19999"):
+            await source.resolve(f"oci://{url.removeprefix('http://')}/x", "^1")
+    assert turns.longest_s < 0.15
 
 
 async def test_no_version_is_chosen_where_none_is_allowed(

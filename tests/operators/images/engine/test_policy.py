@@ -97,5 +97,14 @@ def test_a_form_of_dates_takes_no_longer_on_a_long_tag() -> None:
     assert thread_time() - began < 1.0
 
 
+def test_a_heavy_pattern_that_matches_many_tags_is_refused() -> None:
+    tags = ["a" * 120 + str(number) for number in range(2000)]
+    assert choose(_policy("regex:^a+"), tags) == tags[-1]
+    began = thread_time()
+    with pytest.raises(PolicyError, match="matches 2000 tags, too many to order"):
+        choose(_policy("regex:(?:a{0,50}){0,9}[0-9]"), tags)
+    assert thread_time() - began < 1.0
+
+
 def test_the_text_of_a_form_is_no_pattern() -> None:
     assert candidates(_policy("calver:YYYY.0M-a+b"), ["2026.05-a+b", "2026x05-aab"]) == ["2026.05-a+b"]
