@@ -17,6 +17,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
+import msgspec
+
 from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -28,6 +30,7 @@ from homeostat.web.dashboard.home.report import Change
 from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
+from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.login import FORM_BYTES, Identify, LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import ServedKinds
@@ -72,7 +75,7 @@ class Dashboard:
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
-        add("GET", ROOT, self._page(Home(self._sections, self._changes).show))
+        add("GET", ROOT, self._page(Home(self._sections, self._changes, self._client).show))
         add("GET", f"{ROOT}/find", self._find)
         for section in self._sections:
             for path, view in section.views.items():
@@ -103,7 +106,7 @@ class Dashboard:
         if not (visit.caller.is_admin or visit.caller.is_cluster_user):
             return []
         may_see = await may_list(visit.client(self._client), EVENTS, self._within)
-        return await self._timeline.newest() if may_see else []
+        return await self._timeline.newest(visit.namespace) if may_see else []
 
     async def _find(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
@@ -154,9 +157,14 @@ class Dashboard:
         caller = await self._identify(with_token(request, token))
         proof = SESSIONS.form_proof(self._secret, token)
         shown = [each for each in self._sections if await each.is_visible(caller)]
-        links = [(HOME, ROOT), *((each.title, each.path) for each in shown)]
+        visit = Visit(request, captured, caller, Viewer())
+        # The namespace that somebody chose stays while they go from list to list.
+        chosen = {"namespace": visit.namespace}
+        links = [
+            (title, place(path, chosen)) for title, path in ((HOME, ROOT), *((each.title, each.path) for each in shown))
+        ]
         viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
-        return Visit(request, captured, caller, viewer)
+        return msgspec.structs.replace(visit, viewer=viewer)
 
     def _check_form(self, request: Request, largest: int = FORM_BYTES) -> None:
         proof = SESSIONS.form_proof(self._secret, SESSIONS.kept_token(request))
@@ -166,8 +174,7 @@ class Dashboard:
 
     def _refusal(self, request: Request, error: RefusalError, visit: Visit | None) -> Reply:
         if error.status == 401:
-            place = login_place(request) if request.method != "POST" else f"{ROOT}/login"
-            return redirect(place)
+            return redirect(login_place(request) if request.method != "POST" else f"{ROOT}/login")
         title = _TITLES.get(error.status, "Internal error")
         content = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
         page = Page(title, content, status=error.status)

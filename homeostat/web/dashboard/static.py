@@ -20,6 +20,7 @@ _TYPES: Final = {
     "dashboard.js": "text/javascript; charset=utf-8",
     "objects.css": "text/css; charset=utf-8",
     "palette.js": "text/javascript; charset=utf-8",
+    "saved.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 _HEADERS: Final[Fields] = (

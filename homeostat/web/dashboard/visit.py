@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -17,6 +18,11 @@ class Visit(msgspec.Struct, frozen=True):
     captured: Mapping[str, str]
     caller: Caller
     viewer: Viewer
+
+    @property
+    def namespace(self) -> str:
+        """The one that the visitor chose; empty for all."""
+        return dict(parse_qsl(self.request.query)).get("namespace", "")
 
     def client(self, own: Client) -> Client:
         """A client with the permissions of the visitor; `own` is the client of this server. `RefusalError` 403 for a

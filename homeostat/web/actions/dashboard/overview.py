@@ -22,6 +22,8 @@ class ResourceOverview:
         self._face, self._counts = face, counts
 
     async def show(self, visit: Visit) -> Node:
+        if visit.namespace not in ("", self._face.namespace):
+            return None
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
         by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}

@@ -19,6 +19,8 @@ class ResourceReport:
         self._face, self._counts = face, counts
 
     async def make(self, visit: Visit) -> Report | None:
+        if visit.namespace not in ("", self._face.namespace):
+            return None
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
         by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}

@@ -21,6 +21,7 @@ class ContractReport:
 
     async def make(self, visit: Visit) -> Report | None:
         rows = await self._contracts.worst()
+        rows = [each for each in rows if visit.namespace in ("", each.pacto.metadata.namespace)]
         if not rows:
             return None
         words = [each.status.contract_status for each in rows]

@@ -12,15 +12,18 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from homeostat.client.base import UnreachableError
+from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ForbiddenError
 from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.link import may_read
+from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError
 
@@ -43,10 +46,12 @@ class Reported(NamedTuple):
 
 
 class Home:
-    """`changes` are those of all operators, from Events."""
+    """`changes` are those of all operators, from Events. `client` is the one of this server."""
 
-    def __init__(self, sections: Sequence[Section], changes: Changes | None = None) -> None:
-        self._sections, self._changes = sections, changes
+    def __init__(
+        self, sections: Sequence[Section], changes: Changes | None = None, client: Client | None = None
+    ) -> None:
+        self._sections, self._changes, self._client = sections, changes, client
 
     async def show(self, visit: Visit) -> Page:
         shown = [each for each in self._sections if await each.is_visible(visit.caller)]
@@ -54,11 +59,21 @@ class Home:
         summaries = await asyncio.gather(*(_summary(each, visit) for each in shown if each.summary is not None))
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
-        content: list[Node] = [_verdict(known), _numbers(known)]
+        namespaces, _ = await _within_time(self._namespaces(visit))
+        content: list[Node] = [_verdict(known), namespaces, _numbers(known, visit.namespace)]
         aside = [_upcoming(known), _timeline(changes, trouble)]
         content.append(el("div", el("div", await _problems(visit, known)), el("div", aside), class_="halves"))
         content += summaries
         return Page(TITLE, content, TITLE)
+
+    async def _namespaces(self, visit: Visit) -> Node:
+        """For who may see objects of the Kubernetes API."""
+        if self._client is None or not (visit.caller.is_admin or visit.caller.is_cluster_user):
+            return None
+        chosen = await namespace_field(visit.client(self._client), visit.namespace)
+        clear = el("a", "Clear", href=ROOT, class_="clear") if visit.namespace else None
+        button = el("button", "Filter", type="submit")
+        return el("form", chosen, button, clear, method="get", action=ROOT, class_="filter", role="search")
 
     async def _all_changes(self, visit: Visit, reported: Sequence[Reported]) -> tuple[list[Change], str]:
         """The newest ones, and why some of them may be missing."""
@@ -120,12 +135,14 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _numbers(reported: Sequence[Reported]) -> Node:
-    tiles = [_tile(each) for each in reported if each.trouble or (each.report is not None and each.report.total)]
+def _numbers(reported: Sequence[Reported], namespace: str) -> Node:
+    tiles = [
+        _tile(each, namespace) for each in reported if each.trouble or (each.report is not None and each.report.total)
+    ]
     return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else _start()
 
 
-def _tile(reported: Reported) -> Markup:
+def _tile(reported: Reported, namespace: str) -> Markup:
     section, report = reported.section, reported.report
     if report is None:
         inside: Node = [
@@ -133,7 +150,7 @@ def _tile(reported: Reported) -> Markup:
             el("span", section.title, class_="word all"),
             el("span", one_line(reported.trouble), class_="note"),
         ]
-        return _linked(section, inside, "warn")
+        return _linked(section, inside, "warn", namespace)
     counts = {"good": report.as_declared, "bad": report.failed}
     counts["warn"] = max(report.total - report.as_declared - report.failed, 0)
     look = "bad" if report.failed else "warn" if report.as_declared < report.total else "good"
@@ -145,11 +162,13 @@ def _tile(reported: Reported) -> Markup:
             shares(counts, ("bad", "warn", "good"), "look"),
         ],
         look,
+        namespace,
     )
 
 
-def _linked(section: Section, inside: Node, look: str) -> Markup:
-    return el("li", el("a", inside, href=section.path, class_=f"tile {look}"), id=f"home-{_key(section.title)}")
+def _linked(section: Section, inside: Node, look: str, namespace: str) -> Markup:
+    path = place(section.path, {"namespace": namespace})
+    return el("li", el("a", inside, href=path, class_=f"tile {look}"), id=f"home-{_key(section.title)}")
 
 
 def _key(title: str) -> str:

@@ -88,8 +88,10 @@ class KeptEvents:
     def __len__(self) -> int:
         return len(self._events)
 
-    def newest(self, most: int) -> list[RecordedEvent]:
-        return nlargest(most, self._events.values(), key=_order)
+    def newest(self, most: int, namespace: str = "") -> list[RecordedEvent]:
+        events = self._events.values()
+        found = (each for each in events if namespace in ("", each.involved_object.namespace))
+        return nlargest(most, found, key=_order)
 
     def listing(self) -> _Listing:
         return _Listing(self, KeptEvents(self._groups, self._most))
@@ -159,8 +161,8 @@ class Timeline:
         await self._wanted.wait()
         await self._watcher.run()
 
-    async def newest(self) -> list[Change]:
-        """Events that say the same of several objects of a kind are one entry."""
+    async def newest(self, namespace: str = "") -> list[Change]:
+        """Events that say the same of several objects of a kind are one entry. Empty for all namespaces."""
         self._wanted.set()
         if not self._watcher.synced.is_set():
             try:
@@ -168,14 +170,16 @@ class Timeline:
                     await self._watcher.synced.wait()
             except TimeoutError:
                 return []
+        if namespace:
+            return await self._changes(namespace)
         seen = self._kept.changes
         if self._shown[0] != seen:
             self._shown = seen, await self._changes()
         return self._shown[1]
 
-    async def _changes(self) -> list[Change]:
+    async def _changes(self, namespace: str = "") -> list[Change]:
         groups: dict[tuple[str, str, str], list[RecordedEvent]] = {}
-        for each in self._kept.newest(_MOST_READ):
+        for each in self._kept.newest(_MOST_READ, namespace):
             groups.setdefault((each.involved_object.kind, each.reason, each.message), []).append(each)
         return [await self._change(each) for each in list(groups.values())[:MOST_SHOWN]]
 

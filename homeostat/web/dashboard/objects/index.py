@@ -22,6 +22,8 @@ from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import place
+from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.commands import command_lines
 from homeostat.web.dashboard.objects.kinds import CORE, HERE, ServedKinds, kind_path
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, read_names
@@ -30,6 +32,7 @@ from homeostat.web.kit.form import read_query
 
 TITLE: Final = "Objects"
 _KEPT_S: Final = 5.0
+_MOST_KEPT: Final = 16
 _AT_ONCE: Final = 16
 _COUNTED_WITHIN_S: Final = 3.0
 Count = int | str
@@ -38,17 +41,19 @@ Count = int | str
 
 class Wanted(msgspec.Struct, frozen=True):
     q: Annotated[str, Meta(max_length=200)] = ""
+    namespace: Annotated[str, Meta(max_length=253)] = ""
 
 
 class Index:
     def __init__(self, client: Client, kinds: ServedKinds) -> None:
         self._client, self._kinds = client, kinds
-        self._counted: WeakKeyDictionary[Client, tuple[float, dict[Kind, Count]]] = WeakKeyDictionary()
+        self._counted: WeakKeyDictionary[Client, dict[str, tuple[float, dict[Kind, Count]]]] = WeakKeyDictionary()
 
     async def show(self, visit: Visit) -> Page:
         wanted = read_query(visit.request, Wanted)
-        every = await self._kinds.listed()
-        counts = await self._counts(visit.client(self._client), every)
+        every = [each for each in await self._kinds.listed() if each.is_namespaced or not wanted.namespace]
+        client = visit.client(self._client)
+        counts = await self._counts(client, every, wanted.namespace)
         shown = [each for each in every if _matches(each, wanted.q.strip().lower())]
         total = sum(count for count in counts.values() if isinstance(count, int))
         content: list[Node] = [
@@ -58,19 +63,27 @@ class Index:
                 el(
                     "div",
                     command_lines("kubectl api-resources", "homeostat api-resources"),
-                    el("a", "Create object", href=f"{HERE}/create", class_="button"),
+                    el(
+                        "a",
+                        "Create object",
+                        href=place(f"{HERE}/create", {"namespace": wanted.namespace}),
+                        class_="button",
+                    ),
                     class_="choices",
                 ),
                 class_="title",
             ),
-            _form(wanted),
+            _form(wanted, await namespace_field(client, wanted.namespace)),
             el("p", f"{many(len(shown), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
-            _groups(shown, counts) if shown else el("div", el("p", "No kind matches."), class_="empty"),
+            _groups(shown, counts, wanted.namespace)
+            if shown
+            else el("div", el("p", "No kind matches."), class_="empty"),
         ]
         return Page(TITLE, content, TITLE)
 
-    async def _counts(self, client: Client, kinds: Sequence[Kind]) -> Mapping[Kind, Count]:
-        until, known = self._counted.get(client, (0.0, {}))
+    async def _counts(self, client: Client, kinds: Sequence[Kind], namespace: str) -> Mapping[Kind, Count]:
+        kept = self._counted.setdefault(client, {})
+        until, known = kept.get(namespace, (0.0, {}))
         if time.monotonic() < until and known.keys() >= set(kinds):
             return known
         slots = asyncio.Semaphore(_AT_ONCE)
@@ -78,7 +91,7 @@ class Index:
 
         async def ask(kind: Kind) -> None:
             async with slots:
-                found[kind] = await _count(client, kind)
+                found[kind] = await _count(client, kind, namespace)
 
         try:
             async with asyncio.timeout(_COUNTED_WITHIN_S), asyncio.TaskGroup() as tasks:
@@ -86,13 +99,15 @@ class Index:
                     tasks.create_task(ask(each))
         except TimeoutError:
             pass
-        self._counted[client] = (time.monotonic() + _KEPT_S, found)
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[namespace] = (time.monotonic() + _KEPT_S, found)
         return found
 
 
-async def _count(client: Client, kind: Kind) -> Count:
+async def _count(client: Client, kind: Kind, namespace: str) -> Count:
     try:
-        page = read_names(await client.fetch("GET", kind.path(""), {"limit": 1}, accept=ACCEPT_METADATA))
+        page = read_names(await client.fetch("GET", kind.path(namespace), {"limit": 1}, accept=ACCEPT_METADATA))
     except ForbiddenError:
         return "not allowed"
     except (ApiError, UnreachableError, msgspec.DecodeError):
@@ -107,18 +122,20 @@ def _matches(kind: Kind, word: str) -> bool:
     return not word or any(word in each for each in (*kind.words(), kind.group, *kind.categories))
 
 
-def _form(wanted: Wanted) -> Markup:
+def _form(wanted: Wanted, namespaces: Markup) -> Markup:
     entry = el("input", type="search", id="q", name="q", value=wanted.q, maxlength=200, placeholder="kind or group")
     field = el("div", el("label", "Search", for_="q"), entry, class_="field")
     button = el("button", "Filter", type="submit")
-    clear = el("a", "Clear", href=HERE, class_="clear") if wanted.q else None
-    return el("form", field, button, clear, method="get", action=HERE, class_="filter", role="search")
+    clear = el("a", "Clear", href=HERE, class_="clear") if wanted.q or wanted.namespace else None
+    return el("form", field, namespaces, button, clear, method="get", action=HERE, class_="filter", role="search")
 
 
-def _groups(kinds: Iterable[Kind], counts: Mapping[Kind, Count]) -> Markup:
+def _groups(kinds: Iterable[Kind], counts: Mapping[Kind, Count], namespace: str) -> Markup:
     """Groups of custom kinds first: they are what somebody installed."""
     ordered = sorted(kinds, key=lambda each: (_is_built_in(each.group), each.group, each.plural))
-    cards = [_card(group, list(each), counts) for group, each in groupby(ordered, key=lambda each: each.group)]
+    cards = [
+        _card(group, list(each), counts, namespace) for group, each in groupby(ordered, key=lambda each: each.group)
+    ]
     return el("div", cards, class_="groups")
 
 
@@ -126,15 +143,18 @@ def _is_built_in(group: str) -> bool:
     return "." not in group or group.endswith(".k8s.io")
 
 
-def _card(group: str, kinds: Sequence[Kind], counts: Mapping[Kind, Count]) -> Markup:
-    items = [_item(each, counts.get(each, "no answer yet")) for each in kinds]
+def _card(group: str, kinds: Sequence[Kind], counts: Mapping[Kind, Count], namespace: str) -> Markup:
+    items = [_item(each, counts.get(each, "no answer yet"), namespace) for each in kinds]
     versions = ", ".join(dict.fromkeys(each.version for each in kinds))
     head = el("h2", group or CORE, " ", el("span", versions, class_="note"))
     return el("section", head, el("ul", items), class_="group", id=f"group-{group or CORE}")
 
 
-def _item(kind: Kind, count: Count) -> Markup:
+def _item(kind: Kind, count: Count, namespace: str) -> Markup:
     number: Node = el("span", f"{count:,}" if isinstance(count, int) else count, class_="count" if count else "quiet")
     words = " ".join(kind.short_names)
-    name = [el("a", kind.kind, href=kind_path(kind)), el("span", words, class_="note") if words else None]
+    name = [
+        el("a", kind.kind, href=kind_path(kind, namespace=namespace)),
+        el("span", words, class_="note") if words else None,
+    ]
     return el("li", el("span", name, class_="kind"), number, class_="" if count else "none", id=f"kind-{kind.title}")

@@ -17,21 +17,20 @@ from msgspec import Meta
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, ExpiredError, ForbiddenError
 from homeostat.objects.json import Json
-from homeostat.objects.kind import NAMESPACE, Kind
+from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.components import chip, many, moment, one_line
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.commands import command_lines, on_list
 from homeostat.web.dashboard.objects.forms.create import create_link
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import (
     ACCEPT,
-    ACCEPT_METADATA,
     Column,
     Row,
     Table,
-    read_names,
     read_table,
     sorted_rows,
 )
@@ -44,7 +43,6 @@ MOST_SEARCHED: Final = 5000
 _SEARCHED_AT_ONCE: Final = 500
 _MOST_LIVE: Final = 1000
 """Objects that a page may read if it reloads itself."""
-_MOST_NAMESPACES: Final = 500
 _is_name = re.compile(r"[a-z0-9]([a-z0-9.:_-]*[a-z0-9])?").fullmatch
 Text = Annotated[str, Meta(max_length=1000)]
 
@@ -212,7 +210,7 @@ def _joined(nodes: Sequence[Markup]) -> Sequence[Node]:
 async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
     fields = [_entry("Name contains", "q", wanted.q)]
     if kind.is_namespaced:
-        fields.append(await _namespace_field(client, wanted))
+        fields.append(await namespace_field(client, wanted.namespace))
     fields += [
         _entry("Labels", "labels", wanted.labels, "app=web,tier!=test"),
         _entry("Fields", "fields", wanted.fields, "metadata.name=web"),
@@ -231,22 +229,6 @@ async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
 
 def _kept(wanted: Filter) -> list[tuple[str, str]]:
     return [(name, value) for name, value in (("sort", wanted.sort), ("version", wanted.version)) if value]
-
-
-async def _namespace_field(client: Client, wanted: Filter) -> Markup:
-    try:
-        answer = await client.fetch("GET", NAMESPACE.path(""), {"limit": _MOST_NAMESPACES}, accept=ACCEPT_METADATA)
-    except ApiError:
-        return _entry("Namespace", "namespace", wanted.namespace)
-    listed = read_names(answer)
-    if listed.metadata.token:
-        return _entry("Namespace", "namespace", wanted.namespace)
-    names = [each.metadata.name for each in listed.items or ()]
-    if wanted.namespace and wanted.namespace not in names:
-        names.append(wanted.namespace)
-    options = [el("option", each, value=each, selected=each == wanted.namespace) for each in names]
-    select = el("select", el("option", "all namespaces", value=""), options, id="namespace", name="namespace")
-    return _labelled("Namespace", "namespace", select)
 
 
 def _entry(label: str, name: str, value: str, placeholder: str = "") -> Markup:

@@ -82,6 +82,8 @@
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (number !== asked || !page.body.dataset.tag) return undefined;
       become(document.getElementById("main"), page.getElementById("main"));
+      const links = document.querySelector("header nav");
+      if (links) become(links, page.querySelector("header nav"));
       document.title = page.title;
       tag = page.body.dataset.tag;
       document.body.toggleAttribute("data-live", page.body.hasAttribute("data-live"));

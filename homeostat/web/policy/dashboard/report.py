@@ -22,6 +22,7 @@ class PolicyReport:
 
     async def make(self, visit: Visit) -> Report | None:
         rows = await self._policies.lowest()
+        rows = [each for each in rows if visit.namespace in ("", each.policy.metadata.namespace)]
         if not rows:
             return None
         looks = [_look(each) for each in rows]

@@ -22,6 +22,7 @@ class SyncReport:
 
     async def make(self, visit: Visit) -> Report | None:
         rows = await self._policies.worst()
+        rows = [each for each in rows if visit.namespace in ("", each.policy.metadata.namespace)]
         if not rows:
             return None
         states = [each.state for each in rows]

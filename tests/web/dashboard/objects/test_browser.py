@@ -23,7 +23,7 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
     await expect(tab.get_by_role("button", name="Go to")).to_be_visible()
     await tab.keyboard.press("Control+k")
     await tab.keyboard.type("deploy web")
-    await expect(tab.get_by_role("option").first).to_contain_text("Deployment in shop")
+    await expect(tab.locator("#palette-found").get_by_role("option").first).to_contain_text("Deployment in shop")
     await tab.keyboard.press("Enter")
     await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}")
     await expect(tab).to_have_title("web · Deployment · Homeostat")
@@ -48,6 +48,16 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
     await tab.get_by_role("button", name="Delete web").click()
     await expect(tab).to_have_url(re.compile(r"/objects/apps/deployments\?namespace=shop$"))
     await expect(watcher.get_by_role("heading", name="Not found")).to_be_visible()
+
+    await tab.get_by_text("Saved views").click()
+    await tab.get_by_role("button", name="Save this view").click()
+    await tab.get_by_role("link", name="Objects", exact=True).last.click()
+    await tab.get_by_text("Saved views").click()
+    await tab.get_by_role("link", name="Deployment, namespace: shop").click()
+    await expect(tab).to_have_url(re.compile(r"/objects/apps/deployments\?namespace=shop$"))
+    await tab.get_by_text("Saved views").click()
+    await tab.get_by_role("button", name="Remove Deployment, namespace: shop").click()
+    await expect(tab.locator("#saved li")).to_have_count(1)
     assert troubles == []
 
 
