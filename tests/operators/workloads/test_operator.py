@@ -107,3 +107,43 @@ async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothi
         assert "Scheduled" not in {each["reason"] for each in events}
     with pytest.raises(ValueError, match="all or nodes"):
         workloads.check_environment({"HOMEOSTAT_WORKLOADS_PARTS": "pods"})
+
+
+def deployment(name: str, replicas: int, **spec: object) -> JsonObject:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 0, **spec}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def asking(cpu: str) -> JsonObject:
+    return {"containers": [{"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}]}
+
+
+async def test_a_pod_gets_the_room_of_those_that_it_preempts_and_not_their_replacements(world: World) -> None:
+    client, deployments = world.client, "/apis/apps/v1/namespaces/default/deployments"
+    important = {"metadata": {"name": "important"}, "value": 1000}
+    await client.create("/apis/scheduling.k8s.io/v1/priorityclasses", important)
+    size = "cpu=4,memory=8Gi,pods=110"
+    async with simulated(client, HOMEOSTAT_WORKLOADS_NODES="1", HOMEOSTAT_WORKLOADS_NODE_SIZE=size):
+        await client.create(deployments, deployment("low", 20, **asking("200m")))
+
+        async def are_ready(name: str, replicas: int) -> bool:
+            found = await client.get(f"{deployments}/{name}")
+            return bool(found.get("status", {}).get("readyReplicas") == replicas)
+
+        await eventually(lambda: are_ready("low", 20))
+        high = deployment("high", 2, priorityClassName="important", **asking("1800m"))
+        await client.create(deployments, high)
+        await eventually(lambda: are_ready("high", 2))
+        await eventually(lambda: are_ready("low", 2))
+
+        async def are_reported() -> bool:
+            events, _ = await client.list("/api/v1/namespaces/default/events")
+            return sum(each.get("count") or 1 for each in events if each["reason"] == "Preempted") >= 18
+
+        await eventually(are_reported)
+        pods, _ = await client.list(PODS)
+    assert len(pods) == 22, "each that was preempted has one replacement, which waits"
