@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import PodSpec
-from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.scheduling.scheduler import MOST_PLANS, Scheduler
 from homeostat.operators.workloads.scheduling.tallies import MOST_GROUPS
 from tests.operators.workloads.objects import pod, workload
 
@@ -152,6 +152,20 @@ def test_pods_of_lower_priority_make_room() -> None:
     assert on.victims(("default", "new"), spec_of(priority=8, **asking("3")), {}) == ("", [])
     pinned = spec_of(priority=99, nodeSelector={"zone": "b"}, **asking("2"))
     assert on.victims(("default", "new"), pinned, {}) == ("b1", [("default", "z")])
+
+
+def test_a_preemption_compares_the_first_nodes_that_would_do() -> None:
+    on = Scheduler()
+    size = {"allocatable": {"pods": "10", "cpu": "2"}}
+    for number in range(MOST_PLANS + 1):
+        name = f"n{number:02}"
+        on.set_node(workload(name, status=size, metadata={"labels": {HOST: name, "small": str(number < 3)}}))
+        assert put(on, name, name, priority=MOST_PLANS + 1 - number, **asking("2")) == name
+    least = f"n{MOST_PLANS - 1:02}"
+    assert on.victims(("default", "new"), spec_of(priority=99, **asking("2")), {}) == (least, [("default", least)])
+    pinned = spec_of(priority=99, nodeSelector={"small": "False"}, **asking("2"))
+    last = f"n{MOST_PLANS:02}"
+    assert on.victims(("default", "new"), pinned, {}) == (last, [("default", last)])
 
 
 def test_the_priority_that_the_server_sets_counts() -> None:
