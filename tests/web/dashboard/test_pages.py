@@ -161,7 +161,7 @@ async def test_whatever_comes_from_outside_is_text(site: Site, shelf: World, mon
     for page in pages:
         assert [each.attributes.get("src", "")[:18] for each in page.document.all("script")] == [
             "/dashboard/static/"
-        ] * 2
+        ] * 3
         assert page.document.all("img") == []
         for each in page.document.elements:
             assert not any(name.startswith("on") or name == "style" for name in each.attributes), each

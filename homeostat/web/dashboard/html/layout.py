@@ -92,7 +92,7 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
         # The script shows it.
         el("button", "Dense tables", type="button", id="dense", class_="link", aria_pressed="false", hidden=True),
         # The script fills it.
-        el("details", el("summary", "Saved views"), el("ul"), id="saved", class_="saved", hidden=True),
+        el("div", id="saved", class_="saved", hidden=True),
         el("span", id="live", class_="live", role="status", aria_live="polite"),
     )
     skip = el("a", "Skip to content", href="#main", class_="skip")

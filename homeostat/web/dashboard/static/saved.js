@@ -5,7 +5,7 @@
   const ROOT = "/dashboard";
   const MOST = 50;
   const box = document.getElementById("saved");
-  const list = box.querySelector("ul");
+  const list = document.createElement("ul");
 
   // Another program of this site may have written anything there.
   function read() {
@@ -59,6 +59,9 @@
     list.replaceChildren(...read().map(item), last);
   }
 
+  const fold = document.createElement("details");
+  fold.append(make("summary", "Saved views", {}), list);
+  box.append(fold);
   box.hidden = !document.querySelector("header nav");
   window.addEventListener("storage", show);
   show();
