@@ -14,16 +14,23 @@ def syncs_section(status: PolicyStatus) -> Node:
         return None
     rows = [_row(at, each) for at, each in enumerate(status.history)]
     headings = ("When", "Result", "Because of", "Revision", "Changes", "Error")
-    newest = status.history[0].revision
-    revert = f"{shell('git', 'revert', '--no-edit', newest)} && git push"
-    how = el(
+    note = el("p", "Syncs that found everything as before are not listed.", class_="summary")
+    return el(
+        "section", el("h2", "Last syncs"), note, table("Last syncs", headings, rows), _rollback(status), id="syncs"
+    )
+
+
+def _rollback(status: PolicyStatus) -> Node:
+    """Of the last sync that changed something; None if none of them did."""
+    last = next((each for each in status.history if each.created or each.updated or each.deleted), None)
+    if last is None:
+        return None
+    return el(
         "p",
         "To roll back, revert the commit in a checkout of the repository; the next sync applies that: ",
-        command(revert),
+        command(f"{shell('git', 'revert', '--no-edit', last.revision)} && git push"),
         class_="note",
     )
-    note = el("p", "Syncs that found everything as before are not listed.", class_="summary")
-    return el("section", el("h2", "Last syncs"), note, table("Last syncs", headings, rows), how, id="syncs")
 
 
 def _row(at: int, each: SyncRecord) -> Markup:

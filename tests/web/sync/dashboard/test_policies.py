@@ -34,6 +34,14 @@ DRIFTED: JsonObject = {
         "resources": [{"path": "/customers/planned", "result": "create"}],
     },
     "history": [
+        {
+            "time": SINCE,
+            "trigger": "new revision",
+            "mode": "incremental",
+            "revision": "c" * 40,
+            "failed": 1,
+            "error": "e",
+        },
         {"time": SINCE, "trigger": "new revision", "mode": "incremental", "revision": "b" * 40, "updated": 3},
         {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "failed": 1, "error": HOSTILE},
         {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "held": 2},
@@ -93,10 +101,11 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
 
     assert "1 to create, 2 resources as declared." in page.document.one("section", id="plan").text
     assert "/customers/planned" in page.document.one("li", id="planned-0").text
-    assert "3 updated" in page.document.one("tr", id="row-sync-0").text
-    assert "failed" in page.document.one("tr", id="row-sync-1").text
-    held = page.document.one("tr", id="row-sync-2").text
+    assert "failed" in page.document.one("tr", id="row-sync-0").text
+    assert "3 updated" in page.document.one("tr", id="row-sync-1").text
+    held = page.document.one("tr", id="row-sync-3").text
     assert ("2 held" in held, "succeeded" in held) == (True, False)
+    # That is the last one that changed something.
     assert f"git revert --no-edit {'b' * 40} && git push" in commands
 
     here, proof = "/sync/policies/default/customers", page.document.all("input", name="proof")[0].attributes["value"]
