@@ -239,6 +239,18 @@ def test_a_run_that_fails_is_told_with_its_address_and_tried_again_later(town: T
     assert (life.status.phase, len(town.started)) == ("ready", 2)
 
 
+def test_a_run_that_somebody_cancels_is_cancelled_there(town: Town) -> None:
+    town.github.takes_looks = 10**6
+    life = town.life()
+    while life.status.run is None or life.status.run.handle is None:
+        life.now += life.look() or timedelta()
+    life.cancel()
+    life.settle()
+    assert town.github.cancelled == [1000]
+    assert [each.spec.phase for each in life.history.values()] == ["cancelled"]
+    assert life.status.message.startswith("Cancelled: ")
+
+
 def test_a_run_that_takes_too_long_is_cancelled_before_another_begins(town: Town) -> None:
     town.github.takes_looks = 10**6
     life = town.life(timeoutSeconds=60)

@@ -127,6 +127,18 @@ def test_a_limit_is_waited_for(town: Town) -> None:
     assert (life.status.phase, town.started) == ("ready", ["apply"])
 
 
+def test_a_pipeline_that_somebody_cancels_is_cancelled_there(town: Town) -> None:
+    town.gitlab.takes_looks = 10**6
+    life = town.life()
+    while life.status.run is None or life.status.run.handle is None:
+        life.now += life.look() or timedelta()
+    life.cancel()
+    life.settle()
+    assert town.gitlab.cancelled == [1]
+    assert [each.spec.phase for each in life.history.values()] == ["cancelled"]
+    assert life.status.message.startswith("Cancelled: ")
+
+
 def test_a_pipeline_that_takes_too_long_is_cancelled(town: Town) -> None:
     town.gitlab.takes_looks = 10**6
     life = town.life(timeoutSeconds=60)
