@@ -96,8 +96,9 @@ def command(directory: Path, faces_port: int | None) -> None:
     if shutil.which("git") is None:
         raise Failure("the demo needs git, and there is none on PATH; install it")
     with _prepared(directory.absolute()) as folder, reporting_errors():
-        usual = _FACES_PORT if is_free(_FACES_PORT) else 0
-        asyncio.run(_run(folder, usual if faces_port is None else faces_port))
+        if faces_port is None:
+            faces_port = _FACES_PORT if is_free(_FACES_PORT) else 0
+        asyncio.run(_run(folder, faces_port))
 
 
 def is_free(port: int) -> bool:
