@@ -77,3 +77,26 @@ async def test_computed_objects_are_read_by_as_many_calls_at_once_as_others(plan
     _serve(plane, compute)
     with pytest.raises(TooManyRequestsError, match="too many reads at once"):
         await plane.client.request("GET", PATH)
+
+
+async def test_a_definition_does_not_get_the_names_of_a_computed_kind(plane: Plane) -> None:
+    async def compute(_: str) -> list[dict[str, Any]]:
+        return []
+
+    _serve(plane, compute)
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    names = {"plural": "winds", "kind": "Wind"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "winds.weather.example.com"},
+        "spec": {"group": "weather.example.com", "scope": "Cluster", "names": names, "versions": [version]},
+    }
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    stored = await plane.client.create(definitions, definition)
+    assert {each["type"]: each["status"] for each in stored["status"]["conditions"]} == {
+        "NamesAccepted": "False",
+        "Established": "False",
+    }
+    await plane.client.delete(f"{definitions}/winds.weather.example.com")
+    assert (await plane.client.request("GET", PATH))["items"] == []

@@ -112,7 +112,8 @@ class DefinitionBehaviour(BuiltinBehaviour):
         with self._claiming:
             claims = [*dict(self._registry.claims).items(), *self._registry.claiming.values()]
             others = [each.names for own, each in claims if own != name and each.group == group]
-            others += [_names_of(each) for each in self._registry.all() if each.group == group and not each.custom]
+            fixed = [each for each in self._registry.all() if not each.custom or each.compute is not None]
+            others += [_names_of(each) for each in fixed if each.group == group]
             decision = accept_names(spec["names"], former, others)
             self._registry.claiming[writer] = (name, Claim(group, decision.names))
         return decision
