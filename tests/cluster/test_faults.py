@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from homeostat.client.base import Client, Response
@@ -146,7 +147,10 @@ async def test_a_list_that_outlives_its_tokens_is_asked_for_whole(cluster: Clust
     accounts = Collection(real_api.client, real_api.namespace, ACCOUNT)
     await accounts.write_all(f"c{number:02}" for number in range(12))
     way = Forgetful(real_api, cluster)
-    async with following(Client(way), accounts.path, replace(PATIENT, relist_every_s=0.3)) as (informer, mirror):
+    async with following(Client(way), accounts.path, msgspec.structs.replace(PATIENT, relist_every_s=0.3)) as (
+        informer,
+        mirror,
+    ):
 
         async def is_whole() -> bool:
             return way.whole_lists > 0

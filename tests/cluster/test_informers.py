@@ -83,7 +83,10 @@ class SlowLists(FaultyTransport):
 async def test_changes_are_told_while_a_list_to_compare_with_is_on_its_way(api: Api, maps: Collection) -> None:
     await maps.write("a")
     transport = SlowLists(api.client._transport)
-    async with following(Client(transport), maps.path, replace(PATIENT, relist_every_s=0.2)) as (informer, mirror):
+    async with following(Client(transport), maps.path, msgspec.structs.replace(PATIENT, relist_every_s=0.2)) as (
+        informer,
+        mirror,
+    ):
         await asyncio.wait_for(transport.is_asked.wait(), 30)
         await maps.write("b")
         await maps.remove("a")
@@ -98,7 +101,7 @@ async def test_comparisons_beside_a_watch_find_nothing_amiss_while_objects_come_
 ) -> None:
     await maps.write_all(f"d{number:02}" for number in range(12))
     transport = FaultyTransport(api.client._transport)
-    pace = replace(PATIENT, relist_every_s=0.1)
+    pace = msgspec.structs.replace(PATIENT, relist_every_s=0.1)
     async with following(Client(transport), maps.path, pace) as (informer, mirror):
         while informer.comparison.lists < 5:
             await maps.churn(10)
@@ -110,7 +113,10 @@ async def test_what_a_middleman_drops_is_found_beside_the_watch(api: Api, maps: 
     await maps.write_all("abc")
     chance = random.Random(1)
     transport = FaultyTransport(api.client._transport)
-    async with following(Client(transport), maps.path, replace(PATIENT, relist_every_s=0.1)) as (informer, mirror):
+    async with following(Client(transport), maps.path, msgspec.structs.replace(PATIENT, relist_every_s=0.1)) as (
+        informer,
+        mirror,
+    ):
         transport.bend = lambda line: [] if b'"BOOKMARK"' not in line and chance.random() < 0.5 else [line]
         await maps.churn(40)
         transport.bend = lambda line: [line]

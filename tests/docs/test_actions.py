@@ -59,9 +59,13 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
         yield cli
 
 
+def _section(title: str) -> str:
+    return _TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
 def test_the_first_type_lives_as_told(cli: Cli, tmp_path: Path) -> None:
     commands: list[str] = []
-    for language, code in _fences.findall(_TEXT):
+    for language, code in _fences.findall(_section("A first type")):
         here = code.replace("/tmp", str(tmp_path))
         if language == "sh":
             commands += here.splitlines()

@@ -32,6 +32,8 @@ from homeostat.runtime.telemetry.state import ReadStates
 
 if TYPE_CHECKING:
     from homeostat.objects.crd.custom_kind import CustomKind
+else:  # a start does not import it, and the signature of `Face` needs a type of that name
+    CustomKind = Any
 
 PORT: Final = 8000
 """The port that the faces of a process share by default."""
