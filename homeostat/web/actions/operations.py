@@ -151,7 +151,7 @@ _CLUSTER: Final[dict[Route, Operation]] = {
 }
 _ACCESS: Final[dict[Route, Operation]] = {
     ("POST", "/auth/login"): _op(
-        "Log in", "anyone", _A.TokenAnswer, 200, 422, 429, body=LoginForm,
+        "Log in", "anyone", _A.TokenAnswer, 200, 413, 422, 429, body=LoginForm,
         example={"username": "alice", "password": "correct horse"},
     ),
     ("GET", "/auth/me"): _op("Get the current user", "known", _A.UserAnswer, 200, 404),

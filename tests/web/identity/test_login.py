@@ -48,6 +48,11 @@ async def test_what_is_no_login_is_422(nobody: Caller) -> None:
     assert [(await nobody.post("/auth/login", each)).status for each in forms] == [422] * len(forms)
 
 
+async def test_a_login_of_megabytes_is_not_decoded(nobody: Caller) -> None:
+    told = await nobody.post("/auth/login", {"username": "admin", "password": "x", "more": [[]] * 300_000})
+    assert (told.status, "a login has at most 65536" in told.body["detail"]) == (413, True), told
+
+
 async def test_a_user_of_a_directory_cannot_log_in_without_it(admin: Caller, nobody: Caller, plane: Plane) -> None:
     spec = {"source": "ldap", "directoryName": "uid=dora,dc=example"}
     body = {"apiVersion": "homeostat.dev/v1alpha1", "kind": "RestUser", "metadata": {"name": "dora"}, "spec": spec}
