@@ -9,6 +9,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import NAMESPACE
 from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.html.paging import field, select
+from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, read_names
 
 _MOST: Final = 500
@@ -33,6 +34,9 @@ async def namespace_field(client: Client, chosen: str) -> Markup:
 
 
 async def _names(client: Client) -> list[str] | None:
+    if not await may(client, "list", NAMESPACE):
+        # A request that is refused on each page would fill the audit log of the server.
+        return None
     try:
         listed = read_names(await client.fetch("GET", NAMESPACE.path(""), {"limit": _MOST}, accept=ACCEPT_METADATA))
     except (ApiError, UnreachableError):
