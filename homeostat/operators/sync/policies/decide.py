@@ -240,7 +240,8 @@ def _settled(policy: SyncPolicy, status: PolicyStatus, world: World) -> Plan:
 
 def _success(status: PolicyStatus, world: World) -> str:
     if world.spec.sync.mode == "observe":
-        return f"{SUCCESS}: {status.drifted or 0} resources differ; mode is observe"
+        count = status.drifted or 0
+        return f"{SUCCESS}: {count} {'resource differs' if count == 1 else 'resources differ'}; mode is observe"
     return SUCCESS
 
 

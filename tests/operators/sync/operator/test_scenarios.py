@@ -151,6 +151,8 @@ async def test_observe_reports_drift_and_changes_nothing(stage: Stage) -> None:
         await stage.declare(sync={"mode": "observe"})
         status = await stage.until(lambda status: ready_of(status)[0] == "True")
         assert status["drifted"] == status["held"] == 1
+        (ready,) = (each for each in status["conditions"] if each["type"] == "Ready")
+        assert ready["message"].endswith("1 resource differs; mode is observe")
         assert status["resources"] == [
             {
                 "path": "/customers/acme",
