@@ -72,5 +72,5 @@ async def test_every_page_fits_and_is_clear(plane: Plane, site: Site, shelf: Wor
     await site.shows("/objects/light.example/lamps", "porch")
     lamp = "/objects/light.example/lamps/shop/hall"
     pages = ["", "/objects", "/objects/core/configmaps", "/objects/light.example/lamps", "/objects/batch/jobs", WEB]
-    pages += [lamp, f"{lamp}/edit", f"{lamp}/delete", "/nothing"]
+    pages += [lamp, f"{lamp}/edit", f"{lamp}/delete", "/objects/create", "/nothing"]
     assert await faults_of(browser, site.url, pages) == []
