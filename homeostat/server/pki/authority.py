@@ -1,6 +1,6 @@
 """Issues the certificates of a plane: of its authority, of servers and of clients. Input and output are PEM.
 
-Importing the module loads the cryptography package, so it is imported only to issue a certificate.
+Importing the module loads the X.509 part of the cryptography package, so it is imported only to issue a certificate.
 """
 
 from __future__ import annotations
@@ -8,17 +8,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from homeostat.edge.tls import der
-from homeostat.edge.tls.certificates import (
-    Signer,
-    Subject,
-    Validity,
-    name_of,
-    public_key_info,
-    sign_authority,
-    sign_leaf,
-)
-from homeostat.server.pki.certificate import read_pem
+from cryptography import x509
+
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 from homeostat.server.pki.keys import load_key
 
 __all__ = ["AUTHORITY_LIFE", "LEAF_LIFE", "Authority", "Subject", "issue", "make_authority"]
@@ -40,9 +32,9 @@ def make_authority(key_pem: bytes, *, now: datetime) -> bytes:
 
 def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) -> bytes:
     """A certificate for a key, valid for `LEAF_LIFE` but not beyond the authority; `ValueError` for a wrong key."""
-    signer = read_pem(authority.certificate)
+    signer = x509.load_pem_x509_certificate(authority.certificate)
     signing_key = load_key(authority.key)
-    if signer.public_key != public_key_info(signing_key.public_key()):
+    if signer.public_key() != signing_key.public_key():
         raise ValueError("the key of the certificate authority does not match its certificate")
-    validity = Validity(now, min(now + LEAF_LIFE, signer.not_after))
-    return sign_leaf(Signer(der.sequence(signer.subject), signing_key), subject, load_key(key).public_key(), validity)
+    validity = Validity(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
+    return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), validity)

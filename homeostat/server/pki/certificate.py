@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from homeostat.edge.tls.der import element
-
 _UTC_TIME, _SEQUENCE, _BMP_STRING = 0x17, 0x30, 0x1E
 _VERSION, _EXTENSIONS = 0xA0, 0xA3
 _DNS_NAME, _IP_ADDRESS = 0x82, 0x87
@@ -32,8 +30,6 @@ class Certificate(msgspec.Struct, frozen=True):
     not_after: datetime
     hosts: frozenset[str]
     """The DNS names and addresses that the certificate is valid for."""
-    public_key: bytes = b""
-    """SubjectPublicKeyInfo as DER."""
 
 
 def read_certificate(der: bytes) -> Certificate:
@@ -70,7 +66,6 @@ def _certificate(der: bytes) -> Certificate:
         not_before,
         not_after,
         frozenset(_hosts(fields)),
-        element(*fields[5]),
     )
 
 

@@ -80,8 +80,7 @@ def renew_certificate(current: Certificates, *, now: datetime) -> Certificates:
     hosts |= {str(each) for each in alternative.get_values_for_type(x509.IPAddress)}
     subject = Subject(_text(leaf, NameOID.COMMON_NAME), (_text(leaf, NameOID.ORGANIZATION_NAME),), frozenset(hosts))
     key = ec.generate_private_key(ec.SECP256R1())
-    signer = Signer(authority.subject.public_bytes(), signing_key)
-    certificate = sign_leaf(signer, subject, key.public_key(), Validity(now, end))
+    certificate = sign_leaf(Signer(authority.subject, signing_key), subject, key.public_key(), Validity(now, end))
     return current._replace(certificate=certificate, key=_private_bytes(key))
 
 

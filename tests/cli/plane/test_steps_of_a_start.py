@@ -31,8 +31,6 @@ main()
 # Beside the counts: what a start must not import at all, because something else would come with it.
 _NOT_AT_ANY_START = (
     "aiohttp",
-    "cryptography.x509",
-    "dataclasses",
     "fractions",
     "homeostat.cel",
     "homeostat.objects.crd.custom_kind",
@@ -54,6 +52,8 @@ _NOT_AT_ANY_START = (
     "tempfile",
     "yaml",
 )
+# A first start issues certificates, and the package that does so needs dataclasses.
+_NOT_AT_A_RESTART = ("cryptography", "dataclasses")
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -88,13 +88,13 @@ def test_a_start_imports_no_more_than_it_needs(starts: tuple[Start, Start]) -> N
     for each in starts:
         assert sorted(each.modules & set(_NOT_AT_ANY_START)) == []
         assert len(each.own) <= 335, "modules of ours"
-        assert len(each.modules) <= 620, "all modules"
+        assert len(each.modules) <= 650, "all modules"
 
 
 def test_a_restart_does_not_import_the_cryptography_package(starts: tuple[Start, Start]) -> None:
     first, restart = starts
     assert "cryptography" in first.modules
-    assert "cryptography" not in restart.modules
+    assert sorted(restart.modules & set(_NOT_AT_A_RESTART)) == []
 
 
 def test_a_first_start_writes_all_it_creates_in_few_commits(starts: tuple[Start, Start]) -> None:
