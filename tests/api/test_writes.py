@@ -130,12 +130,25 @@ async def test_a_strategic_patch_merges_containers_by_name(api: Api) -> None:
     assert (patched["image"], patched["terminationMessagePath"]) == ("nginx:2", "/dev/termination-log")
 
 
-async def test_labels_patched_to_a_string_are_refused_in_the_words_of_kubernetes(api: Api) -> None:
-    await api("POST", CONFIGMAPS, configmap())
-    patch = {"metadata": {"labels": "invalid"}}
-    answer = await api("PATCH", f"{CONFIGMAPS}/a", patch, type=STRATEGIC_PATCH)
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        ({"metadata": {"labels": "x"}}, "metadata.labels: cannot restore map from string"),
+        ({"spec": {"replicas": "x"}}, "spec.replicas: unrecognized type: int32"),
+        ({"spec": {"replicas": 1.5}}, "spec.replicas: cannot convert float64 to int32"),
+        ({"spec": {"paused": 1}}, "spec.paused: unrecognized type: bool"),
+        ({"spec": {"template": 5}}, "spec.template: cannot restore struct from: int64"),
+        ({"spec": {"template": {"spec": {"volumes": {}}}}}, "spec.volumes: cannot restore slice from map"),
+    ],
+    ids=str,
+)
+async def test_wrong_types_of_a_strategic_patch_are_refused_in_the_words_of_kubernetes(
+    api: Api, patch: dict[str, Any], words: str
+) -> None:
+    await api("POST", DEPLOYMENTS, deployment())
+    answer = await api("PATCH", f"{DEPLOYMENTS}/web", patch, type=STRATEGIC_PATCH)
     assert (answer.status, answer.reason) == (422, "Invalid")
-    assert "cannot restore map from string" in answer.json["message"]
+    assert words in answer.json["message"]
 
 
 async def test_a_strategic_patch_of_a_custom_kind_is_unsupported(api: Api) -> None:

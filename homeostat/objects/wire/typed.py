@@ -17,6 +17,16 @@ _QUANTITY = lazy_pattern(r"[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+
 _TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_GO_KINDS = {"boolean": "bool", "integer": "int64", "number": "float64", "array": "slice", "object": "map"}
+"""By the name of JSON, where Go has another."""
+
+
+class WrongType(Cause, frozen=True):
+    """`restored` is what Kubernetes says of the value in the result of a strategic merge patch; empty if the type
+    decodes itself there, as times do.
+    """
+
+    restored: str = ""
 
 
 def conform_types(obj: JsonObject, schema: Schema) -> list[Cause]:
@@ -26,6 +36,15 @@ def conform_types(obj: JsonObject, schema: Schema) -> list[Cause]:
     causes: list[Cause] = []
     _struct(obj, schema, "", causes)
     return causes
+
+
+def restored_error(obj: JsonObject, schema: Schema) -> str:
+    """What Kubernetes says of a strategic merge patch that sets a field to a value of another type, with the field in
+    front, which Kubernetes does not name. Empty if there is no such field. It drops nulls in place.
+    """
+    found = (each for each in conform_types(obj, schema) if isinstance(each, WrongType) and each.restored)
+    first = next(found, None)
+    return "" if first is None else f"{first.field}: {first.restored}"
 
 
 def _struct(value: JsonObject, schema: Schema, path: str, causes: list[Cause]) -> None:
@@ -57,7 +76,7 @@ def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
             if isinstance(value, dict):
                 _struct(value, schema, path, causes)
             else:
-                causes.append(_wrong(path, value, "object"))
+                causes.append(_wrong(path, value, schema, "object"))
         case "array":
             _list(value, schema, path, causes)
         case "string":
@@ -65,20 +84,20 @@ def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
         case "integer":
             limit = _RANGES.get(schema.format, 1 << 63)
             if type(value) is not int or not -limit <= value < limit:
-                causes.append(_wrong(path, value, schema.format or "integer"))
+                causes.append(_wrong(path, value, schema, schema.format or "integer"))
         case "boolean":
             if not isinstance(value, bool):
-                causes.append(_wrong(path, value, "boolean"))
+                causes.append(_wrong(path, value, schema, "boolean"))
         case "number":
             if not isinstance(value, (int, float)) or isinstance(value, bool):
-                causes.append(_wrong(path, value, "number"))
+                causes.append(_wrong(path, value, schema, "number"))
         case _:
             _special(value, schema, path, causes)
 
 
 def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
     if not isinstance(value, list):
-        causes.append(_wrong(path, value, "array"))
+        causes.append(_wrong(path, value, schema, "array"))
         return
     items = schema.items
     if items is None:
@@ -98,20 +117,20 @@ def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
 
 def _string(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
     if not isinstance(value, str):
-        causes.append(_wrong(path, value, "string"))
+        causes.append(_wrong(path, value, schema, "string"))
     elif schema.format == "byte":
         try:
             b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
         except (binascii.Error, ValueError):
             causes.append(Cause("FieldValueInvalid", "is not base64", path))
     elif schema.format == "date-time" and not _TIME.fullmatch(value):
-        causes.append(_wrong(path, value, "RFC 3339 time"))
+        causes.append(_wrong(path, value, schema, "RFC 3339 time"))
 
 
 def _special(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
     if schema.int_or_string:
         if isinstance(value, bool) or not isinstance(value, (int, str)):
-            causes.append(_wrong(path, value, "integer or string"))
+            causes.append(_wrong(path, value, schema, "integer or string"))
     elif schema.name == _QUANTITY_NAME and not (
         (isinstance(value, str) and _QUANTITY.fullmatch(value))
         or (isinstance(value, (int, float)) and not isinstance(value, bool))
@@ -121,5 +140,28 @@ def _special(value: Json, schema: Schema, path: str, causes: list[Cause]) -> Non
         )
 
 
-def _wrong(path: str, value: Json, wanted: str) -> Cause:
-    return Cause("FieldValueTypeInvalid", f"expected {wanted}, got {type_name(value)}", path)
+def _wrong(path: str, value: Json, schema: Schema, wanted: str) -> Cause:
+    message = f"expected {wanted}, got {type_name(value)}"
+    return WrongType("FieldValueTypeInvalid", message, path, _restored(value, schema))
+
+
+def _restored(value: Json, schema: Schema) -> str:
+    """A number converts to a string type in Go, and a fraction to an integer type, which is refused in other words. The
+    name of a string type, such as `v1.PullPolicy`, is in no schema.
+    """
+    kind = _GO_KINDS.get(type_name(value), type_name(value))
+    match schema.type, schema.format:
+        case "object", _:
+            return f"cannot restore map from {kind}" if schema.additional else f"cannot restore struct from: {kind}"
+        case ("array", _) | ("string", "byte"):
+            return f"cannot restore slice from {kind}"
+        case "string", "":
+            return "cannot convert int64 to string" if kind == "int64" else "unrecognized type: string"
+        case "integer", size if kind != "int64":
+            size = size or "int64"
+            return f"cannot convert float64 to {size}" if kind == "float64" else f"unrecognized type: {size}"
+        case "boolean", _:
+            return "unrecognized type: bool"
+        case "number", _:
+            return "unrecognized type: float64"
+    return ""

@@ -19,6 +19,8 @@ from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.wire.typed import restored_error
 from homeostat.server import strategy
 from homeostat.server.request.body import (
     WRITTEN_WITH_STATUS,
@@ -67,7 +69,7 @@ def edit_of(call: Call, media: str) -> Edit:
     if media == STRATEGIC_PATCH and not call.kind.custom:
         strategic = _patch_object(call)
         schema = call.kind.behaviour.schema
-        return lambda old: _patched(call, _with_maps(call, strategic_merge_patch(old, strategic, schema)), old)
+        return lambda old: _patched(call, strategic_merge_patch(old, strategic, schema), old, restored=schema)
     accepted = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] + ([] if call.kind.custom else [STRATEGIC_PATCH])
     raise UnsupportedMediaTypeError(
         f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
@@ -91,17 +93,10 @@ def _patch_object(call: Call) -> JsonObject:
     return value
 
 
-def _with_maps(call: Call, patched: JsonObject) -> JsonObject:
-    """The object, refused as in Kubernetes if its labels or annotations are text: scripts look for these words."""
-    metadata = patched.get("metadata")
-    if isinstance(metadata, dict) and any(isinstance(metadata.get(each), str) for each in ("labels", "annotations")):
-        error = BadRequestError("cannot restore map from string")
-        raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)])
-    return patched
-
-
-def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
-    """Check the result of a patch like a body; identity fields that it lacks are those of the stored object."""
+def _patched(call: Call, patched: Json, old: JsonObject, *, restored: Schema | None = None) -> JsonObject:
+    """Check the result of a patch like a body; identity fields that it lacks are those of the stored object. With a
+    schema, a value of a wrong type is refused in the words of Kubernetes: scripts look for them.
+    """
     if not isinstance(patched, dict):
         raise BadRequestError("the result of the patch is not an object")
     if call.subresource == "status":
@@ -120,7 +115,9 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
         strategy.check_template_generation(call.kind, conformed)
         return conformed
     except BadRequestError as error:
-        raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
+        text = restored_error(patched, restored) if restored is not None else ""
+        cause = Cause("FieldValueInvalid", text, "patch") if text else _patch_cause(error)
+        raise invalid_object(call.kind.kind, call.kind.group, call.name, [cause]) from error
 
 
 def _patch_cause(error: ApiError) -> Cause:
