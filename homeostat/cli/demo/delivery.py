@@ -15,6 +15,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import DEPLOYMENT
+from homeostat.runtime.background import background
 
 log = logging.getLogger(__name__)
 AFTER_S: Final = 5.0
@@ -35,12 +36,8 @@ class _Manifest(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def delivering(git: GitServer, client: Client) -> AsyncIterator[None]:
     """Inside the block."""
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(_deliver(git, client))
-        try:
-            yield
-        finally:
-            task.cancel()
+    async with background(_deliver(git, client)):
+        yield
 
 
 async def _deliver(git: GitServer, client: Client) -> Never:

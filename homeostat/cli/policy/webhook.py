@@ -11,7 +11,8 @@ from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.webhook.cert_generate import certificate_command
-from homeostat.cli.webhook.renewal import read_secret_name, recording, renewal_of
+from homeostat.cli.webhook.renewal import read_secret_name, renewal_of
+from homeostat.runtime.background import background
 
 if TYPE_CHECKING:
     from homeostat.cli.webhook.storage import DirectoryStorage
@@ -125,7 +126,7 @@ async def _serve(
         recorder = Recorder(client, _SERVICE)
         try:
             async with (
-                recording(recorder),
+                background(recorder.run()),
                 serve_admission(
                     client,
                     host=host,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -37,13 +34,3 @@ def renewal_of(
     if isinstance(place, tuple):
         return Renewal(SecretStorage(client, *place), served, report=event_report(recorder, *place))
     return Renewal(place if place.can_renew else None, served)
-
-
-@asynccontextmanager
-async def recording(recorder: Recorder) -> AsyncIterator[None]:
-    async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(recorder.run())
-        try:
-            yield
-        finally:
-            writing.cancel()

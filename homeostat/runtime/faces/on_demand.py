@@ -16,6 +16,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Handler
 from homeostat.objects.json import encode
+from homeostat.runtime.background import background
 
 log = logging.getLogger(__name__)
 
@@ -52,12 +53,8 @@ class OnDemand:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(self._run())
-            try:
-                yield
-            finally:
-                task.cancel()
+        async with background(self._run()):
+            yield
 
     async def _later(self, request: Request) -> Answer:
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from homeostat.client.base import Client
 from homeostat.edge.server import Handler
 from homeostat.operators.catalog import declared_sections
+from homeostat.runtime.background import background
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.actions.app import rest_app
@@ -38,13 +38,8 @@ async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[R
     """Watches types and resources inside the block, and assigns numbers to those that have none."""
     index = ResourceIndex(client, namespace=namespace)
     ids = Ids(client, namespace=namespace, floor=_floor(index))
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(index.run()), tasks.create_task(number_objects(client, index, ids))]
-        try:
-            yield index, ids
-        finally:
-            for task in running:
-                task.cancel()
+    async with background(index.run(), number_objects(client, index, ids)):
+        yield index, ids
 
 
 @asynccontextmanager

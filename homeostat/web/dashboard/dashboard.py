@@ -10,7 +10,6 @@ user changes anything; everything works without JavaScript.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
+from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import Redeem
 from homeostat.web.dashboard.home.home import TITLE as HOME
 from homeostat.web.dashboard.home.home import Home
@@ -94,12 +94,8 @@ class Dashboard:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Runs what its pages need in the background: watches, which begin when somebody first looks."""
-        async with running(self._sections), asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(self._timeline.run())
-            try:
-                yield
-            finally:
-                watching.cancel()
+        async with running(self._sections), background(self._timeline.run()):
+            yield
 
     async def _changes(self, visit: Visit) -> list[Change]:
         """The Events of the operators' objects, for visitors who may list all Events that this server reads."""

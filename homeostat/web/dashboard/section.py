@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from homeostat.client.base import Client
+from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.finding import FindAbout
@@ -76,13 +77,8 @@ class Section:
 @asynccontextmanager
 async def running(sections: Iterable[Section]) -> AsyncIterator[None]:
     """Runs the jobs of the sections inside the block."""
-    async with asyncio.TaskGroup() as tasks:
-        jobs = [tasks.create_task(_run(each.run)) for each in sections if each.run is not None]
-        try:
-            yield
-        finally:
-            for job in jobs:
-                job.cancel()
+    async with background(*(_run(each.run) for each in sections if each.run is not None)):
+        yield
 
 
 async def _run(job: Callable[[], Awaitable[object]]) -> None:

@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Never
 
 from homeostat.cli.console.failure import Failure
+from homeostat.runtime.background import background
 
 if TYPE_CHECKING:
     from homeostat.cli.operators.faces.places import RunFaces
@@ -64,7 +65,7 @@ async def serve_beside(
 async def _renew(
     stack: AsyncExitStack, faces: RunFaces, certificate: FileCertificate, metrics: Metrics, client: Client
 ) -> None:
-    from homeostat.cli.webhook.renewal import recording, renewal_of
+    from homeostat.cli.webhook.renewal import renewal_of
     from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.runtime.control.recorder import Recorder
     from homeostat.web.admission.metrics import CertificateMetrics
@@ -73,7 +74,7 @@ async def _renew(
     recorder = Recorder(client, "homeostat-faces")
     renewal = renewal_of(client, certificate, faces.secret or DirectoryStorage(*faces.files), recorder)
     metrics.register(CertificateMetrics(renewal, prefix="faces_certificate"))
-    await stack.enter_async_context(recording(recorder))
+    await stack.enter_async_context(background(recorder.run()))
     await stack.enter_async_context(beside(renewal.run, "renewal of the certificate"))
 
 
