@@ -55,8 +55,11 @@ class Home:
 
     async def show(self, visit: Visit) -> Page:
         shown = [each for each in self._sections if await each.is_visible(visit.caller)]
-        reported = await asyncio.gather(*(_reported(each, visit) for each in shown if each.report is not None))
-        summaries = await asyncio.gather(*(_summary(each, visit) for each in shown if each.summary is not None))
+        # At once, so that a slow section does not let the others say different things above and below.
+        reported, summaries = await asyncio.gather(
+            asyncio.gather(*(_reported(each, visit) for each in shown if each.report is not None)),
+            asyncio.gather(*(_summary(each, visit) for each in shown if each.summary is not None)),
+        )
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
         namespaces, _ = await _within_time(self._namespaces(visit))
