@@ -71,9 +71,7 @@ class Editor:
     def __init__(self, site: Site, path: str, form: Page) -> None:
         self._site, self._path = site, path
         self.text = form.document.one("textarea").text.lstrip("\n")
-        self._sent = {
-            name: form.document.all("input", name=name)[0].attributes["value"] for name in ("proof", "version")
-        }
+        self._sent = {name: form.document.all("input", name=name)[0].attributes["value"] for name in ("proof", "basis")}
 
     async def send(self, step: str, old: str, new: str) -> Page:
         assert old in self.text

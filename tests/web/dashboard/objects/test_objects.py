@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
+import pytest
+
 from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from tests.web.dashboard.objects.seed import CONFIG_MAPS, DEPLOYMENTS, SECRETS, seed, seed_lamps
@@ -122,8 +125,8 @@ async def test_a_change_is_shown_before_it_is_made(plane: Plane, site: Site) -> 
     await seed(plane.client)
     form = await site.open(f"{WEB}/edit")
     text = form.document.one("textarea").text.lstrip("\n")
-    version = form.document.one("input", name="version").attributes["value"]
-    sent = {"proof": proof_of(form), "version": version, "step": "preview"}
+    basis = form.document.one("input", name="basis").attributes["value"]
+    sent = {"proof": proof_of(form), "basis": basis, "step": "preview"}
 
     async def try_text(text: str, **more: str) -> Page:
         return await site.send(f"{WEB}/edit", {**sent, "text": text, **more})
@@ -146,16 +149,29 @@ async def test_a_change_is_shown_before_it_is_made(plane: Plane, site: Site) -> 
         assert reason in page.document.one("p", role="alert").text, wrong
         assert page.document.one("textarea").text.lstrip("\n") == wrong
     assert (await site.send(f"{WEB}/edit", {**sent, "text": kept, "step": "apply", "proof": "x"})).status == 403
+    await plane.client.merge(f"{DEPLOYMENTS}/web/status", {"status": {"observedGeneration": 1, "replicas": 2}})
     done = await try_text(kept, step="apply")
-    assert (done.status, done.headers["Location"]) == (303, f"/dashboard{WEB}")
+    assert (done.status, done.headers["Location"]) == (303, f"/dashboard{WEB}"), "a written status refuses no edit"
     assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 5
     assert "was changed meanwhile" in (await try_text(kept.replace("5", "7"), step="apply")).text
 
     form = await site.open("/objects/core/secrets/shop/db/edit")
     text = form.document.one("textarea").text.lstrip("\n").replace("user: '(hidden, 3 bytes)'", "user: bWU=")
-    sent["version"] = form.document.one("input", name="version").attributes["value"]
+    sent["basis"] = form.document.one("input", name="basis").attributes["value"]
     await site.send("/objects/core/secrets/shop/db/edit", {**sent, "text": text, "step": "apply"})
     assert (await plane.client.get(f"{SECRETS}/db"))["data"] == {"password": "aHVudGVyMg==", "user": "bWU="}
+
+
+@pytest.mark.parametrize("change", [{"metadata": {"labels": {"team": "b"}}}, {"spec": {"paused": True}}])
+async def test_a_change_of_somebody_else_refuses_an_edit(plane: Plane, site: Site, change: JsonObject) -> None:
+    await seed(plane.client)
+    form = await site.open(f"{WEB}/edit")
+    text = form.document.one("textarea").text.lstrip("\n").replace("replicas: 2", "replicas: 5")
+    basis = form.document.one("input", name="basis").attributes["value"]
+    await plane.client.merge(f"{DEPLOYMENTS}/web", change)
+    sent = {"proof": proof_of(form), "basis": basis, "step": "apply", "text": text}
+    assert "was changed meanwhile" in (await site.send(f"{WEB}/edit", sent)).text
+    assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 2
 
 
 async def test_an_object_is_deleted_after_a_question(plane: Plane, site: Site) -> None:

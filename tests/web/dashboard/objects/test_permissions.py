@@ -49,7 +49,7 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     sent = {
         "proof": page.document.all("input", name="proof")[0].attributes["value"],
         "text": "x",
-        "version": "1",
+        "basis": "1",
         "step": "apply",
         "uid": "x",
     }

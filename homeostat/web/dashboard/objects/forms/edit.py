@@ -1,13 +1,18 @@
 """`.../edit`: changes an object: its YAML in a form, then what the server would make of it, then the change.
 
-Only changed fields are sent, as a merge patch for the version that was shown, so that hidden values stay as they are
-and nobody else's change is lost. The preview is a dry run on the server: defaults, validation and admission included.
+Only changed fields are sent, as a merge patch for what was shown, so that hidden values stay as they are and nobody
+else's change is lost. A controller that writes the status meanwhile does not matter. The preview is a dry run on the
+server: defaults, validation and admission included.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from hashlib import sha256
+from typing import Final, NamedTuple
 from urllib.parse import quote_plus
+
+import msgspec
 
 from homeostat.client.base import MERGE_PATCH, Client
 from homeostat.objects.errors import ApiError, ConflictError
@@ -37,10 +42,15 @@ from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_obj
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden
 
+_TRIES: Final = 4
+"""A status that is written between the read and the patch refuses the patch."""
+_BY_SERVER: Final = ("resourceVersion", "managedFields")
+
 
 class _Sent(NamedTuple):
     text: str
-    version: str
+    basis: str
+    """What the text was written for: see `_basis`."""
     step: str
 
 
@@ -58,29 +68,27 @@ class EditPage:
                 f"In a form, this object has {size:,} bytes, and a form may have {LARGEST_TEXT:,}. Use the command."
             )
             return _page(place, [alert(problem)], "Edit")
-        return _form(visit, place, text, str(obj["metadata"].get("resourceVersion", "")))
+        return _form(visit, place, text, _basis(place, obj))
 
     async def take(self, visit: Visit) -> str | Page:
         place = await place_of(visit, self._client, self._kinds)
         await _check(place)
         form = await computed(visit, len(visit.request.body), lambda: read_form(visit.request, LARGEST_FORM))
-        sent = _Sent(form.get("text", "").replace("\r\n", "\n"), form.get("version", ""), form.get("step", "preview"))
-        live = await place.read()
+        sent = _Sent(form.get("text", "").replace("\r\n", "\n"), form.get("basis", ""), form.get("step", "preview"))
         if sent.step == "edit":
-            return _form(visit, place, sent.text, sent.version)
-        size = len(sent.text) + size_of(live)
+            return _form(visit, place, sent.text, sent.basis)
         try:
-            patch = await computed(visit, size, lambda: _patch(editable(place, live), sent))
-            result = await _send(place, patch, sent.version, is_dry=sent.step != "apply")
+            live, result = await _change(visit, place, sent)
         except (InvalidTextError, ConflictError) as error:
-            return _form(visit, place, sent.text, sent.version, str(error))
+            return _form(visit, place, sent.text, sent.basis, str(error))
         except ApiError as error:
             # A form that is shown again keeps what was written: a policy, a webhook or a quota may refuse it.
             if error.code in (401, 404):
                 raise
-            return _form(visit, place, sent.text, sent.version, error.message)
+            return _form(visit, place, sent.text, sent.basis, error.message)
         if sent.step == "apply":
             return place.page()
+        size = len(sent.text) + size_of(live)
         changes = await computed(visit, size, lambda: difference(place.kind, live, result))
         return _preview(visit, place, sent, changes)
 
@@ -101,18 +109,45 @@ async def _check(place: Place) -> None:
         raise forbidden(f"You are not allowed to change the {place.kind.kind} {place.title}.")
 
 
-def _patch(live: JsonObject, sent: _Sent) -> JsonObject:
-    edited = read_manifest(sent.text)
+def _basis(place: Place, obj: JsonObject) -> str:
+    """What a form was made of, so that a change of somebody else is noticed.
+
+    The server counts changes of all but metadata and status as generations, where it counts them.
+    """
+    metadata = shown_object(place.kind, {"metadata": obj["metadata"]})["metadata"]
+    if "generation" not in metadata:
+        return str(metadata.get("resourceVersion", ""))
+    kept = {name: each for name, each in metadata.items() if name not in _BY_SERVER}
+    return sha256(msgspec.json.encode(kept, order="sorted")).hexdigest()[:32]
+
+
+async def _change(visit: Visit, place: Place, sent: _Sent) -> tuple[JsonObject, JsonObject]:
+    """The object before, and as the server has it, or would have it, afterwards."""
+    for attempt in range(1, _TRIES + 1):
+        live = await place.read()
+        size, version = len(sent.text) + size_of(live), live["metadata"].get("resourceVersion", "")
+        patch = await computed(visit, size, partial(_patch, place, live, sent))
+        try:
+            return live, await _send(place, patch, version, is_dry=sent.step != "apply")
+        except ConflictError:
+            if attempt == _TRIES:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _patch(place: Place, obj: JsonObject, sent: _Sent) -> JsonObject:
+    live, edited = editable(place, obj), read_manifest(sent.text)
     for each in ("apiVersion", "kind"):
         if edited.get(each) != live[each]:
             raise InvalidTextError(f"{each} must stay {live[each]}")
     for each in ("name", "namespace"):
         if edited["metadata"].get(each) != live["metadata"].get(each):
             raise InvalidTextError(f"metadata.{each} must stay {live['metadata'].get(each)}")
-    if live["metadata"].get("resourceVersion") != sent.version:
+    if _basis(place, obj) != sent.basis:
         raise InvalidTextError(
             "the object was changed meanwhile; copy your changes, open the form again and repeat them there"
         )
+    edited["metadata"] |= {name: live["metadata"][name] for name in _BY_SERVER if name in live["metadata"]}
     patch = patch_between(live, edited)
     if not patch:
         raise InvalidTextError("nothing was changed")
@@ -129,15 +164,15 @@ async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) 
     return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
 
 
-def _form(visit: Visit, place: Place, text: str, version: str, problem: str = "") -> Page:
-    form = manifest_form(visit, text, {"version": version}, action=place.page("edit"), cancel=place.page())
+def _form(visit: Visit, place: Place, text: str, basis: str, problem: str = "") -> Page:
+    form = manifest_form(visit, text, {"basis": basis}, action=place.page("edit"), cancel=place.page())
     note = "Hidden values stay as they are unless you replace them. Nothing is changed before the next page."
     return _page(place, [alert(problem), el("p", note, class_="summary"), form], "Edit")
 
 
 def _preview(visit: Visit, place: Place, sent: _Sent, changes: Node) -> Page:
     word = "Apply" if changes is not None else ""
-    kept, edit = {"version": sent.version}, place.page("edit")
+    kept, edit = {"basis": sent.basis}, place.page("edit")
     form = preview_form(visit, sent.text, kept, action=edit, cancel=place.page(), word=word)
     nothing = el("div", el("p", "The server would change nothing."), class_="empty")
     summary = el("p", "The server accepts this change in a dry run. It has not been made yet.", class_="summary")
