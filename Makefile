@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-# Half of the time a test waits: for a server to start, for a watch, for a clock.
-WORKERS := $(shell expr 2 \* $(CORES))
+# Half of the time a test waits: for a server to start, for a watch, for a clock. With two workers a core, a sixth of the cores is idle.
+WORKERS := $(shell expr 5 \* $(CORES) / 2)
 .DEFAULT_GOAL := help
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
