@@ -114,9 +114,7 @@ def command(
       homeostat up --open --rest-port 8080    # the REST API at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
-    # A start creates objects and drops hardly any, so there is no garbage to look for until the plane serves.
-    gc.disable()
-    ctx.call_on_close(gc.enable)
+    _postpone_collections(ctx)
     host = _host(bind, is_open=is_open)
     if is_ephemeral:
         data, port = _ephemeral(ctx, port)
@@ -144,6 +142,12 @@ def command(
     )
     _check(settings, described)
     _serve(settings, verbose)
+
+
+def _postpone_collections(ctx: click.Context) -> None:
+    """A start creates objects and drops hardly any, so there is no garbage to look for until the plane serves."""
+    gc.disable()
+    ctx.call_on_close(gc.enable)
 
 
 def _check(settings: Settings, described: Sequence[Description]) -> None:

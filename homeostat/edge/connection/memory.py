@@ -56,7 +56,7 @@ class Bodies:
     """A large body counts from its first bytes until its request is answered.
 
     If there are too many, the upload that began first is refused: a slow client keeps an unfinished body longest.
-    Requests that are being answered are left alone.
+    Requests that are being answered go on.
     """
 
     __slots__ = ("_limit", "_received", "_uploads", "total")
