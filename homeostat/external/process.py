@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from homeostat.external.child import Child, Pipe, start_child
+
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_CHUNK = 1 << 16
 _DRAIN_S = 1.0
-_LIMITED = 'ulimit -d "$1" && ulimit -c 0 && shift && exec "$@"'
+_BLOCK = 512
+"""The unit of `ulimit -f` in a POSIX shell."""
+_LIMITED = 'ulimit -d "$1" && { [ "$2" = any ] || ulimit -f "$2"; } && ulimit -c 0 && shift 2 && exec "$@"'
 _NOT_STARTED = (126, 127)
 
 
@@ -58,6 +60,8 @@ class Program:
     stdin: bytes = b""
     timeout_s: float = 600.0
     memory_bytes: int = 1 << 30
+    file_bytes: int | None = None
+    """The limit of each file that it writes; None for no limit."""
     largest_output: int = 4 << 20
     """The limit of stdout; more is an error. Of stderr, the last bytes up to the same limit are kept."""
     stop_signal: signal.Signals = signal.SIGTERM
@@ -93,7 +97,11 @@ async def run_program(program: Program) -> Finished:
         except BaseException:
             await _stop(process, program)
             raise
-        _kill_group(process.pid)
+        else:
+            # Ends the processes that the program left behind.
+            process.send(signal.SIGKILL)
+        finally:
+            process.close()
     if code in _NOT_STARTED and not stdout:
         raise ProgramMissingError(f"cannot start {_name(program)}: {stderr.decode(errors='replace')[-500:]}")
     return Finished(code, stdout, stderr)
@@ -113,24 +121,19 @@ def locked(path: Path | None, name: str) -> Iterator[tuple[int, ...]]:
         yield (file.fileno(),)
 
 
-async def _start(program: Program, inherited: tuple[int, ...]) -> asyncio.subprocess.Process:
+async def _start(program: Program, inherited: tuple[int, ...]) -> Child:
     environment = {"PATH": PATH, "HOME": str(program.directory), "LANG": "C.UTF-8", **program.environment}
     limit_kib = str(max(program.memory_bytes >> 10, 1))
-    return await asyncio.create_subprocess_exec(
-        *("/bin/sh", "-c", _LIMITED, "sh", limit_kib, *program.arguments),
-        cwd=program.directory,
-        env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        pass_fds=inherited,
+    blocks = "any" if program.file_bytes is None else str(max(program.file_bytes // _BLOCK, 1))
+    return await start_child(
+        ("/bin/sh", "-c", _LIMITED, "sh", limit_kib, blocks, *program.arguments),
+        directory=program.directory,
+        environment=environment,
+        inherited=inherited,
     )
 
 
-async def _together(process: asyncio.subprocess.Process, program: Program) -> tuple[bytes, bytes]:
-    assert process.stdout is not None
-    assert process.stderr is not None
+async def _together(process: Child, program: Program) -> tuple[bytes, bytes]:
     try:
         async with asyncio.TaskGroup() as tasks:
             stdout = tasks.create_task(_read(process.stdout, program))
@@ -141,19 +144,16 @@ async def _together(process: asyncio.subprocess.Process, program: Program) -> tu
     return stdout.result(), stderr.result()
 
 
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    assert process.stdin is not None
-    # A program may end without reading its stdin, even before anything was written.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        if not process.stdin.is_closing():
-            process.stdin.write(data)
-            await process.stdin.drain()
+async def _feed(process: Child, data: bytes) -> None:
+    # A program may end without reading its stdin.
+    with suppress(BrokenPipeError):
+        await process.stdin.write(data)
     process.stdin.close()
 
 
-async def _read(stream: asyncio.StreamReader, program: Program) -> bytes:
+async def _read(pipe: Pipe, program: Program) -> bytes:
     data = bytearray()
-    while chunk := await stream.read(_CHUNK):
+    while chunk := await pipe.read():
         data += chunk
         if program.on_stdout is not None:
             program.on_stdout(chunk)
@@ -162,9 +162,9 @@ async def _read(stream: asyncio.StreamReader, program: Program) -> bytes:
     return bytes(data)
 
 
-async def _read_end(stream: asyncio.StreamReader, program: Program) -> bytes:
+async def _read_end(pipe: Pipe, program: Program) -> bytes:
     data, largest = bytearray(), program.largest_output
-    while chunk := await stream.read(_CHUNK):
+    while chunk := await pipe.read():
         data += chunk
         if program.on_stderr is not None:
             program.on_stderr(chunk)
@@ -173,10 +173,9 @@ async def _read_end(stream: asyncio.StreamReader, program: Program) -> bytes:
     return bytes(data[-largest:])
 
 
-async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
+async def _stop(process: Child, program: Program) -> None:
     """Waits also while being cancelled: the wait is short, and afterwards the program has ended."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, program.stop_signal)
+    process.send(program.stop_signal)
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(program.grace_s):
@@ -184,27 +183,18 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
                 await process.wait()
     finally:
         # Also if it is cancelled once more during the grace period: a process that nobody waits for stays a zombie.
-        _kill_group(process.pid)
+        process.send(signal.SIGKILL)
         await process.wait()
         with suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN_S):
                 await _drain(process)
 
 
-async def _drain(process: asyncio.subprocess.Process) -> None:
+async def _drain(process: Child) -> None:
     """A pipe closes only when it is read to its end, and a program that fills one waits for its reader."""
-    for stream in (process.stdout, process.stderr):
-        assert stream is not None
-        while await stream.read(_CHUNK):
+    for pipe in (process.stdout, process.stderr):
+        while await pipe.read():
             pass
-
-
-def _kill_group(pid: int) -> None:
-    """Ends the processes that the program left behind. The process group is its own, and keeps its id while a member
-    lives.
-    """
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _name(program: Program) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -137,6 +138,14 @@ async def test_a_program_cannot_allocate_more_than_its_memory_limit(tmp_path: Pa
     assert b"MemoryError" in done.stderr
 
 
+async def test_a_program_cannot_write_a_larger_file_than_its_limit(tmp_path: Path) -> None:
+    done = await run_program(
+        Program(arguments=["tee", "large"], directory=tmp_path, stdin=b"x" * 4096, file_bytes=1024)
+    )
+    assert done.code != 0
+    assert (tmp_path / "large").stat().st_size == 1024
+
+
 async def test_a_program_that_prints_too_much_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(OutputTooLargeError, match="more than 100000 bytes"):
         await run_program(python("while True: print('x' * 1000)", tmp_path, largest_output=100_000))
@@ -197,3 +206,33 @@ def test_a_program_need_not_read_its_stdin_on_either_event_loop(tmp_path: Path) 
         return [(await run_program(program)).stdout for _ in range(30)]
 
     assert run(often()) == asyncio.run(often()) == [b"hi\n"] * 30
+
+
+def test_a_program_that_prints_without_end_holds_nobody_up_on_either_event_loop(tmp_path: Path) -> None:
+    async def turns() -> int:
+        counted = 0
+        running = asyncio.create_task(
+            run_program(Program(arguments=["sh", "-c", "yes >&2"], directory=tmp_path, timeout_s=0.5))
+        )
+        while not running.done():
+            await asyncio.sleep(0)
+            counted += 1
+        with pytest.raises(ProgramTimeoutError):
+            await running
+        return counted
+
+    assert min(asyncio.run(turns()), run(turns())) > 100
+
+
+def test_a_start_does_not_copy_this_process(tmp_path: Path) -> None:
+    """After a fork, every page that this process writes to is a fault: some 400 for each start."""
+    program = Program(arguments=["true"], directory=tmp_path)
+
+    async def faults() -> int:
+        await run_program(program)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(10):
+            await run_program(program)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    assert run(faults()) < 1000

@@ -26,9 +26,8 @@ from homeostat.external.process import (
 )
 
 _BLOCK: Final = 512
-"""The unit of `ulimit -f` in a POSIX shell."""
+"""The unit in which the size of a file is limited."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-_LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +83,13 @@ class Git:
     async def _run(
         self, words: Sequence[str], environment: dict[str, str], stdin: bytes, largest: int, locks: Sequence[int] = ()
     ) -> Finished:
-        limit = str(max(self.limits.pack_bytes // _BLOCK, 1))
         program = Program(
-            arguments=["/bin/sh", "-c", _LIMITED, "sh", limit, "git", *words],
+            arguments=["git", *words],
             directory=self.bare.parent,
             environment={**environment, "GIT_DIR": str(self.bare)},
             stdin=stdin,
             timeout_s=self.limits.timeout_s,
+            file_bytes=self.limits.pack_bytes,
             largest_output=largest,
             inherited=(*self.inherited, *locks),
         )
