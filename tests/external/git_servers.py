@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import getpass
 import os
 import shutil
@@ -19,6 +20,7 @@ from aiohttp import web
 
 from homeostat.external.git.access import Remote
 from homeostat.external.secrets.credentials import SshKey
+from tests.external.git_answers import Answer, Answers, Asked
 from tests.external.servers import serving
 from tests.ports import free_port
 from tools.fetch_servers import find_program, library_path
@@ -27,7 +29,10 @@ _WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME":
 
 # Whoever pushes to the branch that is checked out changes the branch, and not the files. Nothing is packed: each commit
 # and each push would start one more process to see whether it is time.
-_CONFIG = """
+_CONFIG = """[core]
+    repositoryformatversion = 0
+    filemode = true
+    bare = false
 [uploadpack]
     allowAnySHA1InWant = true
 [receive]
@@ -47,15 +52,21 @@ class Origin:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main", "--template=", ".")
-        (path / ".git" / "hooks").mkdir()
-        with (path / ".git" / "config").open("a") as config:
-            config.write(_CONFIG)
+        # As `git init` does, without a process.
+        for name in ("hooks", "objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (path / ".git" / name).mkdir(parents=True)
+        (path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.configure(_CONFIG)
 
-    def git(self, *words: str) -> str:
+    def configure(self, text: str) -> None:
+        with (self.path / ".git" / "config").open("a") as config:
+            config.write(text)
+
+    def git(self, *words: str, stdin: bytes = b"") -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.path.parent), "GIT_CONFIG_NOSYSTEM": "1", **_WHO}
-        done = subprocess.run(["git", *words], cwd=self.path, env=environment, capture_output=True, timeout=30)
+        done = subprocess.run(
+            ["git", *words], cwd=self.path, env=environment, input=stdin, capture_output=True, timeout=30
+        )
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode().strip()
 
@@ -74,6 +85,30 @@ class Origin:
         _, is_branch, name = (self.path / ".git" / "HEAD").read_text().strip().rpartition("refs/heads/")
         return self.head(name) if is_branch else name
 
+    def begin(self, *commits: tuple[str, Mapping[str, str | bytes]]) -> None:
+        """The first commits, each on top of the one before, by branch and files; with one process for all."""
+        stream = list[bytes]()
+        before = ""
+        for number, (branch, files) in enumerate(commits, start=1):
+            stream.append(f"commit refs/heads/{branch}\nmark :{number}\ncommitter a <a@b> now\n".encode())
+            stream.append(b"data 7\nchange\n" + before.encode())
+            for name, text in files.items():
+                content = text if isinstance(text, bytes) else text.encode()
+                stream.append(
+                    f"M 644 inline {os.path.normpath(name)}\ndata {len(content)}\n".encode() + content + b"\n"
+                )
+            before = f"from :{number}\n"
+            self.write(files)
+            (self.path / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+        words = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--date-format=now")
+        self.git(*words, stdin=b"".join(stream))
+
+    def heads(self) -> dict[str, str]:
+        """The commits of all branches, read from their files."""
+        root = self.path / ".git" / "refs" / "heads"
+        found = (each for each in sorted(root.rglob("*")) if each.is_file() and each.suffix != ".lock")
+        return {str(each.relative_to(root)): each.read_text().strip() for each in found}
+
     def head(self, branch: str) -> str:
         """Read from its file: refs are not packed here, and a process takes longer."""
         return (self.path / ".git" / "refs" / "heads" / branch).read_text().strip()
@@ -88,6 +123,7 @@ class HttpGit:
 
     def __init__(self, root: Path, password: str = "") -> None:
         self._root, self._password = root, password
+        self._answers = Answers(root)
         self.requests: list[str] = []
         self.redirect = ""
         self.arrived = asyncio.Event()
@@ -123,6 +159,18 @@ class HttpGit:
         return answer
 
     async def _backend(self, request: web.Request) -> web.Response:
+        # Read first: a client that hangs up must not leave a process behind.
+        body = await request.read()
+        protocol = "" if self.is_old else request.headers.get("Git-Protocol", "")
+        asked = Asked(request.path, request.query_string, protocol, body)
+        state = self._answers.state(asked)
+        answer = self._answers.get(asked, state)
+        if answer is None:
+            answer = await self._run(request, asked)
+            self._answers.keep(asked, state, answer)
+        return web.Response(status=answer.status, body=answer.content, headers=answer.headers)
+
+    async def _run(self, request: web.Request, asked: Asked) -> Answer:
         environment = {
             "PATH": os.environ["PATH"],
             "GIT_PROJECT_ROOT": str(self._root),
@@ -133,18 +181,16 @@ class HttpGit:
             "REQUEST_METHOD": request.method,
             "CONTENT_TYPE": request.headers.get("Content-Type", ""),
             "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": "" if self.is_old else request.headers.get("Git-Protocol", ""),
+            "GIT_PROTOCOL": asked.protocol,
         }
-        # Read first: a client that hangs up must not leave a process behind.
-        body = await request.read()
         process = await asyncio.create_subprocess_exec(
-            *("git", "http-backend"),
+            _backend_program(),
             env=environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
         try:
-            printed, _ = await process.communicate(body)
+            printed, _ = await process.communicate(asked.body)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -152,7 +198,14 @@ class HttpGit:
         head, _, content = printed.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         status = int(headers.pop("Status", "200").split()[0])
-        return web.Response(status=status, body=content, headers=headers)
+        return Answer(status, headers, content)
+
+
+@functools.cache
+def _backend_program() -> str:
+    """Not by `git`, which is one more process."""
+    found = subprocess.run(["git", "--exec-path"], capture_output=True, check=True, timeout=30)
+    return f"{found.stdout.decode().strip()}/git-http-backend"
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from homeostat.external.git.commit import SCRATCH
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.lock import file_lock, idle_lock
 from homeostat.external.git.program import Git, Limits
-from homeostat.external.git.repository import Repository, check_ref, create_bare, newest_bare
+from homeostat.external.git.repository import Ask, Repository, create_bare, newest_bare
 from homeostat.external.rest.client import RestClient
 
 _LARGEST: Final = 4 << 30
@@ -40,8 +40,8 @@ _GONE: Final = ".gone"
 
 class GitCache:
     """`largest_bytes` limits all repositories together. One repository may use half of it, and is fetched again once it
-    has grown to several times its first size: Git does not shrink a partial clone. With `rest`, `resolve` asks HTTP
-    servers by itself, which costs no process.
+    has grown to several times its first size: Git does not shrink a partial clone. With `rest`, the head of a branch is
+    asked of HTTP servers without a process.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class GitCache:
             async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
                 os.utime(directory / _USED)
                 bare = newest_bare(directory) or await self._create(git)
-                yield Repository(replace(git, bare=bare, inherited=(used,)))
+                yield Repository(replace(git, bare=bare, inherited=(used,)), self._ask(remote))
         finally:
             # Also after a failure: something may have been fetched before it.
             await asyncio.to_thread(self._evict)
@@ -79,13 +79,15 @@ class GitCache:
     async def resolve(self, remote: Remote, ref: str = "HEAD") -> str:
         """The current commit of a ref on the server, as `Repository.resolve` finds it. Nothing is kept of it."""
         check_remote(remote, self._protocols)
-        if self._rest is not None and ref.startswith("refs/heads/") and is_readable(remote):
-            check_ref(ref)
-            if found := await branch_head(self._rest, remote, ref):
-                return found
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Listing refs needs no repository, so git is given a place where there is none.
-        return (await Repository(self._git(self._directory / "none", remote)).resolve(ref))[1]
+        return (await Repository(self._git(self._directory / "none", remote), self._ask(remote)).resolve(ref))[1]
+
+    def _ask(self, remote: Remote) -> Ask | None:
+        rest = self._rest
+        if rest is None or not is_readable(remote):
+            return None
+        return lambda ref: branch_head(rest, remote, ref)
 
     def _git(self, bare: Path, remote: Remote) -> Git:
         server = ssh_server(remote.url)

@@ -26,6 +26,8 @@ SCRATCH: Final = "refs/homeostat/scratch"
 _FILE: Final = "100644"
 _SIGN_WITHIN_S: Final = 30.0
 _ignored_by_file_systems = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_DROPPED: Final = " .,:;\"'\\"
+"""Git drops these at both ends of a name."""
 _QUOTED: Final = {'"': '\\"', "\\": "\\\\"}
 _gpg_fingerprint = re.compile(r"^fpr:+([0-9A-F]{40,64}):", re.MULTILINE).search
 
@@ -37,7 +39,7 @@ class Identity:
 
     def __post_init__(self) -> None:
         for text in (self.name, self.email):
-            if not text.strip() or re.search(r"[<>\x00-\x1f]", text):
+            if not text.strip(_DROPPED) or re.search(r"[<>\x00-\x1f]", text):
                 raise GitAddressError(f"{text[:100]!r} cannot be the name or the email address of an author")
 
 
@@ -78,11 +80,11 @@ async def make_commit(git: Git, base: Snapshot, change: Change, by: Signature, a
     files = await _checked(git, base, change.files)
     if not files:
         return None
-    tree = await _write_tree(git, base.commit, files)
-    before = (await git.output("rev-parse", f"{base.commit}^{{tree}}")).decode().strip()
+    text = (change.message.replace("\0", "").rstrip("\n") + "\n").encode()
+    commit, tree, before = await _import(git, base.commit, files, text, by, at)
     if tree == before:
         return None
-    return await _write_commit(git, tree, base.commit, change.message, by, at)
+    return await _sign(git, tree, base.commit, text, by, at) if by.signing else commit
 
 
 def check_edited(path: str) -> str:
@@ -123,23 +125,41 @@ def _check_place(path: str, entries: Mapping[str, TreeEntry]) -> None:
         raise NotAFileError(f'"{path}" cannot be written: it is {entry.kind}')
 
 
-async def _write_tree(git: Git, base: str, files: Mapping[str, tuple[str, bytes | None]]) -> str:
+async def _import(
+    git: Git, base: str, files: Mapping[str, tuple[str, bytes | None]], text: bytes, by: Signature, at: datetime
+) -> tuple[str, str, str]:
+    """The ids of the commit, of its tree and of the tree of `base`, with one process. The commit stays in the pack that
+    is written here: single files of it would be a process more.
+    """
     ref = f"{SCRATCH}/{secrets.token_hex(8)}"
-    lines = [f"commit {ref}\ncommitter x <x> 0 +0000\ndata 0\nfrom {base}\n".encode()]
+    author, committer = _person(by.author, at), _person(by.committer or by.author, at)
+    head = f"commit {ref}\nmark :1\nauthor {author}\ncommitter {committer}\ndata {len(text)}\n"
+    lines = [head.encode(), text, f"from {base}\n".encode()]
     for path, (mode, contents) in files.items():
         name = f'"{"".join(_QUOTED.get(each, each) for each in path)}"'
         if contents is None:
             lines.append(f"D {name}\n".encode())
         else:
             lines += [f"M {mode} inline {name}\ndata {len(contents)}\n".encode(), contents, b"\n"]
-    lines.append(b"done\n")
-    await git.output("fast-import", "--quiet", "--done", "--date-format=raw", stdin=b"".join(lines))
-    tree = (await git.output("rev-parse", f"{ref}^{{tree}}")).decode().strip()
-    await git.output("update-ref", "-d", ref)
-    return tree
+    lines.append(f'\nget-mark :1\nls :1 ""\nls {base} ""\nreset {ref}\nfrom {"0" * len(base)}\n\ndone\n'.encode())
+    words = ("fast-import", "--quiet", "--done", "--date-format=raw")
+    done = await git.run(*words, stdin=b"".join(lines), config={"fastimport.unpackLimit": "0"})
+    if done.code:
+        raise git.failure("fast-import", done)
+    commit, tree, before = done.stdout.decode().splitlines()
+    return commit, _tree(tree), _tree(before)
 
 
-async def _write_commit(git: Git, tree: str, parent: str, message: str, by: Signature, at: datetime) -> str:
+def _tree(line: str) -> str:
+    """Of `040000 tree ID TAB`; empty for a root without files, which Git reports as missing."""
+    return "" if line.startswith("missing") else line.split()[2]
+
+
+def _person(identity: Identity, at: datetime) -> str:
+    return f"{identity.name.strip(_DROPPED)} <{identity.email.strip(_DROPPED)}> {int(at.timestamp())} +0000"
+
+
+async def _sign(git: Git, tree: str, parent: str, text: bytes, by: Signature, at: datetime) -> str:
     committer, when = by.committer or by.author, f"@{int(at.timestamp())} +0000"
     environment = {
         "GIT_AUTHOR_NAME": by.author.name,
@@ -149,13 +169,11 @@ async def _write_commit(git: Git, tree: str, parent: str, message: str, by: Sign
         "GIT_COMMITTER_EMAIL": committer.email,
         "GIT_COMMITTER_DATE": when,
     }
-    text = (message.replace("\0", "").rstrip("\n") + "\n").encode()
     async with _signed(by.signing) as (words, more, config):
         command = ("commit-tree", *words, "-p", parent, "-F", "-", tree)
         done = await git.run(*command, stdin=text, environment=environment | more, config=config)
     if done.code:
-        error = git.failure("commit-tree", done)
-        raise SigningError(str(error)) if by.signing else error
+        raise SigningError(str(git.failure("commit-tree", done)))
     return done.stdout.decode().strip()
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +41,8 @@ from homeostat.external.git.snapshot import Snapshot, computed, inner_path
 KEPT: Final = "refs/homeostat/kept/"
 _CHANGES: Final = 64 << 20
 _FETCH: Final = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force")
+Ask = Callable[[str], Awaitable[str | None]]
+"""The commit of a full branch ref on the server, without a process; None if `git` has to be asked."""
 _is_commit = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII).fullmatch
 _is_ref = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+=#-]*", re.ASCII).fullmatch
 _FINAL: Final = (
@@ -67,9 +69,9 @@ class PathChange(msgspec.Struct, frozen=True, gc=False):
 class Repository:
     """Opened by `GitCache`, which locks the cache's directory while this is in use."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, ask: Ask | None = None) -> None:
         check_remote(git.remote, git.protocols)
-        self._git = git
+        self._git, self._ask = git, ask
         self._sources: dict[str, str] = {}
 
     @property
@@ -91,6 +93,8 @@ class Repository:
     async def resolve(self, ref: str = "HEAD") -> tuple[str, str]:
         """Full name and commit of a ref on the server: a branch, else a tag, or a full `refs/...`."""
         check_ref(ref)
+        if self._ask is not None and ref.startswith("refs/heads/") and (commit := await self._ask(ref)):
+            return ref, commit
         is_full = ref == "HEAD" or ref.startswith("refs/")
         names = [ref] if is_full else [f"refs/heads/{ref}", f"refs/tags/{ref}"]
         found = await self.refs(*(each for name in names for each in (name, f"{name}^{{}}")))
@@ -104,18 +108,21 @@ class Repository:
         check_ref(ref)
         wanted, commit = (ref, ref) if _is_commit(ref) else await self.resolve(ref)
         kept = f"{KEPT}{hashlib.sha256(wanted.encode()).hexdigest()[:16]}"
-        if await self._commit_at(kept) != commit:
-            async with self._writing() as lock:
-                if await self._commit_at(commit):
-                    # Our own push, or another branch at the same commit.
-                    await self._git.output("update-ref", kept, commit)
-                else:
-                    await self._fetch_into(wanted, kept, lock)
-            commit = await self._commit_at(kept)
-            if not commit:
-                raise MissingRefError(f'the ref "{ref}" does not point to a commit')
+        if not await self._has_commit(commit) or await self._kept_at(kept) != commit:
+            commit = await self._keep(ref, wanted, commit, kept)
         self._sources[commit] = wanted
         return commit
+
+    async def _keep(self, ref: str, wanted: str, commit: str, kept: str) -> str:
+        async with self._writing() as lock:
+            if await self._has_commit(commit):
+                # Our own push, or another branch at the same commit.
+                await self._git.output("update-ref", kept, commit)
+                return commit
+            await self._fetch_into(wanted, kept, lock)
+        if found := await self._commit_at(kept):
+            return found
+        raise MissingRefError(f'the ref "{ref}" does not point to a commit')
 
     def at(self, commit: str) -> Snapshot:
         """The files of a fetched commit."""
@@ -174,7 +181,7 @@ class Repository:
             return
         async with self._writing() as lock:
             words = ("-c", "fetch.negotiationAlgorithm=noop", *_FETCH, "--filter=blob:none", "--stdin", ORIGIN)
-            done = await git.call(*words, stdin=_lines(lacking), lock=lock)
+            done = await git.call(*words, stdin=await _printed(lacking), lock=lock)
             if done.code:
                 git.remove_partial_packs()
                 error = git.failure("fetch", done)
@@ -183,6 +190,18 @@ class Repository:
                 # The server does not send single files: fetch the whole commit.
                 source = self._sources.get(commit, commit)
                 await _fetch_commit(git, source, f"{KEPT}{commit[:16]}", lock, is_whole=True)
+
+    async def _has_commit(self, commit: str) -> bool:
+        words = ("--no-walk", "--ignore-missing", "--missing=allow-any", "--stdin")
+        done = await self._git.run("rev-list", *words, stdin=_lines([commit]))
+        return not done.code and done.stdout.decode().strip() == commit
+
+    async def _kept_at(self, kept: str) -> str:
+        """Read from its file, unless the refs were packed: a process takes longer."""
+        try:
+            return (self._git.bare / kept).read_text().strip()
+        except OSError:
+            return await self._commit_at(kept)
 
     async def _commit_at(self, name: str) -> str:
         done = await self._git.run("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
@@ -208,7 +227,7 @@ async def _fetch_commit(git: Git, wanted: str, kept: str, lock: int, *, is_whole
 
 async def _lacking(git: Git, ids: Sequence[str]) -> list[str]:
     words = ("--objects", "--no-object-names", "--ignore-missing", "--missing=allow-any", "--no-walk", "--stdin")
-    output = await git.output("rev-list", *words, stdin=_lines(ids), largest=100 * (len(ids) + 1))
+    output = await git.output("rev-list", *words, stdin=await _printed(ids), largest=100 * (len(ids) + 1))
 
     def lacking() -> list[str]:
         present = set(output.decode().split())
@@ -247,6 +266,10 @@ def _read_lines(path: Path) -> list[str]:
         return path.read_text().split()
     except FileNotFoundError:
         return []
+
+
+async def _printed(ids: Sequence[str]) -> bytes:
+    return await computed(lambda: _lines(ids), 41 * len(ids))
 
 
 def _lines(ids: Sequence[str]) -> bytes:

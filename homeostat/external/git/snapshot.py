@@ -25,7 +25,7 @@ from homeostat.external.git.program import Git
 
 _LONGEST_PATH: Final = 4096
 _LISTED: Final = 16 << 20
-_ARGUMENTS: Final = 64 << 10
+_ARGUMENTS: Final = 256 << 10
 _HEADER: Final = 200
 """More than the line before each object in the output of `cat-file --batch`."""
 _LARGE: Final = 1 << 16
@@ -65,6 +65,8 @@ class Snapshot:
 
     def __init__(self, git: Git, commit: str, download: Download) -> None:
         self._git, self.commit, self._download = git, commit, download
+        self._known: dict[str, TreeEntry | None] = {}
+        """A commit does not change, so what was listed once is not listed again."""
 
     async def tree(self, directory: str = "") -> list[TreeEntry]:
         """Everything below a directory, links and submodules included; `MissingPathError` if it does not exist."""
@@ -91,12 +93,11 @@ class Snapshot:
     async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """The entries of these paths and of the directories above them, as far as they exist."""
         wanted = {each for path in map(inner_path, paths) for each in (path, *_parents(path))}
-        found: dict[str, TreeEntry] = {}
-        for some in _portions(sorted(wanted)):
+        for some in _portions(sorted(wanted - self._known.keys())):
             words = ("ls-tree", "-t", "-z", "--full-tree", self.commit, "--", *some)
             listed = _entries(await self._git.output(*words, largest=_LISTED))
-            found |= {each.path: each for each in listed if each.path in wanted}
-        return found
+            self._known |= dict.fromkeys(some) | {each.path: each for each in listed if each.path in wanted}
+        return {path: entry for path in wanted if (entry := self._known.get(path)) is not None}
 
     async def file(self, path: str) -> bytes:
         """The contents of a file; `MissingPathError` if it does not exist, `NotAFileError` if it is not a file."""
@@ -120,20 +121,33 @@ class Snapshot:
         """The contents of these files, in this order. The contents of a link are its target."""
         if not entries:
             return []
-        limits, sizes, weight = self._git.limits, await self.sizes(entries), len(entries) * _HEADER
+        weight = len(entries) * _HEADER
+        ids, asked = await computed(lambda: _asked(entries), weight)
+        await self._download(self._git, self.commit, ids)
+        largest = self._git.limits.total_bytes + _HEADER * len(ids)
+        try:
+            done = await self._git.run("cat-file", "--batch", stdin=asked, largest=largest)
+        except TooLargeError:
+            self._check(entries, await self.sizes(entries))
+            raise
+
+        def contents() -> list[bytes]:
+            found = _contents(done.stdout)
+            if lost := next((each for each in entries if each.id not in found), None):
+                raise GitError(f'"{readable(lost.path)}" cannot be read from the cache')
+            return [found[each.id] for each in entries]
+
+        found = await computed(contents, weight)
+        self._check(entries, list(map(len, found)))
+        return found
+
+    def _check(self, entries: Sequence[TreeEntry], sizes: Sequence[int]) -> None:
+        limits = self._git.limits
         if max(sizes) > limits.file_bytes:
             entry, size = next(each for each in zip(entries, sizes, strict=True) if each[1] > limits.file_bytes)
             raise TooLargeError(f'"{readable(entry.path)}" has {size} bytes; the limit is {limits.file_bytes}')
         if sum(sizes) > limits.total_bytes:
             raise TooLargeError(f"{len(entries)} files have {sum(sizes)} bytes; the limit is {limits.total_bytes}")
-        ids, asked = await computed(lambda: _asked(entries), weight)
-        output = await self._git.output("cat-file", "--batch", stdin=asked, largest=sum(sizes) + _HEADER * len(ids))
-
-        def contents() -> list[bytes]:
-            found = _contents(output)
-            return [found[each.id] for each in entries]
-
-        return await computed(contents, weight)
 
 
 async def computed(work: Callable[[], T], size: int) -> T:
@@ -193,12 +207,15 @@ def _entries(output: bytes) -> list[TreeEntry]:
 
 
 def _contents(output: bytes) -> dict[str, bytes]:
-    """`cat-file --batch` prints a line of id, type and size for each object, its contents, and a newline."""
+    """`cat-file --batch` prints a line of id, type and size for each object, its contents, and a newline; of one that
+    does not exist, the id and "missing". Output that a failure has cut off ends with what is complete.
+    """
     found, at = {}, 0
-    while at < len(output):
-        end = output.index(b"\n", at)
-        identity, _, size = output[at:end].split()
-        start, stop = end + 1, end + 1 + int(size)
-        found[identity.decode()] = output[start:stop]
-        at = stop + 1
+    while (end := output.find(b"\n", at)) >= 0:
+        row, at = output[at:end].split(), end + 1
+        if len(row) == 3:
+            stop = at + int(row[2])
+            if row[1] == b"blob" and stop < len(output):
+                found[row[0].decode()] = output[at:stop]
+            at = stop + 1
     return found

@@ -112,7 +112,9 @@ def _checked(member: tarfile.TarInfo, limits: BundleLimits) -> str | None:
     name = member.name
     if len(name) > limits.path_length:
         raise TooLargeError(f"a path of the layer has more than {limits.path_length} characters")
-    if name.startswith("/") or "\\" in name or ".." in name.split("/") or any(ord(each) < 32 for each in name):
+    is_hostile = name.startswith("/") or "\\" in name or ".." in name.split("/") or any(ord(each) < 32 for each in name)
+    # Bytes that are not UTF-8 are surrogates here, which cannot be encoded again.
+    if is_hostile or any("\ud800" <= each <= "\udfff" for each in name):
         raise InvalidBundleError(f"{name[:200]!r} is not a path that a bundle may hold")
     if member.type == tarfile.DIRTYPE:
         return None

@@ -85,7 +85,7 @@ async def test_a_commit_stays_readable_while_others_fetch(cache: Path, origin: O
 
 async def test_several_processes_use_one_cache_at_once(cache: Path, origin: Origin) -> None:
     origin.commit({"x": "0"})
-    origin.git("config", "uploadpack.allowFilter", "true")
+    origin.configure("[uploadpack]\nallowFilter = true\n")
     words = (sys.executable, "-c", _READ, str(cache), origin.file_url)
     started = [
         await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)

@@ -92,7 +92,7 @@ async def test_fetching_is_shallow_and_sends_only_what_is_new(
 
 
 async def test_contents_are_downloaded_when_they_are_read(cache: Path, repository: Repository, origin: Origin) -> None:
-    origin.git("config", "uploadpack.allowFilter", "true")
+    origin.configure("[uploadpack]\nallowFilter = true\n")
     commit = await _committed(repository, origin, {"large": secrets.token_bytes(300_000), "small": "1"})
     snapshot = repository.at(commit)
     assert (await snapshot.file("small"), len(await snapshot.tree())) == (b"1", 2)
@@ -104,7 +104,7 @@ async def test_contents_are_downloaded_when_they_are_read(cache: Path, repositor
 async def test_a_repository_with_submodules_is_fetched_without_contents_too(
     repository: Repository, origin: Origin
 ) -> None:
-    origin.git("config", "uploadpack.allowFilter", "true")
+    origin.configure("[uploadpack]\nallowFilter = true\n")
     commit = await _committed(
         repository, origin, {".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = https://example.org/x\n', "y": "1"}
     )
@@ -115,8 +115,8 @@ async def test_a_server_that_sends_no_single_files_is_asked_for_all_of_them(
     open_git: Open, origin: Origin, sshd: Sshd
 ) -> None:
     """Git's first protocol, which is what ssh speaks unless its server is configured for the newer one."""
-    origin.git("config", "uploadpack.allowFilter", "true")
-    origin.git("config", "uploadpack.allowAnySHA1InWant", "false")
+    origin.configure("[uploadpack]\nallowFilter = true\n")
+    origin.configure("[uploadpack]\nallowAnySHA1InWant = false\n")
     repository = await open_git(sshd.remote(origin.path))
     commit = await _committed(repository, origin, {"a": "1", "b/c": "2"})
     assert await texts(repository, commit) == {"a": b"1", "b/c": b"2"}
@@ -178,7 +178,7 @@ async def test_changes_between_two_commits_are_listed_with_renames(repository: R
 async def test_what_exceeds_the_limits_is_refused(
     open_git: Open, origin: Origin, limits: dict[str, int], told: str, *, is_partial: bool
 ) -> None:
-    origin.git("config", "uploadpack.allowFilter", str(is_partial).lower())
+    origin.configure(f"[uploadpack]\nallowFilter = {str(is_partial).lower()}\n")
     files: dict[str, str | bytes] = {"x": secrets.token_bytes(100), "a/b/y": "1", "z": "2"}
     if "pack_bytes" in limits:
         files["large"] = secrets.token_bytes(100_000)

@@ -36,7 +36,9 @@ def test_directories_and_leading_dots_do_not_count() -> None:
     assert unpack_bundle(packed) == {"a/b": b"1"}
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../../x", "a\\b", "a\nb", "."])
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../x", "a/../../x", "a\\b", "a\nb", ".", pytest.param("\udcff", id="not UTF-8")]
+)
 def test_paths_that_are_refused(name: str) -> None:
     with pytest.raises(InvalidBundleError):
         unpack_bundle(layer((name, tarfile.REGTYPE, b"1")))

@@ -11,10 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT, EVENT
+from homeostat.objects.kind import DEPLOYMENT, EVENT, SERVICE
 from homeostat.operators import contracts
 from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
-from homeostat.operators.contracts.live.targets import SERVICE
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually

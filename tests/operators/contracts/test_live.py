@@ -13,10 +13,9 @@ from aiohttp import web
 from homeostat.cli.operators.deploy.access import access_documents
 from homeostat.external.rest.client import RestClient
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, SECRET
+from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, SECRET, SERVICE
 from homeostat.operators import contracts
 from homeostat.operators.contracts.api import PACTO, REQUESTED
-from homeostat.operators.contracts.live.targets import SERVICE
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually

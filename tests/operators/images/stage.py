@@ -103,12 +103,8 @@ class Stage:
         self, name: str, files: Mapping[str, str | bytes] | None = None, branch: str = "master"
     ) -> Repository:
         made = Repository(self.root / f"{name}.git")
-        made.git("checkout", "-q", "-b", "master")
-        made.commit({"README": "x\n"})
-        if branch != "master":
-            made.git("checkout", "-q", "-b", branch)
-        if files is not None:
-            made.commit(files)
+        first: tuple[str, Mapping[str, str | bytes]] = ("master", {"README": "x\n"})
+        made.begin(first, *([] if files is None else [(branch, files)]))
         return made
 
     async def secret(self, namespace: str, name: str, **data: str) -> None:

@@ -92,7 +92,7 @@ async def test_a_rewritten_history_is_followed(stage: Stage) -> None:
     manifests = stage.repository("man-web", {"apps/web.yaml": _FILE})
     await stage.deploy("web")
     await stage.reconcile()
-    manifests.git("checkout", "-q", "--orphan", "fresh")
+    manifests.git("checkout", "-q", "-f", "--orphan", "fresh")
     manifests.commit({"apps/web.yaml": _FILE.replace(OLD, app.head())})
     manifests.git("branch", "-q", "-f", "master", "fresh")
     newer = app.push({"main.go": "package newer\n"})

@@ -38,8 +38,7 @@ class Scene:
         return found
 
     def branches(self) -> list[str]:
-        found = self.manifests.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
-        return [each for each in found if each != "master"]
+        return [each for each in self.manifests.heads() if each != "master"]
 
     def newer(self) -> str:
         return self.app.push({"main.go": f"package p{len(self.app.log())}\n"})

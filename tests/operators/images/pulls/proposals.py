@@ -100,7 +100,7 @@ class Proposals:
         )
         async with (
             RestClient(RestSettings(breaker=None)) as rest,
-            GitCache(self._folder).open(self._remote) as repository,
+            GitCache(self._folder, rest=rest).open(self._remote) as repository,
         ):
             proposer = Proposer(Forges(rest, settings), settings, lambda *_: None)
             records = {each.tracked.key: Record() for each in updates}

@@ -28,16 +28,14 @@ class World:
         self.due, self.propose = proposals.due, proposals.propose
 
     def branches(self) -> list[str]:
-        found = self.manifests.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
-        return [each for each in found if each != "master"]
+        return [each for each in self.manifests.heads() if each != "master"]
 
 
 @asynccontextmanager
 async def _world(tmp_path: Path, dialect: Dialect) -> AsyncIterator[World]:
     manifests = Repository(tmp_path / "git" / f"{_REPO}.git")
-    manifests.git("checkout", "-q", "-b", "master")
     text = DEPLOYMENT_FILE.format(image=f"org/app:{OLD}")
-    manifests.commit({"web.yaml": text, "api.yaml": text})
+    manifests.begin(("master", {"web.yaml": text, "api.yaml": text}))
     forge = FakePulls(dialect)
     forge.add(_REPO, manifests)
     async with serving_git(tmp_path / "git") as (_, git), serving(forge) as api:

@@ -154,7 +154,7 @@ async def operating(stage: Stage, client: Client | None = None) -> AsyncIterator
     manager = Manager(
         client or stage.client,
         directory=stage.root / "cache",
-        environment={"REGION": "/customers", "SYNC_VARIABLES": "REGION"},
+        environment={"REGION": "/customers", "SYNC_VARIABLES": "REGION", "SYNC_SECRET_FILES": str(stage.root)},
     )
     manager.add("sync", sync.register)
     async with manager.running():
