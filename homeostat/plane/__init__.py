@@ -32,6 +32,7 @@ from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
+from homeostat.server.pki.ahead import IssuedAhead
 from homeostat.server.pki.directory import PkiError, server_context
 from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
@@ -42,9 +43,12 @@ _KINDS_WITHIN_S = 5.0
 
 
 @asynccontextmanager
-async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterator[Plane]:
+async def open_plane(
+    settings: Settings, *, tracer: Tracer = OFF, ahead: IssuedAhead | None = None
+) -> AsyncIterator[Plane]:
     """Run a plane until the block ends; then close its watches and finish running requests.
 
+    A first start takes the credentials that are issued `ahead`, if there are any, rather than issue them itself.
     `StoreError` if the store cannot be opened, and if it is lost for good: the caller starts the plane again.
     `FaceError` if faces cannot be served as configured.
     """
@@ -55,7 +59,7 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
             await store.forget_restore()
         # Only with the store's lock: a start that is refused must not renew the certificates of the running plane. In a
         # thread, because a first start would spend most of this time waiting for the disk.
-        prepared = asyncio.get_running_loop().run_in_executor(None, prepare_credentials, settings)
+        prepared = asyncio.get_running_loop().run_in_executor(None, prepare_credentials, settings, ahead)
         try:
             async with _running(settings, prepared, store, tracer) as plane:
                 yield plane

@@ -11,11 +11,11 @@ import logging
 import socket
 import ssl
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
-from homeostat.server.pki.directory import Pki, PkiError, prepare_pki, renew, server_hosts
+from homeostat.server.pki.ahead import IssuedAhead
+from homeostat.server.pki.directory import Pki, PkiError, hosts_of, keep_issued, prepare_pki, renew
 from homeostat.server.pki.kubeconfig import ClientCertificate, kubeconfig
 from homeostat.server.pki.private_file import write_private
 from homeostat.store.files import exclusive
@@ -31,10 +31,13 @@ def pki_of(settings: Settings) -> Pki:
     return Pki(settings.data / "pki", name)
 
 
-def prepare_credentials(settings: Settings) -> None:
+def prepare_credentials(settings: Settings, ahead: IssuedAhead | None) -> None:
     """Create or check keys and certificates; blocks. `PkiError` for files that exist and cannot be used."""
+    pki = pki_of(settings)
     with exclusive(settings.data / "pki.lock"):
-        prepare_pki(pki_of(settings), hosts=_hosts(settings), now=datetime.now(UTC))
+        if ahead is not None:
+            keep_issued(pki, ahead.read())
+        prepare_pki(pki, hosts=hosts_of(settings.bind, settings.address), now=datetime.now(UTC))
 
 
 async def renew_credentials(plane: Plane, pki: Pki, context: ssl.SSLContext) -> None:
@@ -58,12 +61,6 @@ def write_kubeconfig(plane: Plane, pki: Pki) -> None:
     write_private(plane.kubeconfig_path, yaml.dump(config))
 
 
-def _hosts(settings: Settings) -> frozenset[str]:
-    hosts = server_hosts(settings.bind, socket.gethostname())
-    called = urlsplit(settings.address).hostname
-    return hosts | server_hosts(called, "") if called else hosts
-
-
 def _renew(settings: Settings, pki: Pki, context: ssl.SSLContext) -> bool:
     with exclusive(settings.data / "pki.lock"):
-        return renew(pki, context, hosts=_hosts(settings), now=datetime.now(UTC))
+        return renew(pki, context, hosts=hosts_of(settings.bind, settings.address), now=datetime.now(UTC))

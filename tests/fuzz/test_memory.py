@@ -13,7 +13,7 @@ from tests.fuzz.kinds import WEBHOOKS
 from tests.served import ServedPlane, serve_plane
 
 LARGEST = 3 * 2**20
-ROUNDS = 25
+ROUNDS = 12
 
 
 def filled(start: bytes, piece: bytes, end: bytes = b"") -> bytes:

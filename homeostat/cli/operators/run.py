@@ -26,7 +26,7 @@ from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_cluster, refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.edge.process.files import raise_file_limit
-from homeostat.edge.process.heap import bound_allocator, collect_in_short_steps
+from homeostat.edge.process.heap import bound_allocator, collect_in_short_steps, release_regularly
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -258,6 +258,7 @@ async def _operate(
     asleep: Sequence[str],
 ) -> None:
     from homeostat.cli.console.stop import Stop
+    from homeostat.runtime.background import background
     from homeostat.runtime.telemetry.health import serve_health
 
     stop = Stop(within_s=_STOP_WITHIN_S)
@@ -274,7 +275,7 @@ async def _operate(
             raise Failure(why_not_listening(error, where, option="--health", purpose="serve health")) from error
         where = f"http://{host}:{server.port}"
     click.echo(_welcome(choice, endpoint, where, served, asleep), err=True)
-    async with manager.running():
+    async with background(release_regularly()), manager.running():
         await stop.wait()
 
 

@@ -25,7 +25,8 @@ from homeostat.cli.plane.database import database_option
 from homeostat.cli.plane.simulation import Simulation, simulation_options
 from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
 from homeostat.edge.process.files import raise_file_limit
-from homeostat.edge.process.heap import collect_in_short_steps, settle_heap
+from homeostat.edge.process.heap import collect_in_short_steps, release_regularly, settle_heap
+from homeostat.server.pki.ahead import IssuedAhead, issue_ahead
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -120,6 +121,7 @@ def command(
         data, port = _ephemeral(ctx, port)
     if is_open:
         _check_open(database, allows_programs=allows_programs)
+    ahead = None if isinstance(database, str) else _issue_ahead(ctx, data, bind=host, address=address)
     from homeostat.plane import OPERATORS, Settings
 
     named = _operators(operators, OPERATORS) | simulation.operators
@@ -141,13 +143,20 @@ def command(
         audit_policy=audit.read_policy(),
     )
     _check(settings, described)
-    _serve(settings, verbose)
+    _serve(settings, ahead, verbose)
 
 
 def _postpone_collections(ctx: click.Context) -> None:
     """A start creates objects and drops hardly any, so there is no garbage to look for until the plane serves."""
     gc.disable()
     ctx.call_on_close(gc.enable)
+
+
+def _issue_ahead(ctx: click.Context, data: Path, *, bind: str, address: str) -> IssuedAhead | None:
+    ahead = issue_ahead(data / "pki", bind=bind, address=address)
+    if ahead is not None:
+        ctx.call_on_close(ahead.close)
+    return ahead
 
 
 def _check(settings: Settings, described: Sequence[Description]) -> None:
@@ -235,7 +244,7 @@ def _described(names: frozenset[str]) -> list[Description]:
         ) from error
 
 
-def _serve(settings: Settings, verbosity: int) -> None:
+def _serve(settings: Settings, ahead: IssuedAhead | None, verbosity: int) -> None:
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.plane import FaceError
@@ -247,28 +256,33 @@ def _serve(settings: Settings, verbosity: int) -> None:
     collect_in_short_steps()
     set_up_logging(verbosity)
     try:
-        run(_until_stopped(settings))
+        run(_until_stopped(settings, ahead))
     except (StoreError, PkiError, TelemetryError, FaceError) as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(_why_not_served(error, settings)) from error
 
 
-async def _until_stopped(settings: Settings) -> None:
+async def _until_stopped(settings: Settings, ahead: IssuedAhead | None) -> None:
     from homeostat.cli.console.stop import Stop
     from homeostat.plane import open_plane
+    from homeostat.runtime.background import background
     from homeostat.runtime.telemetry.settings import telemetry
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()
     metrics = _PlaneMetrics()
-    async with telemetry(metrics, last_export_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
+    async with (
+        telemetry(metrics, last_export_s=1.0) as tracer,
+        open_plane(settings, tracer=tracer, ahead=ahead) as plane,
+    ):
         metrics.plane = plane
         click.echo(welcome(plane))
         supervisor.report(supervisor.READY)
         settle_heap()
         gc.enable()
-        await stop.wait()
+        async with background(release_regularly()):
+            await stop.wait()
         supervisor.report(supervisor.STOPPING)
 
 

@@ -42,7 +42,15 @@ def _sign_in_line(plane: Plane) -> str:
     if served is None:
         return ""
     link = f"{served.url}{served.face.sign_in}?code={plane.sign_in.code}"
-    return f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
+    lines = f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
+    if not served.url.startswith("https:"):
+        return lines
+    authority = shlex.quote(str(plane.settings.data / "pki" / "ca.crt"))
+    return (
+        f"{lines}"
+        "              The browser warns that it does not know who issued the certificate: this plane did. Go on, or\n"
+        f"              import {authority}\n"
+    )
 
 
 def _paused_line(plane: Plane) -> str:

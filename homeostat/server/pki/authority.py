@@ -11,12 +11,30 @@ from typing import NamedTuple
 from cryptography import x509
 
 from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
-from homeostat.server.pki.keys import load_key
+from homeostat.server.access.user import MASTERS
+from homeostat.server.pki.keys import load_key, new_key
 
-__all__ = ["AUTHORITY_LIFE", "LEAF_LIFE", "Authority", "Subject", "issue", "make_authority"]
+__all__ = [
+    "ADMIN",
+    "AUTHORITY_LIFE",
+    "LEAF_LIFE",
+    "Authority",
+    "Subject",
+    "issue",
+    "issue_all",
+    "make_authority",
+    "server",
+]
 
 AUTHORITY_LIFE = timedelta(days=3653)
 LEAF_LIFE = timedelta(days=365)
+
+
+ADMIN = Subject("admin", (MASTERS,))
+
+
+def server(hosts: frozenset[str]) -> Subject:
+    return Subject("homeostat", hosts=hosts)
 
 
 class Authority(NamedTuple):
@@ -38,3 +56,18 @@ def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) 
         raise ValueError("the key of the certificate authority does not match its certificate")
     validity = Validity(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
     return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), validity)
+
+
+def issue_all(hosts: frozenset[str], *, now: datetime) -> dict[str, bytes]:
+    """What a plane needs at its first start, by the name of the file."""
+    keys = {name: new_key() for name in ("ca", "server", "admin", "sa")}
+    authority = Authority(make_authority(keys["ca"], now=now), keys["ca"])
+    return {
+        "ca.key": authority.key,
+        "ca.crt": authority.certificate,
+        "server.key": keys["server"],
+        "server.crt": issue(authority, server(hosts), key=keys["server"], now=now),
+        "admin.key": keys["admin"],
+        "admin.crt": issue(authority, ADMIN, key=keys["admin"], now=now),
+        "sa.key": keys["sa"],
+    }

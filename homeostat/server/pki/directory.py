@@ -15,14 +15,15 @@ event loop runs, or in a thread.
 from __future__ import annotations
 
 import ipaddress
+import socket
 import ssl
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from homeostat.edge.tls import context as tls
-from homeostat.server.access.user import MASTERS
 from homeostat.server.pki.certificate import Certificate, read_pem
 from homeostat.server.pki.private_file import make_private_directory, read_private, write_private
 
@@ -72,6 +73,14 @@ def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
     return pki
 
 
+def keep_issued(pki: Pki, issued: Mapping[str, bytes]) -> None:
+    """Write the credentials of a first start, which another process has issued, unless there are any already."""
+    make_private_directory(pki.directory)
+    if not any(pki.directory.iterdir()):
+        for name, pem in issued.items():
+            write_private(pki.directory / name, pem)
+
+
 def sign_certificate(pki: Pki, request: bytes, usages: Sequence[str], *, seconds: int | None, now: datetime) -> bytes:
     """A certificate for a signing request, as PEM; `PkiError` if the authority's key is missing."""
     from homeostat.server.pki.authority import Authority
@@ -100,6 +109,13 @@ def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datet
         return False
     context.load_cert_chain(pki.server, pki.server.with_suffix(".key"))
     return True
+
+
+def hosts_of(bind: str, address: str) -> frozenset[str]:
+    """The host names for the certificate of a server that listens on `bind`; `address` is the URL for its clients."""
+    hosts = server_hosts(bind, socket.gethostname())
+    called = urlsplit(address).hostname
+    return hosts | server_hosts(called, "") if called else hosts
 
 
 def server_hosts(bind: str, host_name: str) -> frozenset[str]:
@@ -137,14 +153,14 @@ def _prepare_leaf(path: Path, authority: Certificate, now: datetime, *, hosts: f
     pem, key = _read(path), path.with_suffix(".key")
     if pem is not None and key.exists() and _is_good(_certificate(path, pem), authority, now, hosts):
         return
-    from homeostat.server.pki.authority import Authority, Subject, issue
+    from homeostat.server.pki.authority import ADMIN, Authority, issue, server
 
     authority_path = path.with_name("ca.crt")
     authority_key = _read(authority_path.with_suffix(".key"))
     if authority_key is None:
         raise PkiError(f"{authority_path.with_suffix('.key')} is missing and {path.name} must be renewed; restore it")
     signer = Authority(authority_path.read_bytes(), authority_key)
-    subject = Subject("homeostat", hosts=hosts) if hosts else Subject("admin", (MASTERS,))
+    subject = server(hosts) if hosts else ADMIN
     try:
         write_private(path, issue(signer, subject, key=_key(key), now=now))
     except ValueError as error:

@@ -208,6 +208,8 @@ def test_an_ephemeral_plane_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> N
         connected = Cli({**cli.environment, "KUBECONFIG": str(folder / "kubeconfig")})
         assert connected("get", "namespaces", "default", "-o", "name").out == "namespace/default\n"
         up.process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+        up.process.send_signal(signal.SIGTERM)  # uvx forwards it, and the process had it already
         assert up.process.wait(30) == 0
     assert list(temporary.iterdir()) == []
     assert not up.data.exists()

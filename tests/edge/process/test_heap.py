@@ -36,6 +36,29 @@ for _ in range(15):
 del large
 print((resident() - before) >> 20)
 """
+_PIECES = """
+import asyncio, os
+from homeostat.edge.process import heap
+assert heap.bound_allocator()
+heap.RELEASE_EVERY_S = 0.01
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+before, crowd, kept = resident(), [], []
+for _ in range(2000):
+    crowd.append(b"x" * 20_000)
+    kept.append(b"x" * 1_000)
+del crowd
+async def main():
+    task = asyncio.create_task(heap.release_regularly())
+    for _ in range(500):
+        await asyncio.sleep(0.01)
+        if resident() - before < 20 << 20:
+            break
+    task.cancel()
+asyncio.run(main())
+print((resident() - before) >> 20)
+"""
 
 
 def _printed(script: str) -> float:
@@ -50,3 +73,7 @@ def test_a_million_objects_read_at_once_are_not_collected_in_one_step() -> None:
 
 def test_large_blocks_are_given_back_when_they_are_freed() -> None:
     assert _printed(_KEPT) < 20, "without a bound, 45 MiB stay"
+
+
+def test_memory_between_blocks_in_use_is_given_back_regularly() -> None:
+    assert _printed(_PIECES) < 20, "otherwise 40 MiB stay"
