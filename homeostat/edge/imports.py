@@ -12,6 +12,11 @@ from importlib import import_module
 _complete: set[str] = set()
 
 
+def is_imported(name: str) -> bool:
+    """Whether `import_aside` has imported it. Cheap enough for every request."""
+    return name in _complete
+
+
 async def import_aside(name: str) -> None:
     """Afterwards, importing the module takes no time."""
     if name not in _complete:

@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from homeostat.edge.imports import import_aside
 from homeostat.operators.catalog import find_operator
 from homeostat.plane.computing import serve_computed
 from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.runtime.telemetry.tracing import Tracer
+from homeostat.server.access.tokens.service_account import LIBRARY
 from homeostat.server.pki.directory import Pki
 from homeostat.store.base import StoreError
 
@@ -44,6 +46,10 @@ async def run_housekeeping(plane: Plane, pki: Pki) -> None:
     """Until cancelled. It is imported here, and in a thread: a start does not need it."""
     housekeeping = await asyncio.to_thread(import_module, "homeostat.operators.housekeeping")
 
+    async def sign(namespace: str, secret: str, account: str, uid: str) -> str:
+        await import_aside(LIBRARY)
+        return plane.accounts.mint_for_secret(namespace, secret, account, uid)
+
     async def jobs() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_expire(plane))
@@ -51,7 +57,7 @@ async def run_housekeeping(plane: Plane, pki: Pki) -> None:
                 keepers = housekeeping.run(
                     plane.client,
                     authority=pki.authority.read_text(),
-                    sign=plane.accounts.mint_for_secret,
+                    sign=sign,
                     service_cidr=plane.settings.service_cidr,
                 )
                 tasks.create_task(keepers)

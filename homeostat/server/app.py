@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from homeostat.edge.ids import RequestIds, id_in
+from homeostat.edge.imports import import_aside, is_imported
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -39,6 +40,7 @@ from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.signers import REQUESTS
+from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
 from homeostat.server.access.user import OPEN, User
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
@@ -117,6 +119,8 @@ class App(msgspec.Struct):
         answer: Answer | None = None
         noted: dict[str, str] | None = None if self.auditor is None else {}
         try:
+            if not is_imported(LIBRARY) and may_be_signed(request.headers.get("authorization", "")):
+                await import_aside(LIBRARY)
             try:
                 user = self.user_of(request)
             except _MAY_BE_UNKNOWN:
@@ -312,6 +316,8 @@ class App(msgspec.Struct):
         if not isinstance(obj, dict):
             raise BadRequestError(f"expected a {call.kind.kind}")
         check_kind(call, obj)
+        if call.kind.kind == "TokenReview":
+            await import_aside(LIBRARY)
         return one(
             call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201
         )

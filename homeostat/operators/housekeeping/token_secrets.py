@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -26,7 +26,7 @@ from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 from homeostat.runtime.watch.source import Source
 
-Sign = Callable[[str, str, str, str], str]
+Sign = Callable[[str, str, str, str], Awaitable[str]]
 """The token for a namespace, the name of a Secret, and the name and the uid of a service account."""
 TYPE: Final = "kubernetes.io/service-account-token"
 _NAME, _UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
@@ -86,7 +86,7 @@ class TokenSecrets:
                 meta = secret["metadata"]
                 only = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
                 await self._client.delete(path, {"preconditions": only})
-            elif (filled := self._filled(secret, account)) != secret:
+            elif (filled := await self._filled(secret, account)) != secret:
                 await self._client.update(path, filled)
         except NotFoundError:
             return  # It was deleted meanwhile.
@@ -105,11 +105,11 @@ class TokenSecrets:
         is_same = annotations.get(_UID) in (None, "", found["metadata"]["uid"])
         return found if is_same and "deletionTimestamp" not in found["metadata"] else None
 
-    def _filled(self, secret: JsonObject, account: JsonObject) -> JsonObject:
+    async def _filled(self, secret: JsonObject, account: JsonObject) -> JsonObject:
         meta, owner = secret["metadata"], account["metadata"]
         data = dict(secret.get("data") or {})
         if not data.get("token"):
-            token = self._sign(meta["namespace"], meta["name"], owner["name"], owner["uid"])
+            token = await self._sign(meta["namespace"], meta["name"], owner["name"], owner["uid"])
             data["token"] = _encoded(token)
         data |= {"ca.crt": _encoded(self._authority), "namespace": _encoded(meta["namespace"])}
         annotations = {**(meta.get("annotations") or {}), _UID: owner["uid"]}

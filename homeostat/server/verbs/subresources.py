@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from homeostat.edge.imports import import_aside
 from homeostat.objects.json import JsonObject, encode
+from homeostat.server.access.tokens.service_account import LIBRARY
 from homeostat.server.request.body import conform, parse_body
 from homeostat.server.request.call import Answer, Call, Verb
 from homeostat.server.request.offload import offloaded
@@ -40,7 +41,7 @@ async def finalize(call: Call) -> Answer:
 
 async def create_token(call: Call) -> Answer:
     """POST of a service account's `token`: a signed token for it."""
-    await import_aside("jwt")
+    await import_aside(LIBRARY)
     return one(call, encode(call.backend.issue_token(call)), status=201)
 
 

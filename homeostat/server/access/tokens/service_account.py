@@ -24,6 +24,8 @@ from homeostat.server.access.user import CREDENTIAL_ID, User, service_account_gr
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+LIBRARY = "jwt"
+"""It signs and verifies tokens. The import takes 50 ms, so callers that may be the first import it in a thread."""
 DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
 BOUND_RESOURCES = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 _ALGORITHM = "ES256"
@@ -36,6 +38,11 @@ UidOf = Callable[[str, str, str], str | None]
 """The UID of an object by resource, namespace and name; None if it does not exist."""
 Read = Callable[[str, str, str], JsonObject | None]
 """An object by resource, namespace and name; None if it does not exist."""
+
+
+def may_be_signed(authorization: str) -> bool:
+    """Whether the header may hold a token that has to be verified, which needs the library."""
+    return authorization.count(".") >= 2
 
 
 class InvalidTokenError(Exception):
