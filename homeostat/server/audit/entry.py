@@ -21,6 +21,8 @@ from homeostat.server.request.negotiate import body_type
 
 MAX_OBJECTS_BYTES = 100 * 1024
 """Larger objects are left out, as in Kubernetes."""
+MAX_USER_AGENT = 1024
+"""Anybody can send one of 64 KiB, and each request is a line here."""
 _TRUNCATED = {"audit.k8s.io/truncated": "true"}
 
 
@@ -67,7 +69,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         }
         if self.attributes.user is not self.caller:
             event["impersonatedUser"] = user_info(self.attributes.user)
-        event |= {"sourceIPs": [self.address] if self.address else [], "userAgent": self.user_agent}
+        event |= {"sourceIPs": [self.address] if self.address else [], "userAgent": _shortened(self.user_agent)}
         if self.attributes.resource:
             event["objectRef"] = self._object_reference()
         event["responseStatus"] = self._status()
@@ -154,6 +156,10 @@ def _drop_managed_fields(value: Json) -> None:
     for each in (value, *(value.get("items") or ())):
         if isinstance(each, dict) and isinstance(each.get("metadata"), dict):
             each["metadata"].pop("managedFields", None)
+
+
+def _shortened(user_agent: str) -> str:
+    return user_agent if len(user_agent) <= MAX_USER_AGENT else f"{user_agent[:MAX_USER_AGENT]}...TRUNCATED"
 
 
 def _micro_time(epoch_s: float) -> str:

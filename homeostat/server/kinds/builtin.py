@@ -11,7 +11,7 @@ from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import conform_types
-from homeostat.server.kinds.builtins.checks import check, check_update
+from homeostat.server.kinds.builtins.checks import check, check_changed, check_update
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
 from homeostat.server.kinds.builtins.selectable import BOOLEANS, SELECTABLE
@@ -84,9 +84,11 @@ class BuiltinBehaviour:
         return check_finalizer_names(obj["metadata"]) + check(self._group, self._kind, obj)
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        finalizers = check_finalizer_names(new["metadata"])
         if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
-            return check_finalizer_names(new["metadata"])
-        return check_update(self._group, self._kind, new, old) or self.check(new)
+            return finalizers
+        group, kind = self._group, self._kind
+        return check_update(group, kind, new, old) or finalizers + check_changed(group, kind, new, old)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         if old is not None or self._kind != "Pod":

@@ -68,6 +68,9 @@ async def test_a_failed_validation_is_in_the_audit_log(plane: Plane) -> None:
 
 async def test_a_denied_write_is_audited_too(plane: Plane) -> None:
     await set_policy(plane, "Deny", "Audit")
+    notes = [{"key": "size", "valueExpression": "'x is ' + object.data.x"}]
+    await plane.client.create(POLICIES, policy({"expression": "true"}, name="then", auditAnnotations=notes))
+    await plane.client.create(BINDINGS, binding("then", "then"))
     await plane.client.create(CONFIGMAPS, configmap("known", data={"x": "1"}))
     with pytest.raises(ApiError, match="x is too large"):
         await plane.client.merge(f"{CONFIGMAPS}/known", {"data": {"x": "9"}})
@@ -75,7 +78,8 @@ async def test_a_denied_write_is_audited_too(plane: Plane) -> None:
     async def shown() -> dict[str, str]:
         return await audited(plane, "known")
 
-    assert FAILURE in await eventually(shown, bool, within_s=10.0)
+    found = await eventually(shown, lambda each: FAILURE in each, within_s=10.0)
+    assert found["then/size"] == "x is 9", "policies after the one that denies are evaluated"
 
 
 async def test_a_policy_annotates_what_it_sees(plane: Plane) -> None:

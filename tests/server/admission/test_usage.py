@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from homeostat.objects.quantity import Quantity
-from homeostat.server.admission.plugins.usage import is_in_scope, usage_of
+from homeostat.server.admission.plugins.usage import is_in_scope, limited_names, usage_of
 
 DELETED = datetime(2026, 11, 17, 12, 0, 30, tzinfo=UTC)
 
@@ -26,6 +26,25 @@ def test_a_claim_uses_what_was_allocated_if_that_is_more() -> None:
     for allocated, used in (({}, "1Gi"), ({"storage": "2Gi"}, "2Gi"), ({"storage": "1Mi"}, "1Gi")):
         claim["status"] = {"allocatedResources": allocated}
         assert usage_of("persistentvolumeclaims", claim, DELETED)["requests.storage"] == Quantity.parse(used)
+
+
+def test_a_claim_of_devices_uses_the_most_that_it_may_be_given() -> None:
+    def asks(name: str, count: int = 0) -> dict[str, Any]:
+        chosen = {"allocationMode": "ExactCount", "count": count} if count else {"allocationMode": "All"}
+        return {"deviceClassName": name, **chosen}
+
+    requests = [
+        {"name": "a", "exactly": asks("gold", 2)},
+        {"name": "b", "firstAvailable": [asks("gold", 3), asks("gold", 1), asks("silver")]},
+    ]
+    used = usage_of("resourceclaims.resource.k8s.io", {"spec": {"devices": {"requests": requests}}})
+    suffix = "deviceclass.resource.k8s.io/devices"
+    assert used == {
+        "count/resourceclaims.resource.k8s.io": Quantity.parse("1"),
+        f"gold.{suffix}": Quantity.parse("5"),
+        f"silver.{suffix}": Quantity.parse("32"),
+    }
+    assert limited_names("resourceclaims.resource.k8s.io", ["pods", f"gold.{suffix}"]) == {f"gold.{suffix}"}
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def lines(path: Path) -> list[Any]:
     return [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
 
 
+def test_a_long_user_agent_is_cut() -> None:
+    agent = msgspec.json.decode(entry(user_agent="a" * 60_000).line())["userAgent"]
+    assert (len(agent), agent[-15:]) == (1024 + 12, "aaa...TRUNCATED")
+
+
 def test_an_entry_is_an_event_of_kubernetes() -> None:
     assert msgspec.json.decode(entry().line()) == {
         "kind": "Event",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -28,6 +29,10 @@ _PLAIN = ("cpu", "memory", "ephemeral-storage")
 _ENDED = frozenset({"Succeeded", "Failed"})
 _CLASS = "storageclass.storage.k8s.io"
 _STORAGE = "requests.storage"
+_DEVICE_CLAIMS = "resourceclaims.resource.k8s.io"
+_DEVICES = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES = 32
+"""That a claim can be given: what a request for all devices counts as."""
 
 
 def usage_of(resource: str, obj: JsonObject, now: datetime | None = None) -> Amounts:
@@ -41,6 +46,8 @@ def usage_of(resource: str, obj: JsonObject, now: datetime | None = None) -> Amo
         used |= _service_usage(struct(obj, "spec"))
     elif resource == "persistentvolumeclaims":
         used |= _claim_usage(struct(obj, "spec"), struct(obj, "status"))
+    elif resource == _DEVICE_CLAIMS:
+        used |= _device_usage(struct(obj, "spec", "devices"))
     return used
 
 
@@ -75,6 +82,8 @@ def _may_use(resource: str, name: str) -> bool:
             return name in ("services", "services.loadbalancers", "services.nodeports")
         case "persistentvolumeclaims":
             return name in ("persistentvolumeclaims", _STORAGE) or f".{_CLASS}/" in name
+        case "resourceclaims.resource.k8s.io":
+            return name.endswith(_DEVICES)
     return name == resource and resource in _NAMED
 
 
@@ -118,6 +127,26 @@ def _claim_usage(spec: JsonObject, status: JsonObject) -> Amounts:
         if name:
             used[f"{name}.{_CLASS}/requests.storage"] = storage
     return used
+
+
+def _device_usage(devices: JsonObject) -> Amounts:
+    """By device class. Of alternatives each class counts with the most that one of them asks for."""
+    used: Counter[str] = Counter()
+    for request in structs(devices, "requests"):
+        largest: Counter[str] = Counter()
+        for each in structs(request, "firstAvailable") or [struct(request, "exactly")]:
+            largest |= Counter({f"{text(each, 'deviceClassName')}{_DEVICES}": _device_count(each)})
+        used += largest
+    return {name: Quantity(count * 10**9) for name, count in used.items()}
+
+
+def _device_count(request: JsonObject) -> int:
+    match text(request, "allocationMode"):
+        case "ExactCount":
+            return integer(request, "count", 1)
+        case "All":
+            return _MOST_DEVICES
+    return 0
 
 
 def is_in_scope(spec: JsonObject, resource: str, obj: JsonObject) -> bool:

@@ -172,21 +172,21 @@ class Policies:
         self._params = Params()
 
     async def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
-        """Raise the first denial; warnings are added to the call."""
-        quick, share = Budget(QUICK_COST), Share()
+        """Raise the first denial after all policies, so that a denied call has the warnings and annotations of all."""
+        quick, share, denials = Budget(QUICK_COST), Share(), list[DeniedError]()
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
             await share.pause()
             if kind is not None:
                 await attempt.convert(kind)
                 noted: Noted = {}
-                try:
-                    for binding, narrowed in bound.bindings:
-                        await self._apply(attempt, bound.policy, kind, binding, narrowed, noted, quick=quick)
-                        await share.pause()
-                finally:
-                    for key, values in noted.items():
-                        attempt.call.annotate(f"{bound.policy.name}/{key}", ", ".join(values))
+                for binding, narrowed in bound.bindings:
+                    denials += await self._apply(attempt, bound.policy, kind, binding, narrowed, noted, quick=quick)
+                    await share.pause()
+                for key, values in noted.items():
+                    attempt.call.annotate(f"{bound.policy.name}/{key}", ", ".join(values))
+        if denials:
+            raise denials[0]
 
     async def _apply(
         self,
@@ -198,18 +198,18 @@ class Policies:
         noted: Noted,
         *,
         quick: Budget,
-    ) -> None:
+    ) -> list[DeniedError]:
         try:
             if narrowed.kind_for(attempt) is None:
-                return
+                return []
             if not policy.is_compiled:
                 await in_thread(lambda: policy.expressions, user=COMPILER)
             params = await self._params.find(attempt, policy.param_kind, binding.params)
         except (ParamError, NotFoundError) as error:
             if policy.fails:
-                finding = Finding(f"failed to configure binding: {error}")
-                raise _refusal(attempt, policy, binding, finding) from error
-            return
+                return [_refusal(attempt, policy, binding, Finding(f"failed to configure binding: {error}"))]
+            return []
+        denials = []
         for each in params:
             work = partial(_outcome, policy, bindings_of(attempt, kind, policy.expressions.uses, each))
             outcome = await evaluated(work, quick, user=attempt.call.user.name)
@@ -217,7 +217,10 @@ class Policies:
                 # As a dict: equal values of several bindings are noted once, in their order.
                 noted.setdefault(key, {})[value] = None
             for finding in outcome.findings:
-                _follow(attempt, policy, binding, finding)
+                _report(attempt, policy, binding, finding)
+                if finding.is_fatal or "Deny" in binding.actions:
+                    denials.append(_refusal(attempt, policy, binding, finding))
+        return denials
 
 
 def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> DeniedError:
@@ -236,9 +239,11 @@ def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Findin
     )
 
 
-def _follow(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
-    """Do what the binding says; `DeniedError`."""
-    if "Audit" in binding.actions and not finding.is_fatal:
+def _report(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
+    """To the audit log and to the client, as the binding says."""
+    if finding.is_fatal:
+        return
+    if "Audit" in binding.actions:
         failure = {
             "message": finding.message,
             "policy": policy.name,
@@ -247,12 +252,6 @@ def _follow(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding
             "validationActions": binding.actions,
         }
         attempt.call.annotate(FAILURE, encode([failure]).decode())
-    if finding.is_fatal or "Deny" in binding.actions:
-        raise _refusal(attempt, policy, binding, finding)
     if "Warn" in binding.actions:
-        _warn(attempt, policy, binding, finding)
-
-
-def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
-    failed = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
-    attempt.warn(f"{failed}: {finding.message}")
+        failed = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
+        attempt.warn(f"{failed}: {finding.message}")

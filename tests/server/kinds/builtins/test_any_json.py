@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.kinds.builtins.checks import check, check_update
+from homeostat.server.kinds.builtins.checks import check, check_changed, check_update
 from homeostat.server.kinds.builtins.convert import (
     autoscaler_to_v1,
     autoscaler_to_v2,
@@ -51,6 +51,7 @@ def exercise(group: str, kind: str, new: JsonObject, old: JsonObject) -> None:
         columns.cells(obj, 1e9)
         for convert in (autoscaler_to_v1, autoscaler_to_v2, event_to_core, event_to_events):
             convert(obj)
+    check_changed(group, kind, new, old)
     check_update(group, kind, new, old)
 
 

@@ -8,8 +8,8 @@ from importlib import import_module
 import pytest
 
 from homeostat.server.kinds.builtins import checks
-from homeostat.server.kinds.builtins.checks import MODULES, check
-from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, told
+from homeostat.server.kinds.builtins.checks import MODULES, check, check_changed
+from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, put, told
 
 
 @pytest.mark.parametrize(("group", "kind"), GOOD)
@@ -51,3 +51,12 @@ def test_every_problem_is_reported() -> None:
         "spec.containers[1].name",
         "spec.containers[1].image",
     ]
+
+
+def test_a_time_zone_that_was_accepted_once_refuses_no_other_change() -> None:
+    old = put(defaulted("batch", "CronJob", GOOD["batch", "CronJob"]), "spec.timeZone", "Mars/Olympus")
+    assert [each.field for each in check("batch", "CronJob", old)] == ["spec.timeZone"]
+    assert check_changed("batch", "CronJob", put(old, "spec.suspend", True), old) == []
+    for path, value in (("spec.timeZone", "Mars/Tharsis"), ("spec.schedule", "")):
+        causes = check_changed("batch", "CronJob", put(old, path, value), old)
+        assert [each.field for each in causes] == [path]

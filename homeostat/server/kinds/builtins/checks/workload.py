@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import JsonObject
@@ -199,10 +202,35 @@ def _check_cron_schedule(spec: JsonObject) -> list[Cause]:
             check_schedule(schedule)
         except ScheduleError as error:
             causes.append(invalid("spec.schedule", schedule, str(error)))
-    if isinstance(zone, str) and (zone.lower() == "local" or not _time_zone(zone)):
-        message = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        causes.append(invalid("spec.timeZone", zone, message if zone else "timeZone must be nil or non-empty string"))
+    if isinstance(zone, str):
+        causes += [invalid("spec.timeZone", zone, each) for each in _check_time_zone(zone)]
     return causes
+
+
+def _check_time_zone(name: str) -> Iterator[str]:
+    if not name:
+        yield "timeZone must be nil or non-empty string"
+    elif not _time_zone(name):
+        yield f"unknown time zone {name}"
+    else:
+        if name.lower() == "local":
+            yield "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        if name != "Local" and not _is_time_zone(name):
+            yield f"unknown time zone {name}"
+
+
+@lru_cache(256)
+def _is_time_zone(name: str) -> bool:
+    """True for all names on a machine without a database of time zones."""
+    return _has_time_zone(name) or not _has_time_zone("Etc/UTC")
+
+
+def _has_time_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def _check_disruption_budget(obj: JsonObject) -> list[Cause]:

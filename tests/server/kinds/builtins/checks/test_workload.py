@@ -126,11 +126,18 @@ POD = "spec.template.spec"
             "batch",
             "CronJob",
             "spec.timeZone",
-            "local",
+            "Local",
             (
-                'spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as defined in '
+                'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in '
                 "https://www.iana.org/time-zones"
             ),
+        ),
+        (
+            "batch",
+            "CronJob",
+            "spec.timeZone",
+            "bad-time-zone",
+            'spec.timeZone: Invalid value: "bad-time-zone": unknown time zone bad-time-zone',
         ),
         (
             "policy",
