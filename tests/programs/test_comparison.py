@@ -332,7 +332,7 @@ def counts(side: Side) -> dict[str, list[int]]:
 
 
 def test_a_pod_of_higher_priority_takes_the_place_of_others(sides: list[Side]) -> None:
-    """Each Node has 32 CPUs."""
+    """Each Node has 32 CPUs, and a budget protects two of the three Pods."""
     large = {"requests": {"cpu": "20"}}
     container = {"name": "app", "image": "app:1", "resources": large}
     for side in sides:
@@ -340,15 +340,18 @@ def test_a_pod_of_higher_priority_takes_the_place_of_others(sides: list[Side]) -
             meta = {"name": f"{name}-{side.namespace}"}
             body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": meta, "value": value}
             side.plane.ask("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)
+        kept = {"minAvailable": 2, "selector": {"matchLabels": {"app": "kept"}}}
+        side.create("policy/v1", "PodDisruptionBudget", "kept", kept)
         for number in range(3):
             spec = {"containers": [container], "priorityClassName": f"low-{side.namespace}"}
-            side.create("v1", "Pod", f"low-{number}", spec)
+            labels = {"app": "other" if number == 1 else "kept"}
+            side.create("v1", "Pod", f"low-{number}", spec, labels=labels)
     for side in sides:
         wait_until(lambda: len(ready(side)) == 3, f"three Pods run in {side.namespace}")  # noqa: B023
         side.create("v1", "Pod", "high", {"containers": [container], "priorityClassName": f"high-{side.namespace}"})
     for side in sides:
         wait_until(lambda: "high" in ready(side), f"the Pod has taken a place in {side.namespace}")  # noqa: B023
-        assert len(ready(side)) == 3
+        assert sorted(ready(side)) == ["high", "low-0", "low-2"]
     assert len({reasons(side) for side in sides}) == 1
 
 

@@ -34,7 +34,7 @@ from homeostat.operators.workloads.api import (
 )
 from homeostat.operators.workloads.autoscalers.controller import Autoscalers
 from homeostat.operators.workloads.budgets.controller import Budgets
-from homeostat.operators.workloads.creation import OF_STATEFUL_SETS, Creation
+from homeostat.operators.workloads.creation import OF_STATEFUL_SETS, USUAL, Creation, Words
 from homeostat.operators.workloads.cronjobs.controller import CronJobs
 from homeostat.operators.workloads.daemonsets.controller import DaemonSets
 from homeostat.operators.workloads.deployments.controller import Deployments
@@ -57,6 +57,7 @@ from homeostat.operators.workloads.volumes.binding import StorageClass
 from homeostat.operators.workloads.volumes.controller import Volumes
 from homeostat.operators.workloads.volumes.decide import CLAIM_INDEXES, VOLUME_INDEXES
 from homeostat.operators.workloads.volumes.protection import Protection
+from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "NEEDS_PLANE", "RULES", "SETTINGS", "check_environment", "register"]
@@ -76,36 +77,39 @@ def register(setup: Setup) -> None:
     Nodes(setup, nodes, settings, events)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
     claims = setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES)
+    budgets = setup.watch(BUDGET, Workload)
     schedules = not settings.is_nodes_only
-    Pods(setup, pods, nodes, rules, claims, scheduler=scheduler, events=events, rulebook=rulebook, schedules=schedules)
+    Pods(
+        setup,
+        pods,
+        nodes,
+        rules,
+        claims,
+        budgets,
+        scheduler=scheduler,
+        events=events,
+        rulebook=rulebook,
+        schedules=schedules,
+    )
     MetricsReader(setup, pods, nodes, rulebook)
     if settings.is_nodes_only:
         return
     Evictions(setup, pods, nodes, events)
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
+
+    def creation_of(kind: Kind, component: str, words: Words = USUAL) -> Creation:
+        return Creation(setup.client, scheduler, events, pods.cache, kind, component=component, words=words)
+
     for kind, component in _REPLICATED:
-        creation = Creation(setup.client, scheduler, events, kind, component=component)
-        Replicas(setup, kind, setup.watch(kind, Workload), pods, creation)
-
-    def creation_of(kind: Kind, component: str) -> Creation:
-        return Creation(setup.client, scheduler, events, kind, component=component)
-
-    stateful = Creation(
-        setup.client, scheduler, events, STATEFUL_SET, component="statefulset-controller", words=OF_STATEFUL_SETS
-    )
+        Replicas(setup, kind, setup.watch(kind, Workload), pods, creation_of(kind, component))
     jobs = setup.watch(JOB, Workload, indexes=FAMILY)
     Jobs(setup, jobs, pods, creation_of(JOB, "job-controller"), events)
     CronJobs(setup, setup.watch(CRON_JOB, Workload), jobs, events)
     revisions = Revisions(setup.client, setup.watch(CONTROLLER_REVISION, Revision, indexes=FAMILY).cache)
-    StatefulSets(
-        setup,
-        setup.watch(STATEFUL_SET, Workload),
-        pods,
-        revisions=revisions,
-        creation=stateful,
-        events=events,
-    )
+    stateful_sets = setup.watch(STATEFUL_SET, Workload)
+    stateful = creation_of(STATEFUL_SET, "statefulset-controller", OF_STATEFUL_SETS)
+    StatefulSets(setup, stateful_sets, pods, revisions=revisions, creation=stateful, events=events)
     DaemonSets(
         setup,
         setup.watch(DAEMON_SET, Workload),
@@ -116,9 +120,17 @@ def register(setup: Setup) -> None:
         creation=creation_of(DAEMON_SET, "daemonset-controller"),
     )
     Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
-    Budgets(setup, setup.watch(BUDGET, Workload), pods, events)
+    Budgets(setup, budgets, pods, events)
+    _register_services(setup, pods)
+    _register_volumes(setup, claims, pods, events)
+
+
+def _register_services(setup: Setup, pods: Informer[Pod]) -> None:
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
     Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
+
+
+def _register_volumes(setup: Setup, claims: Informer[Workload], pods: Informer[Pod], events: Events) -> None:
     classes = setup.watch(STORAGE_CLASS, StorageClass)
     volumes = setup.watch(VOLUME, Workload, indexes=VOLUME_INDEXES)
     Volumes(setup, claims, volumes, classes, pods, events=events)

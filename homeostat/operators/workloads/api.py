@@ -142,6 +142,18 @@ class Probe(msgspec.Struct, frozen=True, rename="camel", gc=False):
     failure_threshold: int = 3
 
 
+class Sleep(msgspec.Struct, frozen=True, gc=False):
+    seconds: int = 0
+
+
+class Handler(msgspec.Struct, frozen=True, gc=False):
+    sleep: Sleep | None = None
+
+
+class Lifecycle(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    pre_stop: Handler | None = None
+
+
 class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     name: str
     image: str = ""
@@ -153,6 +165,13 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     startup_probe: Probe | None = None
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+
+    @property
+    def pre_stop_s(self) -> int:
+        """How long it sleeps before it stops."""
+        handler = self.lifecycle.pre_stop if self.lifecycle is not None else None
+        return handler.sleep.seconds if handler is not None and handler.sleep is not None else 0
 
 
 class Claimed(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -185,6 +204,10 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     topology_spread_constraints: tuple[JsonObject, ...] = ()
     priority: int = 0
     preemption_policy: str = "PreemptLowerPriority"
+    resources: Resources = Resources()
+    """Of the whole Pod."""
+    overhead: dict[str, str | int | float] = {}
+    active_deadline_seconds: int | None = None
 
     @property
     def claims(self) -> list[str]:
@@ -198,9 +221,14 @@ class PodCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
     status: str
     reason: str = ""
     message: str = ""
-    last_transition_time: str = ""
+    transitioned: str | None = msgspec.field(name="lastTransitionTime", default=None)
+    """The server creates a Pod that waits at a gate with a condition that has null here."""
     last_probe_time: str | None = None
     observed_generation: int = 0
+
+    @property
+    def last_transition_time(self) -> str:
+        return self.transitioned or ""
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False):
@@ -230,6 +258,7 @@ class PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     host_ip: str = msgspec.field(name="hostIP", default="")
     start_time: str = ""
     nominated_node_name: str = ""
+    observed_generation: int = 0
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 

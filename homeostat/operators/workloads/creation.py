@@ -18,8 +18,9 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import POD, Kind
 from homeostat.operators.workloads.api import Meta, Pod, PodSpec
 from homeostat.operators.workloads.events import Events
-from homeostat.operators.workloads.naming import ALPHABET, suffix_of
+from homeostat.operators.workloads.naming import ALPHABET, suffix_of, suffixed
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.runtime.cache.cache import Cache
 
 _AT_ONCE: Final = 64
 """Requests at the same time: the store commits them together."""
@@ -35,6 +36,14 @@ def is_namespace_terminating(error: ApiError) -> bool:
     return any(each.kind == _TERMINATING for each in error.causes)
 
 
+def check_readable(owner: Meta, pods: Cache[Pod]) -> None:
+    """`UnreadableError` for a Pod that may be one of the owner's: it would be created again and again."""
+    stem = suffixed(owner.name, "")
+    for each in pods.unreadable:
+        if each.namespace == owner.namespace and each.name.startswith(stem):
+            pods.get(each.namespace, each.name)
+
+
 class Words(NamedTuple):
     """The messages of Events, with the names of the Pod and its owner."""
 
@@ -43,7 +52,7 @@ class Words(NamedTuple):
     failed: str
 
 
-_USUAL: Final = Words("Created pod: {pod}", "Deleted pod: {pod}", "Error creating: {error}")
+USUAL: Final = Words("Created pod: {pod}", "Deleted pod: {pod}", "Error creating: {error}")
 OF_STATEFUL_SETS: Final = Words(
     "create Pod {pod} in StatefulSet {owner} successful",
     "delete Pod {pod} in StatefulSet {owner} successful",
@@ -59,18 +68,20 @@ class Creation:
         client: Client,
         scheduler: Scheduler,
         events: Events,
+        pods: Cache[Pod],
         kind: Kind,
         *,
         component: str,
-        words: Words = _USUAL,
+        words: Words = USUAL,
     ) -> None:
-        self._client, self._scheduler, self._events = client, scheduler, events
+        self._client, self._scheduler, self._events, self._pods = client, scheduler, events, pods
         self._kind, self._component, self._words = kind, component, words
 
     async def create(self, owner: Meta, pods: Sequence[JsonObject]) -> str:
         """All of them, one at first and then twice as many at once each time, so that a quota refuses few; the first
         refusal in words, empty if there is none.
         """
+        check_readable(owner, self._pods)
         start, size = 0, 1
         while start < len(pods):
             found = await asyncio.gather(*(self._create(owner, each) for each in pods[start : start + size]))

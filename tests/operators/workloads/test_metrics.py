@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,13 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.objects.errors import BadRequestError, MethodNotAllowedError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import LEASE
+from homeostat.objects.time.timestamp import format_time
+from homeostat.operators import workloads
 from homeostat.operators.workloads.api import LOAD, USE
 from homeostat.operators.workloads.autoscalers.usage import parse_use
-from homeostat.operators.workloads.metrics.objects import node_metrics, pod_metrics, uses_of
+from homeostat.operators.workloads.metrics.objects import POD_METRICS, node_metrics, pod_metrics, uses_of
+from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from tests.operators.workloads.objects import THEN, pod
@@ -95,6 +100,18 @@ async def show_metrics(client: Client) -> None:
         await client.delete(f"{PATH}/namespaces/default/pods/own")
 
 
+async def show_metrics_beside_a_leader(client: Client) -> None:
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "renewTime": format_time(datetime.now(UTC))}
+    await client.create(LEASE.path("kube-system"), LEASE.new("homeostat-workloads", spec=held))
+    manager = Manager(client, leases="kube-system")
+    setup = manager.add("workloads", workloads.register)
+    async with manager.running():
+        await manager.informers.synced()
+        found = await setup.computed[POD_METRICS].read("default")
+        assert [each["containers"][0]["usage"]["cpu"] for each in found] == ["80m", "30m", "30m", "30m"]
+        assert not manager.states()[0].is_leading
+
+
 def test_metrics_are_served_while_workloads_are_simulated(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_test_plane(tmp_path / "with", "homeostat.operators.workloads") as plane:
@@ -104,6 +121,7 @@ def test_metrics_are_served_while_workloads_are_simulated(tmp_path: Path) -> Non
                 ("nodes", "NodeMetrics", ["get", "list"]),
                 ("pods", "PodMetrics", ["get", "list"]),
             ]
+            await show_metrics_beside_a_leader(plane.client)
         async with open_test_plane(tmp_path / "without") as plane:
             with pytest.raises(NotFoundError):
                 await plane.client.get(PATH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -9,10 +10,10 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
-from homeostat.operators.workloads.pods.decide import decide, elapsed_before
+from homeostat.operators.workloads.pods.decide import Decision, decide, decide_deadline, elapsed_before
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, Rulebook, RuleError, fate_of, parse_rules
 from homeostat.operators.workloads.pods.status import Picture, shows, status_of
-from tests.operators.workloads.objects import THEN, pod
+from tests.operators.workloads.objects import NOW, THEN, pod
 
 RUNNING = {"containerStatuses": [{"name": "web", "ready": True, "restartCount": 0}]}
 
@@ -123,6 +124,8 @@ def test_a_status_that_says_the_same_is_not_written_again() -> None:
     assert shows(found, Picture("ready"))
     assert not shows(found, Picture("running"))
     assert not shows(found, Picture("ready", restarts=1))
+    changed = msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, generation=2))
+    assert not shows(changed, Picture("ready")), "the status is of another generation"
 
 
 def condition(status: JsonObject, kind: str) -> JsonObject:
@@ -223,3 +226,14 @@ def test_a_pod_is_ready_when_its_readiness_gates_are(gate: str | None, ready: st
 
 def test_an_unknown_address_of_a_node_is_left_out() -> None:
     assert not shown(pod(), Picture("ready"), host_ip="").keys() & {"hostIP", "hostIPs"}
+
+
+def test_a_pod_that_is_active_for_too_long_fails() -> None:
+    found = pod(spec={"activeDeadlineSeconds": 90}, status={**RUNNING, "startTime": THEN})
+    assert decide_deadline(found, NOW).again_s == 30
+    assert decide_deadline(pod(status={**RUNNING, "startTime": THEN}), NOW) == Decision()
+    late = decide_deadline(found, NOW + timedelta(seconds=30)).picture
+    assert late is not None
+    status = status_of(found, late, now=THEN, ip="10.0.0.1", host_ip="")
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137

@@ -10,9 +10,13 @@ from homeostat.objects.json import Json
 from homeostat.objects.selectors import selector_of, selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import DELETION_COST
+from homeostat.operators.workloads.creation import check_readable
 from homeostat.operators.workloads.naming import hash_of, suffix_of, suffixed
 from homeostat.operators.workloads.ownership import claim
 from homeostat.operators.workloads.replicas.decide import Decision, decide
+from homeostat.runtime.cache.cache import CacheWriter
+from homeostat.runtime.cache.decoding import UnreadableObject
+from homeostat.runtime.cache.unreadable import UnreadableError
 from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
 
 
@@ -115,3 +119,17 @@ def test_a_pod_name_is_a_stem_and_five_characters_and_fits_into_a_label() -> Non
 )
 def test_an_invalid_selector_selects_nothing(selector: Json, is_selected: bool) -> None:
     assert selects(selector, {"app": "web"}) is is_selected
+
+
+def test_no_pods_are_created_beside_an_unreadable_one_that_may_be_the_first() -> None:
+    writer: CacheWriter[Pod] = CacheWriter(
+        name_of=lambda each: each.key, version_of=lambda each: 1, is_unseen=lambda deletion, each: False
+    )
+    owner = workload("web").metadata
+    for name in ("website-1", "other-1"):
+        writer.leave_out(UnreadableObject("default", name, 1, "odd"))
+    writer.leave_out(UnreadableObject("elsewhere", "web-1", 2, "odd"))
+    check_readable(owner, writer.cache)
+    writer.leave_out(UnreadableObject("default", "web-2", 3, "odd"))
+    with pytest.raises(UnreadableError, match="default/web-2"):
+        check_readable(owner, writer.cache)

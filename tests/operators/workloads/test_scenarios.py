@@ -35,24 +35,26 @@ def names(found: list[JsonObject]) -> list[str]:
 
 def test_a_pod_stops_within_its_grace_period(stage: Stage) -> None:
     async def scene(on: Scene) -> None:
-        for name, after in (("quick", "0s"), ("slow", "1h")):
+        asleep = CONTAINER.removesuffix("}") + ", lifecycle: {preStop: {sleep: {seconds: 3600}}}}"
+        for name, after, container in (("asleep", "0s", asleep), ("quick", "0s", CONTAINER), ("slow", "1h", CONTAINER)):
             await on.apply(
                 f"""
                 apiVersion: v1
                 kind: Pod
                 metadata: {{name: {name}, annotations: {{{SIMULATION}/stop-after: {after}}}}}
-                spec: {{terminationGracePeriodSeconds: 7200, containers: [{CONTAINER}]}}
+                spec: {{terminationGracePeriodSeconds: 7200, containers: [{container}]}}
                 """
             )
             await on.until("Pod", name, is_ready)
             marked = await on.client.delete(on.path("Pod", name))
             assert marked["metadata"]["deletionGracePeriodSeconds"] == 7200
         await on.until("Pod", "quick", lambda pod: not pod)
-        slow = await on.find("Pod", "slow")
-        assert (slow["status"]["phase"], is_ready(slow)) == ("Running", True)
-        await on.until_events("slow", "Started", "Killing")
-        await on.client.delete(on.path("Pod", "slow"), {"gracePeriodSeconds": 0})
-        assert not await on.find("Pod", "slow")
+        for name in ("slow", "asleep"):
+            slow = await on.find("Pod", name)
+            assert (slow["status"]["phase"], is_ready(slow)) == ("Running", True)
+            await on.until_events(name, "Started", "Killing")
+            await on.client.delete(on.path("Pod", name), {"gracePeriodSeconds": 0})
+            assert not await on.find("Pod", name)
 
     stage.play(scene)
 
@@ -687,3 +689,52 @@ def test_the_scenes_need_the_operator_s_rules_and_no_others(stage: Stage) -> Non
     assert stage.used - granted_by(workloads.RULES) == set()
     unused = {each for each in granted_by(workloads.RULES) - stage.used if each[1] != "list"}  # Listed by watching.
     assert sorted(unused - RARE) == []
+
+
+def test_pods_that_wait_at_gates_are_created_once_and_run_when_the_gates_are_open(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply("""
+            apiVersion: apps/v1
+            kind: ReplicaSet
+            metadata: {name: gated}
+            spec:
+              replicas: 2
+              selector: {matchLabels: {app: gated}}
+              template:
+                metadata: {labels: {app: gated}}
+                spec: {schedulingGates: [{name: example.com/later}], containers: [{name: app, image: app:1}]}
+            """)
+        await on.until("ReplicaSet", "gated", lambda found: found["status"].get("replicas") == 2)
+        pods = await on.all("Pod")
+        assert [each["status"]["conditions"][0]["reason"] for each in pods] == ["SchedulingGated"] * 2
+        for each in pods:
+            await on.client.merge(on.path("Pod", each["metadata"]["name"]), {"spec": {"schedulingGates": None}})
+        await on.until("ReplicaSet", "gated", lambda found: found["status"].get("readyReplicas") == 2)
+        assert len(await on.all("Pod")) == 2
+
+    stage.play(scene)
+
+
+def test_a_pod_on_a_node_whose_port_is_taken_is_rejected(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        for name in ("first", "second"):
+            await on.apply(
+                f"""
+                apiVersion: v1
+                kind: Pod
+                metadata: {{name: {name}}}
+                spec:
+                  nodeName: node-1
+                  containers: [{{name: app, image: 'app:1', ports: [{{containerPort: 80, hostPort: 21017}}]}}]
+                """
+            )
+            if name == "first":
+                await on.until("Pod", name, is_ready)
+        found = (await on.until("Pod", "second", lambda pod: pod["status"]["phase"] != "Pending"))["status"]
+        assert (found["phase"], found["reason"]) == ("Failed", "NodePorts")
+        assert found["message"].startswith(
+            "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports"
+        )
+        await on.until_events("second", "NodePorts")
+
+    stage.play(scene)

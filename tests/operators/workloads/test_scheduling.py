@@ -10,6 +10,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import PodSpec
 from homeostat.operators.workloads.nodes.failure import stays_s
+from homeostat.operators.workloads.scheduling.fit import amount_of, requests_of
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from tests.operators.workloads.objects import pod, workload
 
@@ -85,6 +86,39 @@ def test_a_node_is_full_until_a_pod_ends() -> None:
     assert "Too many pods" in found.explain(KEY, spec_of(), {})
     found.observe(pod("0", phase="Succeeded"))
     assert found.place(("default", "more"), spec_of(), {})
+
+
+def test_what_was_added_to_the_capacity_of_a_node_can_be_used() -> None:
+    found = Scheduler()
+    size = {"capacity": {"pods": "2", "cpu": "4", "example.com/x": "3"}, "allocatable": {"pods": "1", "cpu": "2"}}
+    found.set_node(workload("odd", status=size))
+    facts = found.node("odd")
+    assert facts is not None
+    assert facts.allocatable == {"pods": amount_of(1), "cpu": amount_of(2), "example.com/x": amount_of(3)}
+
+
+def requesting(cpu: str, **fields: object) -> JsonObject:
+    return {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}, **fields}
+
+
+ALWAYS = {"restartPolicy": "Always"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "cpu"),
+    [
+        ({"containers": [requesting("1"), requesting("500m")]}, "1500m"),
+        ({"containers": [requesting("1")], "initContainers": [requesting("2"), requesting("3")]}, "3"),
+        ({"containers": [requesting("1")], "initContainers": [requesting("1", **ALWAYS), requesting("500m")]}, "2"),
+        ({"containers": [requesting("1")], "initContainers": [requesting("1", **ALWAYS), requesting("3")]}, "4"),
+        ({"containers": [requesting("1")], "resources": {"requests": {"cpu": "3"}}}, "3"),
+        ({"containers": [requesting("1")], "overhead": {"cpu": "250m"}}, "1250m"),
+    ],
+    ids=["containers", "init containers", "sidecar", "after a sidecar", "of the Pod", "overhead"],
+)
+def test_what_a_pod_requests(fields: JsonObject, cpu: str) -> None:
+    found = requests_of(spec_of(**fields))
+    assert (found["cpu"], found["pods"]) == (amount_of(cpu), amount_of("1"))
 
 
 def test_pods_are_spread_over_the_nodes() -> None:

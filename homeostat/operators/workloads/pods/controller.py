@@ -16,7 +16,8 @@ from homeostat.operators.workloads.events import KUBELET, SCHEDULER, Events
 from homeostat.operators.workloads.family import BY_CLAIM, BY_NODE
 from homeostat.operators.workloads.nodes.failure import FAILURES, UNREACHABLE
 from homeostat.operators.workloads.pods.addresses import Addresses
-from homeostat.operators.workloads.pods.decide import decide, elapsed_before
+from homeostat.operators.workloads.pods.decide import decide, decide_deadline, elapsed_before
+from homeostat.operators.workloads.pods.kubelet_events import record_shown
 from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rulebook, RuleError
 from homeostat.operators.workloads.pods.status import (
     Picture,
@@ -28,6 +29,8 @@ from homeostat.operators.workloads.pods.status import (
     unready_condition,
 )
 from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.scheduling.fit import NO_PORTS, host_ports, lacks_ports
+from homeostat.operators.workloads.scheduling.preemption import NOT_STARTED
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
 from homeostat.operators.workloads.volumes.binding import unbound
 from homeostat.runtime.cache.cache import Change
@@ -40,6 +43,7 @@ _BEHIND_CHANGES_S = 0.001
 """The queue hands out what waited after what has changed."""
 _NODE_WITHIN_S = 10.0
 _CLAIMS_WITHIN_S = 2.0
+_REJECTED_AFTER_S = 1.0
 _NODES = "node-controller"
 
 
@@ -51,6 +55,7 @@ class Pods:
         nodes: Informer[Workload],
         rules: Informer[Rules],
         claims: Informer[Workload],
+        budgets: Informer[Workload],
         *,
         scheduler: Scheduler,
         events: Events,
@@ -60,7 +65,7 @@ class Pods:
         self._client, self._pods, self._scheduler, self._events = setup.client, pods, scheduler, events
         self._schedules, self._loop = schedules, asyncio.get_running_loop()
         self._addresses = Addresses()
-        self._rulebook, self._claims = rulebook, claims.cache
+        self._rulebook, self._claims, self._budgets = rulebook, claims.cache, budgets.cache
         self._began: dict[str, tuple[Fate, float]] = {}
         """By uid: the fate of a Pod, and since when."""
         self._stopping: dict[str, float] = {}
@@ -186,7 +191,8 @@ class Pods:
                 self._events.record(POD, pod.metadata, "Killing", message, by=KUBELET)
         if pod.is_finished or not pod.status.pod_ip or self._scheduler.node(pod.spec.node_name) is None:
             return 0.0
-        return self._stopping[uid] + min(self._fate(pod).stop_after_s, float(grace_s)) - now
+        sleeps_s = max((each.pre_stop_s for each in pod.spec.containers), default=0)
+        return self._stopping[uid] + min(sleeps_s + self._fate(pod).stop_after_s, float(grace_s)) - now
 
     async def _delete(self, pod: Pod) -> None:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
@@ -244,16 +250,31 @@ class Pods:
         leaving = self._pods.cache.indexed(BY_NODE, nominated) if nominated else ()
         if any(each.metadata.is_terminating and each.spec.priority < pod.spec.priority for each in leaving):
             return
-        node, victims = self._scheduler.victims(pod.key, pod.spec, pod.metadata.labels)
-        if node:
-            # Before any of them leaves: whoever replaces one would take its place.
-            self._scheduler.nominate(pod.key, node, pod.spec)
+        node, victims = self._scheduler.victims(
+            pod.key, pod.spec, pod.metadata.labels, budgets=self._budgets, started=self._started
+        )
+        # Before any of them leaves: whoever replaces one would take its place.
+        for key in self._scheduler.nominate(pod.key, node, pod.spec) if node else ():
+            await self._dismiss(key)
         for key in victims:
             if (victim := self._pods.cache.get(*key)) is not None and not victim.metadata.is_terminating:
                 with suppress(NotFoundError):
                     await self._end_victim(victim, pod, node)
-        if node and node != nominated:
+        # A more important Pod may have taken the room meanwhile.
+        if node and node != nominated and self._scheduler.nomination(pod.key) == node:
             await self._patch(pod, {"nominatedNodeName": node})
+
+    async def _dismiss(self, key: Key) -> None:
+        """Takes back the Node that a Pod waits for; it looks for another one."""
+        # Also if the cache shows none: a write of it may be on its way.
+        if (pod := self._pods.cache.readable(*key)) is not None:
+            with suppress(NotFoundError):
+                await self._patch(pod, {"nominatedNodeName": None})
+        self._reconciler.add(key)
+
+    def _started(self, key: Key) -> str:
+        found = self._pods.cache.get(*key)
+        return (found.status.start_time if found is not None else "") or NOT_STARTED
 
     async def _end_victim(self, victim: Pod, pod: Pod, node: str) -> None:
         condition = preempted_condition(victim, format_time(datetime.now(UTC)))
@@ -269,7 +290,7 @@ class Pods:
         if former is not None and former.status == "False" and former.message == message:
             return
         now = format_time(datetime.now(UTC))
-        since = former.last_transition_time if former is not None and former.status == "False" else now
+        since = (former.transitioned if former is not None and former.status == "False" else None) or now
         condition: JsonObject = {
             "type": "PodScheduled",
             "status": "False",
@@ -292,7 +313,29 @@ class Pods:
             await self._patch(pod, {"conditions": conditions}, is_shared=True)
             self._events.record(POD, pod.metadata, "NodeNotReady", "Node is not ready", by=_NODES, type_="Warning")
 
+    def _is_unfit(self, pod: Pod) -> bool:
+        """Whether a kubelet would reject a Pod that somebody has put on a Node whose ports are taken."""
+        others = self._pods.cache.indexed(BY_NODE, pod.spec.node_name) if host_ports(pod.spec) else ()
+        running = (each.spec for each in others if each.status.pod_ip and not each.is_finished)
+        return not pod.status.pod_ip and lacks_ports(pod.spec, running)
+
+    async def _reject(self, pod: Pod) -> None:
+        """Not at once: whoever replaces the Pod on the same Node would do so without end."""
+        left_s = _REJECTED_AFTER_S - _age_s(pod)
+        if left_s > 0:
+            self._reconciler.add(pod.key, after_s=left_s)
+            return
+        message = f"Predicate NodePorts failed: {NO_PORTS}"
+        status: JsonObject = {"phase": "Failed", "reason": "NodePorts", "message": f"Pod was rejected: {message}"}
+        if pod.metadata.generation:
+            status["observedGeneration"] = pod.metadata.generation
+        await self._patch(pod, status)
+        self._events.record(POD, pod.metadata, "NodePorts", message, by=KUBELET, type_="Warning")
+
     async def _show(self, pod: Pod) -> None:
+        if self._is_unfit(pod):
+            await self._reject(pod)
+            return
         fate = self._fate(pod)
         now = self._loop.time()
         known, began = self._began.get(pod.metadata.uid, (None, now))
@@ -301,9 +344,12 @@ class Pods:
             self._began[pod.metadata.uid] = fate, began
             if self._schedules and known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
                 self._record_scheduled(pod, pod.spec.node_name)
-        decision = decide(pod, fate, now - began)
-        if decision.again_s is not None:
-            self._reconciler.add(pod.key, after_s=max(decision.again_s, 0.001))
+        limited, decision = decide_deadline(pod, datetime.now(UTC)), decide(pod, fate, now - began)
+        if limited.picture is not None:
+            decision = limited
+        waits_s = [each for each in (limited.again_s, decision.again_s) if each is not None]
+        if waits_s:
+            self._reconciler.add(pod.key, after_s=max(min(waits_s), 0.001))
         if decision.picture is not None and not shows(pod, decision.picture):
             await self._write(pod, decision.picture)
 
@@ -326,7 +372,7 @@ class Pods:
             if is_new and not is_on_host:
                 self._addresses.free(ip)
             raise
-        self._record_shown(pod, picture, is_new=is_new)
+        record_shown(self._events, pod, picture, is_new=is_new)
 
     async def _patch(self, pod: Pod, status: JsonObject, *, is_shared: bool = False) -> None:
         """A patch of a Pod that others write to names the version that it is for."""
@@ -338,28 +384,6 @@ class Pods:
     def _record_scheduled(self, pod: Pod, node: str) -> None:
         message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
         self._events.record(POD, pod.metadata, "Scheduled", message, by=SCHEDULER)
-
-    def _record_shown(self, pod: Pod, picture: Picture, *, is_new: bool) -> None:
-        record, meta = self._events.record, pod.metadata
-        for container in pod.spec.containers:
-            image = container.image
-            match picture.reason:
-                case "ErrImagePull":
-                    record(POD, meta, "Pulling", f'Pulling image "{image}"', by=KUBELET)
-                    failed = f'Failed to pull image "{image}": not found'
-                    record(POD, meta, "Failed", failed, by=KUBELET, type_="Warning")
-                case "ImagePullBackOff":
-                    record(POD, meta, "BackOff", f'Back-off pulling image "{image}"', by=KUBELET)
-                case "ContainerCreating":
-                    return
-                case _ if is_new:
-                    pulled = f'Container image "{image}" already present on machine'
-                    record(POD, meta, "Pulled", pulled, by=KUBELET)
-                    record(POD, meta, "Created", f"Created container: {container.name}", by=KUBELET)
-                    record(POD, meta, "Started", f"Started container {container.name}", by=KUBELET)
-            if picture.reason == "CrashLoopBackOff":
-                message = f"Back-off restarting failed container {container.name} in pod {meta.name}_{meta.namespace}"
-                record(POD, meta, "BackOff", message, by=KUBELET, type_="Warning")
 
 
 def _age_s(pod: Pod) -> float:

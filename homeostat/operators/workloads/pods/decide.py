@@ -5,11 +5,13 @@ The default back-off of a failing container is kubelet's: the first restart is i
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from homeostat.operators.workloads.api import Pod
+from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.pods.rules import Fate
 from homeostat.operators.workloads.pods.status import Picture
 
@@ -19,6 +21,7 @@ _LONGEST_BACK_OFF: Final = 30
 _SHORTEST_BACK_OFF_S: Final = 0.1
 _MOST_RESTARTS: Final = 2**31 - 1
 _PULL_PERIOD_S: Final = 1.0
+_KILLED: Final = 137
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -53,6 +56,17 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         case "oom-killed":
             return _failing(pod, fate, -left_s, "OOMKilled", 137)
     return _failing(pod, fate, -left_s, "Error", fate.exit_code)
+
+
+def decide_deadline(pod: Pod, now: datetime) -> Decision:
+    """Of a Pod that may be active for a limited time only."""
+    limit_s, started = pod.spec.active_deadline_seconds, pod.status.start_time
+    if limit_s is None or not started:
+        return Decision()
+    left_s = limit_s - (now - time_of(started, now)).total_seconds()
+    if left_s > 0:
+        return Decision(again_s=left_s)
+    return Decision(Picture("failed", "Error", exit_code=_KILLED, restarts=pod.most_restarts, is_overdue=True))
 
 
 def elapsed_before(pod: Pod, fate: Fate, age_s: float = 0.0) -> float:

@@ -24,8 +24,12 @@ class Picture(msgspec.Struct, frozen=True):
     restarts: int = 0
     ended: str = ""
     """The reason of the last end of the containers, where they were restarted."""
+    is_overdue: bool = False
+    """It was active for too long."""
 
 
+OVERDUE: Final = "DeadlineExceeded"
+OVERDUE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 _CONDITIONS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
@@ -37,6 +41,8 @@ def shows(pod: Pod, picture: Picture) -> bool:
         return False
     if picture.stage in ("succeeded", "failed"):
         return True
+    if status.observed_generation != pod.metadata.generation:
+        return False
     is_ready = picture.stage == "ready"
     waits = picture.reason if picture.stage == "waiting" else ""
     if pod.is_ready != (is_ready and not _closed_gates(pod)):
@@ -59,6 +65,8 @@ def status_of(pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str) ->
         "startTime": started,
         "containerStatuses": [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers],
     }
+    if picture.is_overdue:
+        status |= {"reason": OVERDUE, "message": OVERDUE_MESSAGE}
     if host_ip:
         status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
     if pod.metadata.generation:
@@ -84,7 +92,7 @@ def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
     for kind in _CONDITIONS:
         status, reason, message = _condition(pod, kind, picture)
         former = pod.condition(kind)
-        since = former.last_transition_time if former and former.status == status else now
+        since = former.transitioned if former and former.status == status else now
         found: JsonObject = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since or now}
         if reason:
             found["reason"] = reason

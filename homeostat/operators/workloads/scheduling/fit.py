@@ -1,7 +1,7 @@
 """Which Nodes a Pod fits on, and the scheduler's words for why it fits on none. Pure.
 
 Considered are cordons, taints and tolerations, node selectors, required node affinity, ports of the host, and requests
-against what the Node has left. `neighbours.py` considers other Pods. Preferences are not considered.
+against what the Node has left. `neighbours.py` considers other Pods, and `preferences.py` what a Pod prefers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from homeostat.operators.workloads.sizes import integer_of
 PODS: Final = "pods"
 HELPLESS: Final = "Preemption is not helpful for scheduling"
 _BLOCKING: Final = ("NoSchedule", "NoExecute")
+_SOFT: Final = "PreferNoSchedule"
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 _AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
 _CORDONED: Final = "node(s) were unschedulable"
-_NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
+NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _PORT: Final = "host port "
 """Before a port of the host among the amounts: `host port TCP/80/0.0.0.0`."""
 _ANY: Final = "0.0.0.0"  # noqa: S104
@@ -32,7 +33,7 @@ _ANY: Final = "0.0.0.0"  # noqa: S104
 _RESOLVABLE: Final = (
     "Insufficient",
     "Too many",
-    _NO_PORTS,
+    NO_PORTS,
     "node(s) didn't match pod anti-affinity rules",
     "node(s) didn't satisfy existing pods anti-affinity rules",
     "node(s) didn't match pod topology spread constraints",
@@ -55,10 +56,13 @@ class NodeFacts(msgspec.Struct, frozen=True):
     address: str
     outcome: str = ""
     """What becomes of the Node, by its annotation."""
+    soft_taints: tuple[JsonObject, ...] = ()
+    """Those that Pods avoid if they can."""
 
 
 def facts_of(node: Workload) -> NodeFacts:
-    found = node.status.get("allocatable") or node.status.get("capacity") or {}
+    # A kubelet makes what others add to the capacity allocatable.
+    found = {**(node.status.get("capacity") or {}), **(node.status.get("allocatable") or {})}
     addresses = node.status.get("addresses") or ()
     return NodeFacts(
         name=node.metadata.name,
@@ -68,6 +72,7 @@ def facts_of(node: Workload) -> NodeFacts:
         allocatable={name: amount_of(value) for name, value in found.items()},
         address=next((each.get("address") or "" for each in addresses if each.get("type") == "InternalIP"), ""),
         outcome=node.metadata.annotations.get(OUTCOME, ""),
+        soft_taints=tuple(each for each in node.spec.get("taints") or () if each.get("effect") == _SOFT),
     )
 
 
@@ -81,40 +86,78 @@ def amount_of(value: str | int | float) -> int:
 
 
 def requests_of(spec: PodSpec) -> Amounts:
-    """The sum of the containers, or the largest init container if that is more; and one Pod."""
-    total = _sum(spec.containers)
-    for each in spec.init_containers:
-        for name, value in each.resources.requests.items():
-            total[name] = max(total.get(name, 0), amount_of(value))
+    """Of the containers together, or of an init container with those that run beside it if that is more. Requests of
+    the whole Pod replace both; its overhead, one Pod and the ports of the host are added.
+    """
+    total = _amounts(each.resources.requests for each in spec.containers)
+    if spec.init_containers:
+        total = _with_init_containers(total, spec.init_containers)
+    if spec.resources.requests:
+        total |= _amounts((spec.resources.requests,))
+    for name, value in spec.overhead.items():
+        total[name] = total.get(name, 0) + amount_of(value)
     total[PODS] = 1_000_000_000
-    for container in spec.containers:
-        for port in container.ports:
-            if port.host_port:
-                total[f"{_PORT}{port.protocol}/{port.host_port}/{port.host_ip or _ANY}"] = 1
+    total |= host_ports(spec)
     return total
 
 
-def _sum(containers: Iterable[Container]) -> Amounts:
-    total: Amounts = {}
+def host_ports(spec: PodSpec) -> Amounts:
+    return {
+        f"{_PORT}{port.protocol}/{port.host_port}/{port.host_ip or _ANY}": 1
+        for container in spec.containers
+        for port in container.ports
+        if port.host_port
+    }
+
+
+def lacks_ports(spec: PodSpec, others: Iterable[PodSpec]) -> bool:
+    """Whether one of these Pods on the same Node has a port of the host that the Pod needs."""
+    wanted = host_ports(spec)
+    if not wanted:
+        return False
+    used: Amounts = {}
+    for each in others:
+        used |= host_ports(each)
+    return any(_is_taken(port, used) for port in wanted)
+
+
+def _with_init_containers(running: Amounts, containers: Iterable[Container]) -> Amounts:
+    beside: Amounts = {}
+    most: Amounts = {}
     for each in containers:
-        for name, value in each.resources.requests.items():
+        own = _plus(beside, _amounts((each.resources.requests,)))
+        if each.restart_policy == "Always":
+            beside = own
+        most = {name: max(most.get(name, 0), own.get(name, 0)) for name in most | own}
+    total = _plus(running, beside)
+    return {name: max(total.get(name, 0), most.get(name, 0)) for name in most | total}
+
+
+def _plus(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in one | other}
+
+
+def _amounts(requests: Iterable[Mapping[str, str | int | float]]) -> Amounts:
+    total: Amounts = {}
+    for each in requests:
+        for name, value in each.items():
             total[name] = total.get(name, 0) + amount_of(value)
     return total
 
 
 def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[str, int]) -> str:
     """Why the Pod does not fit on the Node, in the scheduler's words; empty if it does."""
-    if node.is_cordoned and not _tolerates(spec, {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}):
+    if node.is_cordoned and not tolerates(spec, {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}):
         return _CORDONED
     for taint in node.taints:
-        if not _tolerates(spec, taint):
+        if not tolerates(spec, taint):
             return f"node(s) had untolerated taint {{{taint.get('key', '')}: {taint.get('value', '')}}}"
     if not matches_node(spec, node.labels, node.name):
         return _AFFINITY
     for name, amount in requests.items():
         if name.startswith(_PORT):
             if _is_taken(name, used):
-                return _NO_PORTS
+                return NO_PORTS
         elif amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):
             return "Too many pods" if name == PODS else f"Insufficient {name}"
     return ""
@@ -134,10 +177,10 @@ def matches_node(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
     required = ((spec.affinity or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
     if not required:
         return True
-    return any(_matches_term(each, labels, name) for each in required.get("nodeSelectorTerms") or ())
+    return any(matches_term(each, labels, name) for each in required.get("nodeSelectorTerms") or ())
 
 
-def _matches_term(term: JsonObject, labels: Mapping[str, str], name: str) -> bool:
+def matches_term(term: JsonObject, labels: Mapping[str, str], name: str) -> bool:
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False
@@ -164,7 +207,7 @@ def _holds(expression: JsonObject, labels: Mapping[str, str]) -> bool:
     return False
 
 
-def _tolerates(spec: PodSpec, taint: JsonObject) -> bool:
+def tolerates(spec: PodSpec, taint: JsonObject) -> bool:
     return any(_is_tolerated(each, taint) for each in spec.tolerations)
 
 

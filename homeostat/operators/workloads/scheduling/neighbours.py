@@ -1,6 +1,6 @@
 """What a Pod wants of the Pods around it: required affinity and anti-affinity, and spreading that must hold. Pure.
 
-Preferences are not considered, nor a `namespaceSelector` other than the empty one, which selects all namespaces.
+A `namespaceSelector` other than the empty one, which selects all namespaces, is not considered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 from homeostat.operators.workloads.api import PodSpec
 from homeostat.operators.workloads.scheduling.fit import NodeFacts, matches_node
-from homeostat.operators.workloads.scheduling.tallies import Group
+from homeostat.operators.workloads.scheduling.tallies import Group, Member
 
 NOT_NEAR: Final = "node(s) didn't match pod affinity rules"
 NOT_APART: Final = "node(s) didn't match pod anti-affinity rules"
@@ -59,21 +59,23 @@ def wishes_of(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Wishe
     return Wishes(
         _terms(namespace, affinity.get("podAffinity")),
         _terms(namespace, affinity.get("podAntiAffinity")),
-        tuple(_spread(namespace, labels, each) for each in strict),
+        tuple(spread_of(namespace, labels, each) for each in strict),
     )
 
 
 def _terms(namespace: str, affinity: JsonObject | None) -> tuple[Term, ...]:
-    found = []
-    for each in (affinity or {}).get(_REQUIRED) or ():
-        selects_all = each.get("namespaceSelector") == {}
-        given = each.get("namespaces") or (namespace,)
-        group = Group(frozenset(() if selects_all else given), _selector(each.get("labelSelector")))
-        found.append(Term(group, each.get("topologyKey", "")))
-    return tuple(found)
+    return tuple(term_of(namespace, each) for each in (affinity or {}).get(_REQUIRED) or ())
 
 
-def _spread(namespace: str, labels: Mapping[str, str], constraint: JsonObject) -> Spread:
+def term_of(namespace: str, term: JsonObject) -> Term:
+    """A term of affinity to Pods, of a Pod in `namespace`."""
+    selects_all = term.get("namespaceSelector") == {}
+    given = term.get("namespaces") or (namespace,)
+    group = Group(frozenset(() if selects_all else given), _selector(term.get("labelSelector")))
+    return Term(group, term.get("topologyKey", ""))
+
+
+def spread_of(namespace: str, labels: Mapping[str, str], constraint: JsonObject) -> Spread:
     selector = constraint.get("labelSelector")
     keys = [each for each in constraint.get("matchLabelKeys") or () if each in labels]
     if keys and isinstance(selector, dict):
@@ -98,6 +100,16 @@ def _parsed(encoded: bytes) -> LabelSelector:
         return NOTHING
 
 
+def domain_counts(nodes: Mapping[str, NodeFacts], topology: str, counts: Counter[str]) -> Counter[str]:
+    """Pods by domain, of Pods by Node."""
+    found: Counter[str] = Counter()
+    for name, count in counts.items():
+        node = nodes.get(name)
+        if count and node is not None and topology in node.labels:
+            found[node.labels[topology]] += count
+    return found
+
+
 class Neighbours:
     """The Pods around one that is to be placed, as far as it or they care. `averse` are terms of Pods that want others
     to be apart, each with the Nodes that its Pods are on.
@@ -112,24 +124,25 @@ class Neighbours:
         wishes: Wishes,
         nodes: Mapping[str, NodeFacts],
         count: Callable[[Group], Counter[str]],
-        averse: Mapping[Term, Iterable[str]],
+        averse: Mapping[Term, Counter[str]],
     ) -> None:
         self._nodes, self._wishes, self._namespace, self._labels = nodes, wishes, namespace, labels
-        self._near = [self._domains(each.topology, count(each.group)) for each in wishes.near]
-        self._apart = [self._domains(each.topology, count(each.group)) for each in wishes.apart]
+        self._near = [domain_counts(nodes, each.topology, count(each.group)) for each in wishes.near]
+        self._apart = [domain_counts(nodes, each.topology, count(each.group)) for each in wishes.apart]
         self._is_first = not any(self._near) and all(self._is_own(each.group) for each in wishes.near)
         eligible = [each for each in nodes.values() if self._is_eligible(spec, each)] if wishes.spread else []
-        self._spread = [self._evenness(each, count(each.group), eligible) for each in wishes.spread]
-        self._closed: dict[str, set[str | None]] = {}
+        self._eligible = {each.name for each in eligible}
+        self._spread = [_by_domain(each, count(each.group), eligible) for each in wishes.spread]
+        self._least = [self._emptiest(index) for index in range(len(self._spread))]
+        self._closed: dict[str, Counter[str]] = {}
         for term, places in averse.items():
             if self._is_own(term.group):
-                domains = {self._domain(each, term.topology) for each in places} - {None}
-                self._closed.setdefault(term.topology, set()).update(domains)
+                self._closed.setdefault(term.topology, Counter()).update(domain_counts(nodes, term.topology, places))
 
     def obstacle(self, node: NodeFacts) -> str:
         """Why the Pod must not be on the Node, in the scheduler's words; empty if it may."""
         labels = node.labels
-        for spread, (counts, least) in zip(self._wishes.spread, self._spread, strict=True):
+        for spread, counts, least in zip(self._wishes.spread, self._spread, self._least, strict=True):
             domain = labels.get(spread.topology)
             if domain is None:
                 return UNLABELLED
@@ -141,31 +154,43 @@ class Neighbours:
         for term, apart in zip(self._wishes.apart, self._apart, strict=True):
             if term.topology in labels and apart[labels[term.topology]]:
                 return NOT_APART
-        return UNWELCOME if any(labels.get(key) in domains for key, domains in self._closed.items()) else ""
+        return UNWELCOME if any(key in labels and closed[labels[key]] for key, closed in self._closed.items()) else ""
+
+    def note(self, member: Member, apart: Iterable[Term], change: int) -> None:
+        """As if a Pod, which wants others to be `apart`, were placed (1) or removed (-1)."""
+        labels = self._nodes[member.node].labels
+        wishes = self._wishes
+        for terms, counts in ((wishes.near, self._near), (wishes.apart, self._apart)):
+            for term, found in zip(terms, counts, strict=True):
+                if term.topology in labels and term.group.includes(member.namespace, member.labels):
+                    found[labels[term.topology]] += change
+        for term in apart:
+            if term.topology in labels and self._is_own(term.group):
+                self._closed[term.topology][labels[term.topology]] += change
+        if member.node in self._eligible:
+            for index, spread in enumerate(wishes.spread):
+                if spread.group.includes(member.namespace, member.labels):
+                    self._spread[index][labels[spread.topology]] += change
+                    self._least[index] = self._emptiest(index)
 
     def _is_own(self, group: Group) -> bool:
         """Whether the Pod itself is one of the group."""
         return group.includes(self._namespace, self._labels)
-
-    def _domain(self, node: str, topology: str) -> str | None:
-        facts = self._nodes.get(node)
-        return facts.labels.get(topology) if facts is not None else None
-
-    def _domains(self, topology: str, counts: Counter[str]) -> Counter[str]:
-        found: Counter[str] = Counter()
-        for node, count in counts.items():
-            if count and (domain := self._domain(node, topology)) is not None:
-                found[domain] += count
-        return found
 
     def _is_eligible(self, spec: PodSpec, node: NodeFacts) -> bool:
         return matches_node(spec, node.labels, node.name) and all(
             each.topology in node.labels for each in self._wishes.spread
         )
 
-    def _evenness(self, spread: Spread, counts: Counter[str], nodes: Iterable[NodeFacts]) -> tuple[Counter[str], int]:
-        """The Pods in each domain, and in the emptiest one."""
-        found: Counter[str] = Counter()
-        for node in nodes:
-            found[node.labels[spread.topology]] += counts[node.name]
-        return found, min(found.values(), default=0) if len(found) >= spread.domains else 0
+    def _emptiest(self, index: int) -> int:
+        """The Pods in the emptiest domain."""
+        counts = self._spread[index]
+        return min(counts.values(), default=0) if len(counts) >= self._wishes.spread[index].domains else 0
+
+
+def _by_domain(spread: Spread, counts: Counter[str], nodes: Iterable[NodeFacts]) -> Counter[str]:
+    """Also domains without Pods."""
+    found: Counter[str] = Counter()
+    for node in nodes:
+        found[node.labels[spread.topology]] += counts[node.name]
+    return found

@@ -1,13 +1,14 @@
 """Places Pods on Nodes, in memory: which Node has how much left, and which Pods are where.
 
 It starts where the last Pod was placed, and takes the emptiest of the first few Nodes that fit, so that a placement
-does not compare all Nodes. A Pod counts from the moment it is placed, before the watch has delivered it.
+does not compare all Nodes. If a Pod has preferences, more Nodes are compared. A Pod counts from the moment it is
+placed, before the watch has delivered it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -26,11 +27,26 @@ from homeostat.operators.workloads.scheduling.fit import (
     requests_of,
 )
 from homeostat.operators.workloads.scheduling.neighbours import NO_WISHES, Neighbours, Term, Wishes, wishes_of
+from homeostat.operators.workloads.scheduling.preemption import (
+    NOT_STARTED,
+    Candidate,
+    Plan,
+    Trial,
+    allowances_of,
+    cheapest,
+    plan_for,
+)
+from homeostat.operators.workloads.scheduling.preferences import NO_PREFERENCES, preferences_of, scores_of
 from homeostat.operators.workloads.scheduling.tallies import Group, Member, Tallies
 
 _COMPARED: Final = 4
+_COMPARED_BY_PREFERENCE: Final = 100
 MOST_PLANS: Final = 32
 """Nodes that are compared for a preemption. kube-scheduler compares a tenth of them, 100 at least."""
+
+
+def _unknown(key: Key) -> str:  # noqa: ARG001
+    return NOT_STARTED
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
@@ -56,11 +72,14 @@ class Scheduler:
         self._on_node: dict[str, dict[Key, Placed]] = {}
         self._nominated: dict[Key, Placed] = {}
         """Pods that wait for others to leave a Node: their room there is not given to Pods of lower priority."""
+        self._dismissed: set[Key] = set()
+        """Pods that waited for a Node until a more important one did, as long as their status shows that Node."""
         self._averse: dict[Term, Counter[str]] = {}
         """What placed Pods want no Pods near them for, and how many of them are on which Node."""
         self._tallies = Tallies()
         self._priorities: Counter[int] = Counter()
         self._next = 0
+        self._softly_tainted: set[str] = set()
 
     def set_node(self, node: Workload) -> bool:
         """Whether Pods may fit now that did not fit before, or the other way round."""
@@ -70,11 +89,13 @@ class Scheduler:
         if name not in self._nodes:
             self._order.append(name)
         self._nodes[name] = facts
+        (self._softly_tainted.add if facts.soft_taints else self._softly_tainted.discard)(name)
         return True
 
     def remove_node(self, name: str) -> None:
         if self._nodes.pop(name, None) is not None:
             self._order.remove(name)
+            self._softly_tainted.discard(name)
 
     def node(self, name: str) -> NodeFacts | None:
         return self._nodes.get(name)
@@ -88,48 +109,97 @@ class Scheduler:
         requests = requests_of(spec)
         wishes = wishes_of(key[0], labels, spec)
         reserved = self._reserved(key, spec.priority)
-        found = self._choose(spec, requests, self._neighbours(key, spec, labels, wishes), reserved)
+        wanted = preferences_of(key[0], labels, spec)
+        most = _COMPARED if wanted is NO_PREFERENCES and not self._softly_tainted else _COMPARED_BY_PREFERENCE
+        neighbours = self._neighbours(key, spec, labels, wishes)
+        fitting = self._fitting(spec, requests, neighbours, reserved, most, self.nomination(key))
+        if most > _COMPARED and len(fitting) > 1:
+            scores = scores_of(spec, wanted, [self._nodes[each] for each in fitting], self._nodes, self._count)
+            best = max(scores)
+            fitting = [name for name, score in zip(fitting, scores, strict=True) if score == best]
+        found = min(fitting, key=lambda name: self._usage(name).get(PODS, 0), default="")
         if found:
             self._note(key, found, requests, spec, labels, wishes)
         return found
 
-    def nominate(self, key: Key, node: str, spec: PodSpec) -> None:
-        """Reserves room on a Node for a Pod until it is placed or gone."""
-        if key not in self._placed:
-            self._nominated[key] = Placed(node, tuple(requests_of(spec).items()), {}, spec.priority)
+    def nominate(self, key: Key, node: str, spec: PodSpec) -> list[Key]:
+        """Reserves room on a Node for a Pod until it is placed or gone. Returns the less important Pods that waited
+        for that Node: they no longer do.
+        """
+        if key in self._placed:
+            return []
+        waiting = self._nominated.items()
+        lower = [other for other, each in waiting if each.node == node and each.priority < spec.priority]
+        for other in lower:
+            del self._nominated[other]
+        self._dismissed.update(lower)
+        self._dismissed.discard(key)
+        self._nominated[key] = Placed(node, tuple(requests_of(spec).items()), {}, spec.priority)
+        return lower
+
+    def nomination(self, key: Key) -> str:
+        """The Node that room is reserved on for the Pod; empty if there is none."""
+        found = self._nominated.get(key)
+        return found.node if found is not None else ""
+
+    def _observe_nomination(self, pod: Pod) -> None:
+        """One of an earlier process counts, and one that was taken back does not until the watch has seen that."""
+        node = pod.status.nominated_node_name
+        if not node:
+            self._dismissed.discard(pod.key)
+        elif pod.key not in self._dismissed:
+            self._nominated[pod.key] = Placed(node, tuple(requests_of(pod.spec).items()), {}, pod.spec.priority)
 
     def _reserved(self, key: Key, priority: int) -> dict[str, Amounts]:
-        """By Node: what is used there, and what Pods that are not less important wait for."""
+        """By Node: what is used there, and what more important Pods wait for, or those as important that began to wait
+        before: if each saw the others, none would go.
+        """
         found: dict[str, Amounts] = {}
+        is_later = False
         for other, placed in self._nominated.items():
-            if other != key and placed.priority >= priority:
+            is_later = is_later or other == key
+            if placed.priority > priority or (placed.priority == priority and not is_later):
                 used = found.setdefault(placed.node, dict(self._usage(placed.node)))
                 for name, amount in placed.requests:
                     used[name] = used.get(name, 0) + amount
         return found
 
-    def victims(self, key: Key, spec: PodSpec, labels: dict[str, str]) -> tuple[str, list[Key]]:
+    def victims(
+        self,
+        key: Key,
+        spec: PodSpec,
+        labels: dict[str, str],
+        *,
+        budgets: Iterable[Workload] = (),
+        started: Callable[[Key], str] = _unknown,
+    ) -> tuple[str, list[Key]]:
         """The Node that the Pod would fit on without some Pods of lower priority, and those Pods; empty if there is
-        none. Of several Nodes, the first `MOST_PLANS`, it is the one whose Pods matter least.
+        none. Of several Nodes it is the one whose Pods matter least: of `MOST_PLANS`, or more if all of those would
+        violate `budgets`. `started` is the time at which a Pod started.
         """
         if spec.preemption_policy == "Never" or not any(each < spec.priority for each in self._priorities):
             return "", []
         requests, reserved = requests_of(spec), self._reserved(key, spec.priority)
         neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
-        plans: list[tuple[int, int, str, list[Key]]] = []
+        allowances, plans, harmless = allowances_of(budgets), list[Plan](), False
         for name, node in self._nodes.items():
             # Most Nodes are out of the question even if they were empty, and this is quick to see.
-            if obstacle(spec, requests, node, {}) or (neighbours is not None and neighbours.obstacle(node)):
+            if obstacle(spec, requests, node, {}):
                 continue
-            pods = [each for each in self._on_node.get(name, {}).items() if each[1].priority < spec.priority]
-            used = dict(reserved.get(name) or self._usage(name))
-            if pods and (found := _expendable(spec, requests, node, pods, used)) is not None:
-                ranks = sorted((each.priority for _, each in found), reverse=True)
-                plans.append((ranks[0] if ranks else -1, len(found), name, [each for each, _ in found]))
-                if len(plans) == MOST_PLANS:
+            pods = [
+                Candidate(each, placed.labels, placed.priority, placed.requests, placed.apart, started(each))
+                for each, placed in self._on_node.get(name, {}).items()
+                if placed.priority < spec.priority
+            ]
+            trial = Trial(spec, requests, node, reserved.get(name) or self._usage(name), neighbours)
+            plan = plan_for(trial, pods, allowances)
+            if plan is not None:
+                plans.append(plan)
+                harmless = harmless or not plan.violations
+                if harmless and len(plans) >= MOST_PLANS:
                     break
-        _, _, node_name, victims = min(plans, default=(0, 0, "", []))
-        return node_name, victims
+        best = cheapest(plans)
+        return (best.node, [each.key for each in best.victims]) if best else ("", [])
 
     def _neighbours(self, key: Key, spec: PodSpec, labels: dict[str, str], wishes: Wishes) -> Neighbours | None:
         """None for most Pods: neither they nor others care."""
@@ -160,12 +230,13 @@ class Scheduler:
 
     def observe(self, pod: Pod) -> None:
         """A Pod as the watch shows it; finished ones use nothing."""
-        node, nominated = pod.spec.node_name, pod.status.nominated_node_name
+        node = pod.spec.node_name
         if pod.is_finished:
             self.release(pod.key)
-        elif not node and nominated:
-            self.nominate(pod.key, nominated, pod.spec)
-        elif node and not ((placed := self._placed.get(pod.key)) and placed.shows(pod)):
+        elif not node:
+            if pod.key not in self._placed:
+                self._observe_nomination(pod)
+        elif not ((placed := self._placed.get(pod.key)) and placed.shows(pod)):
             labels = pod.metadata.labels
             wishes = wishes_of(pod.metadata.namespace, labels, pod.spec)
             self._note(pod.key, node, requests_of(pod.spec), pod.spec, labels, wishes)
@@ -173,6 +244,7 @@ class Scheduler:
     def release(self, key: Key) -> bool:
         """Whether there is more room now."""
         nominated, placed = self._nominated.pop(key, None), self._placed.pop(key, None)
+        self._dismissed.discard(key)
         if placed is None:
             return nominated is not None
         used = self._usage(placed.node)
@@ -213,44 +285,32 @@ class Scheduler:
             found = self._used[node] = {}
         return found
 
-    def _choose(
-        self, spec: PodSpec, requests: Amounts, neighbours: Neighbours | None, reserved: dict[str, Amounts]
-    ) -> str:
-        order, nodes = self._order, self._nodes
-        count, best, least, seen = len(order), "", 0, 0
+    def _fitting(
+        self,
+        spec: PodSpec,
+        requests: Amounts,
+        neighbours: Neighbours | None,
+        reserved: dict[str, Amounts],
+        most: int,
+        first: str = "",
+    ) -> list[str]:
+        """The first Nodes that the Pod fits on; `first` alone if it is one of them, because it waited for that."""
+        nodes, found = self._nodes, list[str]()
+        for name in self._in_turn(first):
+            if obstacle(spec, requests, nodes[name], reserved.get(name) or self._usage(name)):
+                continue
+            if neighbours is None or not neighbours.obstacle(nodes[name]):
+                found.append(name)
+                if name == first or len(found) >= most:
+                    break
+        self._next += 1
+        return found
+
+    def _in_turn(self, first: str) -> Iterator[str]:
+        if first in self._nodes:
+            yield first
+        order, count = self._order, len(self._order)
         for step in range(count):
             name = order[(self._next + step) % count]
-            used = self._usage(name)
-            if obstacle(spec, requests, nodes[name], reserved.get(name) or used):
-                continue
-            if neighbours is not None and neighbours.obstacle(nodes[name]):
-                continue
-            pods = used.get(PODS, 0)
-            if not best or pods < least:
-                best, least = name, pods
-            seen += 1
-            if seen >= _COMPARED:
-                break
-        self._next += 1
-        return best
-
-
-def _expendable(
-    spec: PodSpec, requests: Amounts, node: NodeFacts, pods: list[tuple[Key, Placed]], used: Amounts
-) -> list[tuple[Key, Placed]] | None:
-    """The Pods to remove: all of lower priority, less those that may stay, the most important first."""
-    for _, placed in pods:
-        for name, amount in placed.requests:
-            used[name] -= amount
-    if obstacle(spec, requests, node, used):
-        return None
-    removed = []
-    for each in sorted(pods, key=lambda pod: (-pod[1].priority, pod[0])):
-        with_it = dict(used)
-        for name, amount in each[1].requests:
-            with_it[name] += amount
-        if obstacle(spec, requests, node, with_it):
-            removed.append(each)
-        else:
-            used = with_it
-    return removed
+            if name != first:
+                yield name
