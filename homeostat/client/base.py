@@ -110,7 +110,7 @@ class Client:
             accept=accept,
         )
         if response.status >= 300:
-            raise _error(response)
+            raise error_in(response)
         return response.body
 
     async def get(self, path: str) -> JsonObject:
@@ -156,7 +156,7 @@ class Client:
         """The encoded events of a watch, including ERROR."""
         lines = await self._transport.stream(path, query=_query({"watch": "true", **query}), accept=accept)
         if isinstance(lines, Response):
-            raise _error(lines)
+            raise error_in(lines)
         try:
             async for line in lines:
                 yield line
@@ -182,7 +182,8 @@ def _decoded(data: bytes, path: str) -> JsonObject:
         raise UnreachableError(f"{path}: the server sent something that is not JSON: {error}") from error
 
 
-def _error(response: Response) -> ApiError:
+def error_in(response: Response) -> ApiError:
+    """The error that a response with a status of 300 or above is about."""
     try:
         error = error_of(decode_object(response.body), code=response.status)
     except ApiError:

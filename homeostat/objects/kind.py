@@ -64,6 +64,7 @@ class Kind(msgspec.Struct, frozen=True):
 
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", is_namespaced=False)
 POD = Kind("", "v1", "pods", "Pod", is_namespaced=True)
+SERVICE = Kind("", "v1", "services", "Service", is_namespaced=True)
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap", is_namespaced=True)
 SECRET = Kind("", "v1", "secrets", "Secret", is_namespaced=True)
 EVENT = Kind("events.k8s.io", "v1", "events", "Event", is_namespaced=True)
@@ -72,6 +73,8 @@ DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", is_namespaced=True)
 STATEFUL_SET = Kind("apps", "v1", "statefulsets", "StatefulSet", is_namespaced=True)
 DAEMON_SET = Kind("apps", "v1", "daemonsets", "DaemonSet", is_namespaced=True)
 REPLICA_SET = Kind("apps", "v1", "replicasets", "ReplicaSet", is_namespaced=True)
+JOB = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
+CRON_JOB = Kind("batch", "v1", "cronjobs", "CronJob", is_namespaced=True)
 DISRUPTION_BUDGET = Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", is_namespaced=True)
 DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", is_namespaced=False

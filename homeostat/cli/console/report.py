@@ -94,6 +94,12 @@ def _rendered(report: Report, output: str, limit: int, heading: str, locate: Loc
             from homeostat.objects.report import html
 
             return html.render(locate(report)).encode()
+        case "table":
+            return _table(report, limit, heading, locate)
+    raise AssertionError(f"{output} is in FORMS and has no renderer")
+
+
+def _table(report: Report, limit: int, heading: str, locate: Locate) -> bytes:
     with redirect_stdout(io.StringIO()) as text:
         _print_tables(report, limit, heading, locate)
     return text.getvalue().encode()

@@ -46,25 +46,30 @@ _KINDS: Final = (
 )
 _MAILBOX: Final = ("resources.homeostat.dev/v1", "Mailbox")
 _TOUR: Final = """
-Everything runs, and five things are wrong. In another terminal:
+Everything runs, and five things are wrong. The link "sign in" above opens the dashboard, whose first page lists them.
+For commands, in another terminal:
 
   export HOMEOSTAT_DATA={data} KUBECONFIG={data}/kubeconfig
   homeostat get pactos,syncpolicies,imageupdates,devopspolicies,mailboxes -A
 
   1 contracts  orders listens on another port than its contract promises
-               homeostat describe pacto orders -n shop
+         find  homeostat describe pacto orders -n shop
+          fix  homeostat apply -f {fixes}/1-contracts.yaml
   2 sync       the topic payments was changed by hand
-               homeostat describe syncpolicy topics -n shop
+         find  homeostat describe syncpolicy topics -n shop
+          fix  homeostat apply -f {fixes}/2-sync.yaml
   3 images     web is behind its newest commit
-               homeostat image status -n shop
+         find  homeostat image status -n shop
+          fix  homeostat image unpin shop/web
+               homeostat image update shop/web
   4 policy     mailer breaks the rules for Pods
-               homeostat policy analyze -n shop --violations
+         find  homeostat policy analyze -n shop --violations
+          fix  homeostat apply -f {fixes}/4-policy.yaml
   5 actions    the mailbox support cannot be created
-               homeostat resource history mailbox/support
+         find  homeostat resource history mailbox/support
+          fix  homeostat resource apply -f {fixes}/5-actions.yaml --wait
 
-Fix them in the dashboard, or by commands: homeostat apply -f {fixes}
-for all but 3, which is homeostat image unpin shop/web, then homeostat image update shop/web.
-docs/demo.md of the source says more about each. Ctrl-C ends the demo and removes {folder}.
+Before a fix, homeostat diff -f FILE shows what it changes. Ctrl-C ends the demo and removes {folder}.
 """
 
 
@@ -142,8 +147,21 @@ def _locked(mark: Path) -> Iterator[None]:
 
 
 async def _run(folder: Path, faces_port: int) -> None:
+    """Until a signal or the end of the plane. Ctrl-C ends the plane too, so what fails after a signal is no error."""
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()
+    shown, asked = asyncio.ensure_future(_show(folder, faces_port)), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({shown, asked}, return_when=asyncio.FIRST_COMPLETED)
+    if asked.done():
+        shown.cancel()
+        await asyncio.gather(shown, return_exceptions=True)
+    else:
+        asked.cancel()
+        await shown
+
+
+async def _show(folder: Path, faces_port: int) -> None:
+    """Until the plane ends."""
     async with open_world(folder) as world:
         files = world.write_story(folder / "story")
         await _publish(world, folder / "story" / "contract")
@@ -154,11 +172,8 @@ async def _run(folder: Path, faces_port: int) -> None:
                 await _apply(connection, files)
                 places = {"data": kubeconfig.parent, "fixes": folder / "story" / "fixes", "folder": folder}
                 click.echo(_TOUR.format_map({name: shlex.quote(str(path)) for name, path in places.items()}))
-                ended = asyncio.ensure_future(process.wait())
-                asked = asyncio.ensure_future(stop.wait())
                 async with delivering(world.git, connection.client):
-                    await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
-                asked.cancel()
+                    await process.wait()
 
 
 async def _publish(world: World, bundle: Path) -> None:

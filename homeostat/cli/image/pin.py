@@ -8,9 +8,8 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.image.targets import named_deployments, names_argument, read_known
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.operators.images.api import IMAGE_UPDATE, owned
 from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.records import owned
 
 
 @click.command(short_help="Stop updates of Deployments.")

@@ -1,8 +1,8 @@
 """`homeostat edit`: opens an object in an editor and sends the changes to the server.
 
 Only the changed fields are sent, as a merge patch for the version that was shown. If the server refuses the change, the
-editor opens again with the reason; if somebody else changed the object meanwhile, with both changes merged. A text that
-could not be sent is kept in a file.
+editor opens again with the reason; if somebody else changed the object meanwhile, with both changes merged. A status
+that a controller wrote meanwhile does not matter. A text that could not be sent is kept in a file.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from homeostat.cli.objects.kinds import discover, with_type_meta
 from homeostat.cli.objects.targets import Target, parse_targets, require_names
 from homeostat.client.base import MERGE_PATCH, Client
 from homeostat.objects import yaml
+from homeostat.objects.edit_basis import TRIES, edit_basis
 from homeostat.objects.errors import (
     ApiError,
     ConflictError,
@@ -145,9 +146,18 @@ class Edit:
         return patch
 
     async def _send(self, shown: JsonObject, patch: JsonObject) -> None:
-        version = {"resourceVersion": shown["metadata"]["resourceVersion"]}
-        body = {**patch, "metadata": {**patch.get("metadata", {}), **version}}
-        await self._client.request("PATCH", self._path, _QUERY, body=body, content_type=MERGE_PATCH)
+        """`ConflictError` if somebody else changed more than the status meanwhile."""
+        metadata = shown["metadata"]
+        for attempt in range(1, TRIES + 1):
+            version = {"resourceVersion": metadata["resourceVersion"]}
+            body = {**patch, "metadata": {**patch.get("metadata", {}), **version}}
+            try:
+                await self._client.request("PATCH", self._path, _QUERY, body=body, content_type=MERGE_PATCH)
+                return
+            except ConflictError:
+                metadata = (await self._fetch())["metadata"]
+                if attempt == TRIES or edit_basis(metadata) != edit_basis(shown["metadata"]):
+                    raise
 
 
 class _UnsentError(Exception):

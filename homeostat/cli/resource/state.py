@@ -15,7 +15,7 @@ from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.conditions import DESTROY_FAILED, FAILED
 from homeostat.operators.actions.runs.run import Changes, Run
 from homeostat.operators.actions.schedule import is_past
-from homeostat.runtime.control.reconcile import PAUSE
+from homeostat.runtime.control.failure_conditions import PAUSE
 
 End = Literal["ready", "failed", "undestroyed", "paused"]
 

@@ -25,7 +25,7 @@ from homeostat.cli.resource.state import Goal, Standing, ahead, end_of, standing
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.control.reconcile import PAUSE
+from homeostat.runtime.control.failure_conditions import PAUSE
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[str, Standing | None], None]

@@ -17,6 +17,7 @@ Pure.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Literal
 
 import msgspec
@@ -26,7 +27,7 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.crd.field_meta import RULES, keyed, written_rules
 from homeostat.objects.crd.type_default import whole_default
 from homeostat.objects.crd.type_schema import struct_schema
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.schema import Rule
 
@@ -121,6 +122,9 @@ class CustomKind(msgspec.Struct, frozen=True):
         }
 
     def definition(self) -> JsonObject:
+        return decode_stored(_encoded_definition(self))
+
+    def _make_definition(self) -> JsonObject:
         from homeostat.objects.crd.definition import default_crd, validate_crd
 
         kind = self.kind
@@ -154,6 +158,12 @@ class CustomKind(msgspec.Struct, frozen=True):
             **({"additionalPrinterColumns": [_column(each) for each in self.columns]} if self.columns else {}),
             **({"selectableFields": [{"jsonPath": each} for each in self.selectable]} if self.selectable else {}),
         }
+
+
+@cache
+def _encoded_definition(kind: CustomKind) -> bytes:
+    """Once for a kind: it takes milliseconds to make and to validate."""
+    return encode(kind._make_definition())
 
 
 def _names(kind: Kind) -> JsonObject:

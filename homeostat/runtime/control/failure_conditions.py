@@ -10,6 +10,7 @@ from homeostat.objects.decision import Stalled, Wait
 from homeostat.objects.json import Json
 from homeostat.runtime.control.status import Snapshot
 
+PAUSE = "homeostat.dev/paused"
 _LONGEST_MESSAGE = 2048
 _is_reason = re.compile(r"[A-Z][A-Za-z0-9]{0,127}", re.ASCII).fullmatch
 

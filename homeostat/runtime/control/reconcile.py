@@ -29,7 +29,7 @@ from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.control.deadline import Deadline
-from homeostat.runtime.control.failure_conditions import of_pause
+from homeostat.runtime.control.failure_conditions import PAUSE, of_pause
 from homeostat.runtime.control.finalizer import add_finalizer, remove_finalizer
 from homeostat.runtime.control.operator import Operator
 from homeostat.runtime.control.recorder import About, Recorder
@@ -45,7 +45,6 @@ from homeostat.runtime.watch.predicates import (
     labels_changed,
 )
 
-PAUSE = "homeostat.dev/paused"
 Obj = TypeVar("Obj", bound=Declared)
 World = TypeVar("World")
 Action = TypeVar("Action")

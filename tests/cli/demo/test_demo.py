@@ -86,18 +86,37 @@ def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monk
 
 
 def test_what_the_demo_prints_can_be_typed(demo: Demo) -> None:
-    printed = (demo.folder / "log").read_text("utf-8").partition("In another terminal:")[2]
+    whole, _, printed = (demo.folder / "log").read_text("utf-8").partition("in another terminal:")
+    (authority,) = re.findall(r"^ +import (.*ca\.crt)$", whole, re.MULTILINE)
+    assert "BEGIN CERTIFICATE" in Path(authority).read_text("utf-8")
     (exports,) = re.findall(r"^ +export (.*)$", printed, re.MULTILINE)
     own = dict(each.split("=", 1) for each in exports.split())
     cli = Cli({**{name: value for name, value in os.environ.items() if name != "HOMEOSTAT_DATA"}, **own})
-    typed = [line.split() for line in re.findall(r"^ +homeostat (.*)$", printed, re.MULTILINE)]
-    fixes = re.findall(r"homeostat apply -f (\S+)", printed)
-    assert (len(typed), len(fixes)) == (6, 1)
-    for each in (*typed, ["token", "list"], ["diff", "-f", *fixes]):
+    typed = [line.split() for line in re.findall(r"^ +(?:find  )?homeostat (.*)$", printed, re.MULTILINE)]
+    found = [each for each in typed if each[:2] != ["image", "update"]]
+    fixes = re.findall(r"fix  homeostat (?:resource )?apply -f (\S+)", printed)
+    assert (len(found), len(fixes)) == (6, 4)
+    for each in (*found, ["token", "list"], *(["diff", "-f", fix] for fix in fixes)):
         done = cli.here(*each)
         # Policies and differences have exit codes of their own.
         assert done.code == 0 or each[0] in ("policy", "diff"), done.err
         assert not done.err.startswith("error"), done.err
+
+
+def test_top_shows_what_simulated_pods_use(demo: Demo) -> None:
+    pod = json.loads(demo.run("get", "pods", "-n", "shop", "-l", "app=orders", "-o", "json"))["items"][0]
+    name = pod["metadata"]["name"]
+    demo.run("annotate", "pod", name, "-n", "shop", "simulation.homeostat.dev/use=cpu=80m,memory=64Mi")
+    deadline = time.monotonic() + _WITHIN_S
+    while not (shown := [line.split() for line in demo.run("top", "pods", "-n", "shop").splitlines()]):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert shown == [["NAME", "CPU(cores)", "MEMORY(bytes)"], [name, "80m", "64Mi"]]
+    detailed = demo.run("top", "po", "-A", "--containers", "--sort-by", "cpu").splitlines()[1].split()
+    assert detailed == ["shop", name, pod["spec"]["containers"][0]["name"], "80m", "64Mi"]
+    nodes = [line.split() for line in demo.run("top", "nodes").splitlines()]
+    assert [each[0] for each in nodes] == ["NAME", "node-1", "node-2"]
+    assert sorted(each[1] for each in nodes[1:]) == ["0m", "80m"]
 
 
 def test_a_second_demo_leaves_the_directory_of_the_first_alone(demo: Demo) -> None:
@@ -114,6 +133,25 @@ def test_a_port_that_is_in_use_is_not_chosen() -> None:
         port = taken.getsockname()[1]
         assert not is_free(port)
     assert is_free(port)
+
+
+def test_ctrl_c_before_everything_runs_ends_the_demo_without_an_error(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        command = [HOMEOSTAT, "demo", "--faces-port", "0"]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    deadline = time.monotonic() + _WITHIN_S
+    while "namespace/shop created" not in log.read_text("utf-8"):
+        assert process.poll() is None, log.read_text("utf-8")
+        assert time.monotonic() < deadline, log.read_text("utf-8")
+        time.sleep(0.01)
+    # A terminal sends the signal to all processes of the command.
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(30) == 0, log.read_text("utf-8")
+    assert "error" not in log.read_text("utf-8")
+    assert not (tmp_path / "homeostat-demo").exists()
 
 
 def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def edited(up: Up, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def edit(up: Up, name: str, tmp_path: Path, *steps: str) -> Ended:
+def edit(up: Up, name: str, tmp_path: Path, *steps: str, kind: str = "cm") -> Ended:
     """Each step is a shell command for one time the editor is opened, with the file as its argument."""
     for number, step in enumerate(steps, 1):
         (tmp_path / f"step-{number}").write_text(step)
@@ -33,7 +33,7 @@ def edit(up: Up, name: str, tmp_path: Path, *steps: str) -> Ended:
     )
     script.chmod(0o755)
     environment = {**up.cli.environment, "EDITOR": str(script), "TMPDIR": str(tmp_path)}
-    return replace(up.cli, environment=environment)("edit", "cm", name)
+    return replace(up.cli, environment=environment)("edit", kind, name)
 
 
 def mode_of(cli: Cli, name: str) -> str:
@@ -104,6 +104,18 @@ echo '{MAP.replace("NAME", edited).replace("other: a", "other: b")}' | {up.cli.p
     assert 'mode: "4"' in again
     assert "other: b" in again
     assert up.cli.here("get", "cm", edited, "-o", "jsonpath={.data}").out == '{"mode":"4","other":"b"}'
+
+
+def test_a_status_that_is_written_meanwhile_refuses_no_edit(up: Up, tmp_path: Path) -> None:
+    spec = "spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}"
+    up.cli.here(
+        "apply", "-f", "-", stdin=f"{{apiVersion: v1, kind: ReplicationController, metadata: {{name: rc}}, {spec}}}"
+    )
+    patch = f"""{up.cli.program} patch rc rc --subresource status -p '{{"status":{{"replicas":3}}}}'"""
+    ended = edit(up, "rc", tmp_path, f"""sed -i 's/replicas: 1/replicas: 2/' "$1"; {patch}""", kind="rc")
+    assert (ended.code, ended.err) == (0, "")
+    found = up.cli.here("get", "rc", "rc", "-o", "jsonpath={.spec.replicas} {.status.replicas}").out
+    assert (found, (tmp_path / "count").read_text()) == ("2 3", "\n")
 
 
 def test_an_object_that_was_deleted_meanwhile_loses_no_text(up: Up, edited: str, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Commands that change single fields of objects."""

@@ -1,0 +1,1 @@
+"""`homeostat top`: what Nodes and Pods use."""
