@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from homeostat.edge.imports import import_aside
-from homeostat.objects.errors import InternalError, UnavailableError
+from homeostat.objects.errors import InternalError, NotFoundError, UnavailableError
 from homeostat.server.pki.private_file import read_private
 from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, Store, StoreError
 from homeostat.store.seal import CIPHER, Seal
@@ -46,12 +46,22 @@ class StoreSecrets:
         return self._opened(record)
 
     async def create(self, name: str, value: bytes) -> bytes:
-        key = _key(name)
+        return await self._put(_key(name), value, 0)
+
+    async def replace(self, name: str, old: bytes, new: bytes) -> bytes:
+        await import_aside(CIPHER)
+        record = self._store.get(_key(name))
+        if record is None:
+            raise NotFoundError(f'the private secret "{name}" does not exist')
+        held = self._opened(record)
+        return await self._put(record.key, new, record.revision) if held == old else held
+
+    async def _put(self, key: Key, value: bytes, expect: int) -> bytes:
         await import_aside(CIPHER)
         sealed = base64.b64encode(self._seal.close(key, _UNBOUND, value)).decode()
         tail = b'"},' + msgspec.json.encode(_Stored(sealed))[1:]
         try:
-            await self._store.write(Put(key, Draft(_HEAD, tail), 0))
+            await self._store.write(Put(key, Draft(_HEAD, tail), expect))
         except RevisionMismatchError as error:
             if error.current is None:
                 raise UnavailableError("a secret was deleted while it was read; try again") from error

@@ -14,7 +14,7 @@ import contextlib
 from typing import Final, Protocol
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, InternalError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ConflictError, InternalError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 
@@ -31,6 +31,11 @@ class PrivateSecrets(Protocol):
 
     async def create(self, name: str, value: bytes) -> bytes:
         """Stores the value unless there is one already, and returns the stored one."""
+
+    async def replace(self, name: str, old: bytes, new: bytes) -> bytes:
+        """Stores the new value if the stored one is `old`, and returns the stored one. `NotFoundError` if there is
+        none.
+        """
 
     async def delete(self, name: str) -> None:
         """Does nothing if there is no such secret."""
@@ -54,11 +59,20 @@ class NamespaceSecrets:
             "kind": SECRET.kind,
             "metadata": {"name": f"{PREFIX}{name}", "namespace": self._namespace},
             "type": TYPE,
-            "data": {_VALUE: base64.b64encode(value).decode()},
+            "data": _data(value),
         }
         try:
             return _value(await self._client.create(SECRET.path(self._namespace), secret))
         except AlreadyExistsError:
+            return _value(await self._client.get(self._path(name)))
+
+    async def replace(self, name: str, old: bytes, new: bytes) -> bytes:
+        secret = await self._client.get(self._path(name))
+        if (held := _value(secret)) != old:
+            return held
+        try:
+            return _value(await self._client.update(self._path(name), {**secret, "data": _data(new)}))
+        except ConflictError:
             return _value(await self._client.get(self._path(name)))
 
     async def delete(self, name: str) -> None:
@@ -67,6 +81,10 @@ class NamespaceSecrets:
 
     def _path(self, name: str) -> str:
         return SECRET.path(self._namespace, f"{PREFIX}{name}")
+
+
+def _data(value: bytes) -> JsonObject:
+    return {_VALUE: base64.b64encode(value).decode()}
 
 
 def _value(secret: JsonObject) -> bytes:

@@ -1,7 +1,8 @@
 """The permissions and kinds that the REST API and the dashboard need, beside those of their operator.
 
-They read and write on behalf of all their users, and check themselves what each user is allowed to do. They need types,
-resources and reviews of tokens and access in the whole cluster; everything else in the one namespace that they serve.
+They read on behalf of all their users, and write for those who are not users of the Kubernetes API
+(`web/kit/acting.py`); they check themselves what each user is allowed to do. They need types, resources and reviews of
+tokens and access in the whole cluster; everything else in the one namespace that they serve.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     # Home of the dashboard: what changed last.
     rule("", ["events"], FOLLOW),
+    # Home, too: which workloads are not ready, and why their Pods are not.
+    rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
+    rule("", ["pods"], ["list"]),
     *(each for section in declared_sections() for each in section.rules),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
@@ -42,8 +46,8 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
 _OWN: Final[tuple[JsonObject, ...]] = (
     # Which process leads is read from the Leases; each server also keeps one of its own.
     rule("coordination.k8s.io", ["leases"], ["list", "create", "patch", "delete"]),
-    # Password hashes and the key that signs tokens.
-    rule("", ["secrets"], ["get", "create", "delete"]),
+    # Password hashes, the keys of tokens and sessions, and the sessions that were ended.
+    rule("", ["secrets"], ["get", "create", "update", "delete"]),
 )
 RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_OWN)
 KINDS: Final = (*IDENTITY_KINDS, REST_WEBHOOK)

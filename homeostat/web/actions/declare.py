@@ -48,7 +48,7 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     kind = kind_of(resource_type)
     try:
         body = _object(wanted, resource_type, spec, number)
-        whole = await face.client.fetch("POST", kind.path(face.namespace), body=body)
+        whole = await face.acting(caller).fetch("POST", kind.path(face.namespace), body=body)
     except AlreadyExistsError as error:
         raise _is_there(wanted) from error
     except InvalidError as error:
@@ -76,7 +76,7 @@ async def update(face: Face, request: Request, caller: Caller, found: Found, wan
             annotations[METADATA] = encode(wanted.metadata).decode()
 
     try:
-        return await rewrite(face, request, found, change)
+        return await rewrite(face, request, caller, found, change)
     except InvalidError as error:
         raise _misfit(error) from error
 
@@ -92,21 +92,22 @@ async def apply(face: Face, request: Request, caller: Caller, found: Found, want
     return await update(face, request, caller, found, wanted)
 
 
-async def rewrite(face: Face, request: Request, found: Found, change: Change) -> Found:
+async def rewrite(face: Face, request: Request, caller: Caller, found: Found, change: Change) -> Found:
     """Applies `change` to the newest object, again after each conflict."""
+    client = face.acting(caller)
     for _ in range(_ATTEMPTS):
         obj = found.read()
         change(obj)
         try:
-            whole = await face.client.fetch("PUT", found.indexed.path, body=obj)
+            whole = await client.fetch("PUT", found.indexed.path, body=obj)
             return await _seen(face, found_in(found.type, whole))
         except (ConflictError, NotFoundError) as error:
             found = await _again(face, request, found, error)
     raise _crowded()
 
 
-async def remove(face: Face, request: Request, found: Found) -> None:
-    message = _as_asked(found)
+async def remove(face: Face, request: Request, caller: Caller, found: Found) -> None:
+    client, message = face.acting(caller), _as_asked(found)
     await face.hooks.admit("DELETE", message, message)
     for _ in range(_ATTEMPTS):
         metadata = found.entry.metadata
@@ -115,7 +116,7 @@ async def remove(face: Face, request: Request, found: Found) -> None:
             metadata.name, metadata.namespace, uid=metadata.uid, version=version
         )
         try:
-            await face.client.request(wanted.method, wanted.path, wanted.query, body=wanted.body)
+            await client.request(wanted.method, wanted.path, wanted.query, body=wanted.body)
             return
         except NotFoundError:
             return

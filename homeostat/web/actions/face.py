@@ -14,6 +14,7 @@ from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.plugins import Plugins
+from homeostat.web.kit.acting import acting_client
 from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
 from homeostat.web.kit.readiness import wait_ready
 from homeostat.web.kit.records.ids import Ids
@@ -48,6 +49,10 @@ class Face:
     async def identify(self, request: Request) -> Caller:
         await self.ready()
         return await self.gate.identify(request)
+
+    def acting(self, caller: Caller) -> Client:
+        """The client for writes that the caller requested."""
+        return acting_client(caller, self.client)
 
     async def claim_on(self, resource_type: TypeEntry) -> str:
         """Returns the plugin that claims the type; empty if none does."""

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from homeostat.external.secrets.secrets import NAMESPACED
 from homeostat.objects.json import Json
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
-from homeostat.operators.actions.plugins.plugin import ActionError
-from homeostat.operators.actions.runs.jobs import check_own_fields, renamed
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.forms import Declaration
 from homeostat.web.actions.index.entry import TypeEntry
@@ -26,6 +23,9 @@ async def check_plugin_config(
     """`plugin` is the one that the resource has already, if any. Raises `RefusalError`: 400 or 403."""
     if not wanted.plugin_config:
         return
+    from homeostat.operators.actions.plugins.plugin import ActionError
+    from homeostat.operators.actions.runs.jobs import check_own_fields, renamed
+
     name = wanted.action_plugin or plugin or resource_type.spec.action.plugin or await face.claim_on(resource_type)
     try:
         found = (await face.plugins.known()).actions.get(name)
@@ -43,6 +43,8 @@ async def check_plugin_config(
 
 def _secrets_named(value: Json) -> Iterator[str]:
     """The names of Secrets in references such as `{"store": "secret", "key": "name/key"}`."""
+    from homeostat.external.secrets.secrets import NAMESPACED
+
     if isinstance(value, dict):
         if value.get("store") == NAMESPACED and isinstance(value.get("key"), str):
             yield value["key"].partition("/")[0]

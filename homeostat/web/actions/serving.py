@@ -26,11 +26,14 @@ from homeostat.web.dashboard.access.section import access_section
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.operators import operators_section
 from homeostat.web.dashboard.section import open_sections
+from homeostat.web.dashboard.workloads.section import workloads_section
+from homeostat.web.identity.credentials.token import expiry_hours
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.review_gate import ReviewGate
+from homeostat.web.kit.sessions.sessions import Sessions
 
 
 @asynccontextmanager
@@ -84,6 +87,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             sections = [
                 resource_section(face),
                 *await open_sections(declared_sections(), client, given.within),
+                workloads_section(client, given.within),
                 operators_section(client, given.operators, leases=given.leases),
                 access_section(client, People(people.registers, given.tokens)),
             ]
@@ -92,6 +96,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
                 client=client,
                 identify=face.identify,
                 log_in=people.log_in,
+                sessions=Sessions(given.private, life_s=expiry_hours(given.environment) * 3600),
                 redeem=given.redeem,
                 within=given.within,
             )

@@ -16,7 +16,6 @@ from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune
 from homeostat.objects.schema.schema import Schema
-from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.types.definition import definition_of
 from homeostat.operators.actions.types.passwords import PasswordFields, password_fields
@@ -26,6 +25,9 @@ FAILED = "Spec validation failed"
 
 class SpecChecker:
     def __init__(self, root: Schema) -> None:
+        # Imported here: a page that shows resources does not validate one.
+        from homeostat.objects.schema.validate import Validator
+
         self._root, self._validator = root, Validator(root)
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:

@@ -22,7 +22,7 @@ from homeostat.web.identity.permissions import numbered
 from homeostat.web.identity.records import Registers, Role
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
-from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.gate import Caller, Gate
 from homeostat.web.kit.pages import PageQuery, page_of
 from homeostat.web.kit.records.titles import TakenError, add_titled, edit_titled
 from homeostat.web.kit.refusal import RefusalError, unknown
@@ -33,7 +33,7 @@ class Roles:
         self._registers, self._roles, self._gate = registers, registers.roles, gate
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         form = await read_body(request, NewRole)
         _check_apart(form.permissions)
         spec = RestRoleSpec(
@@ -43,7 +43,7 @@ class Roles:
             permissions=numbered(_permission(each) for each in form.permissions),
         )
         try:
-            role = await add_titled(self._roles, "role", spec)
+            role = await add_titled(self._roles.acting(caller), "role", spec)
         except TakenError as error:
             raise _taken(error) from error
         return Reply(201, encode(role_body(role)))
@@ -58,22 +58,23 @@ class Roles:
         return Reply(200, encode(role_body(self._find(captured))))
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         role, form = self._find(captured), await read_body(request, RoleChange)
-        changed = await self._edit(role, lambda spec: _changed(spec, form))
+        changed = await self._edit(caller, role, lambda spec: _changed(spec, form))
         return Reply(200, encode(role_body(changed)))
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         role = self._find(captured)
-        for user in self._registers.users:
+        users = self._registers.users.acting(caller)
+        for user in users:
             if user.spec.role == role.name:
-                await self._registers.users.edit(user, lambda spec: _without_role(spec, role.name))
-        await self._roles.remove(role)
+                await users.edit(user, lambda spec: _without_role(spec, role.name))
+        await self._roles.acting(caller).remove(role)
         return Reply(204)
 
     async def add_permission(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         role, form = self._find(captured), await read_body(request, NewPermission)
         number = 0
 
@@ -86,26 +87,26 @@ class Roles:
             number = permissions[-1].id
             return replace(spec, permissions=permissions)
 
-        changed = await self._edit(role, add)
+        changed = await self._edit(caller, role, add)
         return Reply(201, encode(permission_body(changed, _named(changed, number))))
 
     async def change_permission(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         role, form = self._find(captured), await read_body(request, PermissionChange)
         number = _named(role, read_number(captured, "permission")).id
-        changed = await self._edit(role, lambda spec: _with_operations(spec, number, form))
+        changed = await self._edit(caller, role, lambda spec: _with_operations(spec, number, form))
         return Reply(200, encode(permission_body(changed, _named(changed, number))))
 
     async def delete_permission(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         role = self._find(captured)
         number = _named(role, read_number(captured, "permission")).id
-        await self._edit(role, lambda spec: _without(spec, number))
+        await self._edit(caller, role, lambda spec: _without(spec, number))
         return Reply(204)
 
-    async def _edit(self, role: Role, change: Callable[[RestRoleSpec], RestRoleSpec]) -> Role:
+    async def _edit(self, caller: Caller, role: Role, change: Callable[[RestRoleSpec], RestRoleSpec]) -> Role:
         try:
-            return await edit_titled(self._roles, role, change)
+            return await edit_titled(self._roles.acting(caller), role, change)
         except TakenError as error:
             raise _taken(error) from error
         except NotFoundError as error:

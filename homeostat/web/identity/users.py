@@ -25,8 +25,9 @@ from homeostat.web.identity.forms import NewUser, UserChange, UserFilter
 from homeostat.web.identity.records import Registers, User
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
-from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.gate import Caller, Gate
 from homeostat.web.kit.pages import page_of
+from homeostat.web.kit.records.register import Register
 from homeostat.web.kit.refusal import RefusalError, unknown, unprocessable
 
 
@@ -46,7 +47,7 @@ class Users:
         self._hashes, self._passwords, self._now = hashes, passwords, now
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         form = await read_body(request, NewUser)
         role = self._role_name(form.custom_role_id)
         if self._users.named(form.username) is not None:
@@ -54,14 +55,15 @@ class Users:
         spec = RestUserSpec(
             email=form.email or "", display_name=form.display_name or "", is_admin=form.is_admin, role=role
         )
-        return self._reply(201, await self.add(form.username, form.password, spec))
+        return self._reply(201, await self.add(form.username, form.password, spec, self._users.acting(caller)))
 
-    async def add(self, username: str, password: str, spec: RestUserSpec) -> User:
+    async def add(self, username: str, password: str, spec: RestUserSpec, acting: Register[User] | None = None) -> User:
+        """`acting` writes on behalf of a caller; without one, this server acts."""
         secret = await self._hashes.create(username, await self._passwords.hash(password))
         try:
             number = await self._users.take_number()
-            user = await self._users.add(username, replace(spec, password_secret=secret), number=number)
-        except ApiError as error:
+            user = await (acting or self._users).add(username, replace(spec, password_secret=secret), number=number)
+        except (ApiError, RefusalError) as error:
             await self._hashes.delete(secret)
             raise taken(username) if isinstance(error, AlreadyExistsError) else error from error
         return user
@@ -78,7 +80,7 @@ class Users:
         return self._reply(200, self._find(captured))
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         user, form = self._find(captured), await read_body(request, UserChange)
         role = None if isinstance(form.custom_role_id, UnsetType) else self._role_name(form.custom_role_id)
         secret = ""
@@ -87,7 +89,7 @@ class Users:
                 raise unprocessable(("body", "password"), "the password of this user is managed by LDAP")
             secret = await self._hashes.create(user.name, await self._passwords.hash(form.password))
         try:
-            changed = await self._edit(user, lambda spec: self._changed(spec, form, role=role, secret=secret))
+            changed = await self._edit(caller, user, lambda spec: self._changed(spec, form, role=role, secret=secret))
         except (ApiError, RefusalError):
             await self._hashes.delete(secret)
             raise
@@ -96,8 +98,8 @@ class Users:
         return self._reply(200, changed)
 
     async def suspend(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
-        await self._edit(self._find(captured), lambda spec: self._changed(spec, UserChange(status="suspended")))
+        caller = await require_admin(self._gate, request)
+        await self._edit(caller, self._find(captured), lambda spec: self._changed(spec, UserChange(status="suspended")))
         return Reply(204)
 
     def _changed(
@@ -116,16 +118,18 @@ class Users:
             tokens_after=round(self._now(), 6) if revokes_tokens else spec.tokens_after,
         )
 
-    async def _edit(self, user: User, change: Callable[[RestUserSpec], RestUserSpec]) -> User:
+    async def _edit(self, caller: Caller, user: User, change: Callable[[RestUserSpec], RestUserSpec]) -> User:
+        users = self._users.acting(caller)
         is_demoted = user.can_administer and not _changed_user(user, change).can_administer
         if is_demoted and not any(each.can_administer for each in self._users if each.number != user.number):
             raise last_admin()
         try:
-            changed = await self._users.edit(user, change)
+            changed = await users.edit(user, change)
         except NotFoundError as error:
             raise unknown("User not found") from error
         if is_demoted and not any(each.can_administer for each in await self._users.fresh()):
-            # Another request demoted the other administrator meanwhile, and undoes it as well.
+            # Another request demoted the other administrator meanwhile, and undoes it as well. The server writes it:
+            # the caller may have lost the permission.
             is_admin, is_suspended = user.spec.is_admin, user.spec.is_suspended
             await self._users.edit(user, lambda spec: replace(spec, is_admin=is_admin, is_suspended=is_suspended))
             raise last_admin()

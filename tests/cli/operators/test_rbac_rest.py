@@ -47,10 +47,11 @@ UNUSED = {
     ("policyauditresults", "get"),
     # No Rollouts are served.
     ("rollouts", "watch"),
-    # Buttons, which ask for the session of a browser.
+    # Buttons, which ask for the session of a browser, and its end.
     ("imageupdates", "create"),
     ("imageupdates", "patch"),
     ("pactos", "patch"),
+    ("secrets", "update"),
     ("syncpolicies", "patch"),
 }
 """Granted, and not used here."""

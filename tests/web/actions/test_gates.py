@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
+import msgspec
 import pytest
 
 from homeostat.client.base import Client
@@ -226,12 +228,29 @@ async def test_hooks_are_asked_after_the_schema_and_what_they_change_is_checked_
     assert (await notes.put("/resources/1", {"plugin_config": {}})).status == 200
 
 
+class Reviewed(NamedTuple):
+    api: Api
+    tokens: dict[str, str]
+    client: Client
+    audit: Path
+
+    async def call(self, who: str, method: str, path: str, body: Any = None) -> Answer:
+        return await self.api.call(method, path, body, Authorization=f"Bearer {self.tokens.get(who, 'wrong')}")
+
+    async def is_served(self) -> None:
+        """The type of notes, by its administrator."""
+        made = await self.call("root", "POST", "/resource-types", NOTE_TYPE)
+        assert made.status == 201, made
+
+
 @pytest.fixture
-async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[tuple[Api, dict[str, str]]]:
+async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[Reviewed]:
     """A plane that asks for credentials, and tokens of its own by name."""
     data = tmp_path / "plane"
     data.mkdir(mode=0o700)
-    async with open_plane(Settings(data=data, port=0, operators=frozenset({"housekeeping", "actions"}))) as plane:
+    audit = data / "audit.log"
+    operators = frozenset({"housekeeping", "actions"})
+    async with open_plane(Settings(data=data, port=0, operators=operators, audit_log=audit)) as plane:
         tokens = Tokens(data / "tokens.json")
         made = {name: tokens.create(name, now=time.time(), groups=groups) for name, groups in USERS.items()}
         await install(plane.client, actions.KINDS)
@@ -246,11 +265,17 @@ async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[tuple[Api, dic
         async with open_face(plane.client) as face:
             server = await serve(rest_app(face), refuse=refuse)
             async with aiohttp.ClientSession() as session:
-                yield Api(session, f"http://127.0.0.1:{server.port}"), made
+                yield Reviewed(Api(session, f"http://127.0.0.1:{server.port}"), made, plane.client, audit)
             await server.stop()
 
 
-USERS: dict[str, tuple[str, ...]] = {"root": ("system:masters",), "reader": (), "author": (), "stranger": ()}
+USERS: dict[str, tuple[str, ...]] = {
+    "root": ("system:masters",),
+    "reader": (),
+    "author": (),
+    "editor": (),
+    "stranger": (),
+}
 RULES: dict[str, list[JsonObject]] = {
     "reader": [
         {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["get"]},
@@ -260,18 +285,19 @@ RULES: dict[str, list[JsonObject]] = {
         {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["create"]},
         {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["own"], "verbs": ["get"]},
     ],
+    "editor": [
+        {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["create", "update", "delete"]},
+    ],
 }
 
 
-async def test_the_tokens_of_the_plane_are_taken_and_its_roles_count(reviewed: tuple[Api, dict[str, str]]) -> None:
-    api, tokens = reviewed
-
+async def test_the_tokens_of_the_plane_are_taken_and_its_roles_count(reviewed: Reviewed) -> None:
     async def call(who: str, method: str, path: str, body: Any = None) -> int:
-        return (await api.call(method, path, body, Authorization=f"Bearer {tokens.get(who, 'wrong')}")).status
+        return (await reviewed.call(who, method, path, body)).status
 
     assert await call("wrong", "GET", "/resources") == 401
-    assert (await api.get("/resources")).status == 401
-    await eventually(lambda: call("root", "POST", "/resource-types", NOTE_TYPE), lambda each: each in (201, 409))
+    assert (await reviewed.api.get("/resources")).status == 401
+    await reviewed.is_served()
     assert await call("root", "POST", "/resources", note("one")) == 201
     assert await call("reader", "GET", "/resources/1") == 200
     assert await call("reader", "DELETE", "/resources/1") == 403
@@ -285,3 +311,33 @@ async def test_the_tokens_of_the_plane_are_taken_and_its_roles_count(reviewed: t
     assert await call("reader", "POST", "/resource-types", NOTE_TYPE) == 403
     assert await call("stranger", "GET", "/resources/1") == 403
     assert await call("stranger", "GET", "/plugins/actions") == 403
+
+
+async def test_a_user_of_the_kubernetes_api_writes_as_themselves(reviewed: Reviewed) -> None:
+    await reviewed.is_served()
+    assert (await reviewed.call("editor", "POST", "/resources", note("one"))).status == 201
+    assert (await reviewed.call("editor", "PUT", "/resources/1", {"spec": {"text": "b"}})).status == 200
+    refused = await reviewed.call("editor", "POST", "/resources/1/reconcile")
+    assert (refused.status, 'User "editor" cannot patch' in refused.body["detail"]) == (403, True), refused
+    # The answer that they may is still cached here; the server decides.
+    await reviewed.client.delete(f"{ROLES}/clusterrolebindings/editor")
+    for method, path, body in (
+        ("POST", "/resources", note("two")),
+        ("PUT", "/resources/1", {"spec": {"text": "c"}}),
+    ):
+        refused = await reviewed.call("editor", method, path, body)
+        assert (refused.status, 'User "editor" cannot' in refused.body["detail"]) == (403, True), refused
+    written = await eventually(lambda: _writers(reviewed.audit), lambda found: ("editor", "update", 403) in found)
+    assert {each for each in written if each[2] < 300} == {("editor", "create", 201), ("editor", "update", 200)}
+
+
+async def _writers(audit: Path) -> set[tuple[str, str, int]]:
+    """Who wrote notes, and what they were answered. The operator writes the status alone."""
+    entries = [msgspec.json.decode(line) for line in (await asyncio.to_thread(audit.read_bytes)).splitlines()]
+    return {
+        (each["user"]["username"], each["verb"], each["responseStatus"]["code"])
+        for each in entries
+        if each.get("objectRef", {}).get("resource") == "notes"
+        and each["verb"] in ("create", "update", "delete", "patch")
+        and not each["objectRef"].get("subresource")
+    }

@@ -11,7 +11,7 @@ import aiohttp
 import jwt
 import pytest
 
-from homeostat.objects.errors import UnavailableError
+from homeostat.objects.errors import NotFoundError, UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators import actions
@@ -105,14 +105,19 @@ def private(request: pytest.FixtureRequest, plane: Plane) -> PrivateSecrets:
     return plane.private if request.param == "plane" else NamespaceSecrets(plane.client, "kube-system")
 
 
-async def test_a_private_secret_is_created_once_read_and_deleted(private: PrivateSecrets) -> None:
+async def test_a_private_secret_is_created_once_read_replaced_and_deleted(private: PrivateSecrets) -> None:
     assert await private.read("a") is None
     assert await private.create("a", b"first") == b"first"
     assert await private.create("a", b"second") == b"first"
     assert await private.read("a") == b"first"
+    assert await private.replace("a", b"other", b"second") == b"first"
+    assert await private.replace("a", b"first", b"second") == b"second"
+    assert await private.read("a") == b"second"
     await private.delete("a")
     await private.delete("a")
     assert await private.read("a") is None
+    with pytest.raises(NotFoundError):
+        await private.replace("a", b"second", b"third")
     assert await private.create("a", b"third") == b"third"
 
 
@@ -148,6 +153,9 @@ class Failing:
         if self._left < 0:
             raise UnavailableError("crashed")
         return await self._inner.create(name, value)
+
+    async def replace(self, name: str, old: bytes, new: bytes) -> bytes:
+        return await self._inner.replace(name, old, new)
 
     async def delete(self, name: str) -> None:
         await self._inner.delete(name)

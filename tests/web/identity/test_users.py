@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.plane import Plane
+from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.api import REST_USER
 from tests.web.faces import ADMIN, Caller, Face, open_face
@@ -205,3 +207,20 @@ async def test_a_second_server_knows_the_users_of_the_first(admin: Caller, plane
         anna = await eventually(lambda: other.nobody.login("anna", ANNA["password"]))
         assert (await face.nobody.with_token(anna.token).get("/auth/me")).body["username"] == "anna"
         assert len((await other.nobody.with_token(admin.token).get("/users")).body) == 2
+
+
+async def test_a_user_that_admission_denies_leaves_no_hash(admin: Caller, nobody: Caller, plane: Plane) -> None:
+    rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": [REST_USER.kind.plural]}]
+    denial = {"expression": "false", "message": "no more users", "reason": "Forbidden"}
+    spec = {"matchConstraints": {"resourceRules": rules}, "validations": [denial]}
+    admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+    await plane.client.create(f"{admission}ies", {"metadata": {"name": "full"}, "spec": spec})
+    bound = {"policyName": "full", "validationActions": ["Deny"]}
+    await plane.client.create(f"{admission}ybindings", {"metadata": {"name": "full"}, "spec": bound})
+    tokens = Tokens(plane.settings.data / "tokens.json")
+    root = nobody.with_token(tokens.create("root", now=time.time(), groups=("system:masters",), life_s=60))
+    told = await eventually(lambda: root.post("/users", ANNA), lambda told: told.status != 401)
+    assert (told.status, "no more users" in told.body["detail"]) == (403, True), told
+    secrets, _ = await plane.client.list(SECRET.path("kube-system"))
+    names = [each["metadata"]["name"] for each in secrets]
+    assert [each for each in names if "rest-user-" in each and "-admin-" not in each] == []

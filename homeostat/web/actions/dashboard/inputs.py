@@ -21,7 +21,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
 from homeostat.web.dashboard.html.redaction import plain_text, without_secrets
 from homeostat.web.dashboard.link import edit_link, joined, object_link
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown

@@ -19,7 +19,7 @@ from homeostat.web.dashboard.html.components import many, moment, one_line, phas
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
@@ -34,6 +34,7 @@ class Filter(msgspec.Struct, frozen=True):
     type: str = ""
     phase: str = ""
     q: Annotated[str, Meta(max_length=200)] = ""
+    namespace: Annotated[str, Meta(max_length=253)] = ""
     page: Annotated[int, Meta(ge=1, le=10**6)] = 1
 
     def at(self, page: int) -> str:
@@ -42,7 +43,7 @@ class Filter(msgspec.Struct, frozen=True):
 
     @property
     def fields(self) -> dict[str, str]:
-        return {"type": self.type, "phase": self.phase, "q": self.q}
+        return {"type": self.type, "phase": self.phase, "q": self.q, "namespace": self.namespace}
 
 
 class Listing:
@@ -53,7 +54,9 @@ class Listing:
     async def show(self, visit: Visit) -> Page:
         wanted = read_query(visit.request, Filter)
         types = await readable_types(self._face, visit.caller)
-        found = await self._chosen(wanted, types)
+        await self._counts.complete()
+        is_elsewhere = wanted.namespace not in ("", self._face.namespace)
+        found = [] if is_elsewhere else await self._chosen(wanted, types)
         pages = max(-(-len(found) // PAGE), 1)
         at = min(wanted.page, pages)
         shown = found[(at - 1) * PAGE : at * PAGE]
@@ -62,10 +65,15 @@ class Listing:
             resource_tabs("Resources"),
             _form(wanted, types),
             el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
-            self._table(shown, types) if shown else _nothing(wanted),
+            self._table(shown, types) if shown else self._elsewhere(wanted) if is_elsewhere else _nothing(wanted),
             pager(HERE, wanted.fields, Shown(shown, len(found), at, pages)),
         ]
         return Page("Resources", content, "Resources")
+
+    def _elsewhere(self, wanted: Filter) -> Markup:
+        own = self._face.namespace
+        here = el("a", f"show those of {own}", href=msgspec.structs.replace(wanted, namespace=own).at(1))
+        return nothing([f"This server has resources in the namespace {own} only: ", here, "."])
 
     async def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[IndexedResource]:
         """The result is cached until a resource changes: browsers reload the page regularly."""
@@ -124,6 +132,7 @@ def _form(wanted: Filter, types: Sequence[TypeEntry]) -> Markup:
         field("Search", "q", word),
         field("Type", "type", select("type", "all types", titles, wanted.type)),
         field("Phase", "phase", select("phase", "all phases", PHASES, wanted.phase)),
+        el("input", type="hidden", name="namespace", value=wanted.namespace) if wanted.namespace else None,
         el("button", "Filter", type="submit"),
         el("a", "Clear", href=HERE, class_="clear") if wanted.at(1) != HERE else None,
         method="get",

@@ -13,7 +13,7 @@ from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
 from homeostat.web.dashboard.html.components import chip, heading, one_line, row, shares, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 
 
@@ -26,6 +26,7 @@ class ResourceOverview:
             return None
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
+        await self._counts.complete()
         by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
         total = sum(by_type.values(), Counter[str]())
         return [

@@ -1,18 +1,24 @@
 """How many resources are in each phase, and which failed last: counted as resources change, not for each page.
 
-The first use counts all resources of the index. From then on the index delivers each change, so a page costs what it
-shows, also with 10,000 resources.
+    await counts.complete()
+    counts.of_types()
+
+The first `complete` counts all resources of the index, a slice in a turn of the event loop. From then on the index
+delivers each change, so a page costs what it shows, also with 10,000 resources.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final, NamedTuple
 
 from homeostat.web.actions.index.changes import IndexedResource, ResourceChange
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.index import ResourceIndex
+from homeostat.web.kit.walks import Walks
 
 PHASES: Final = ("failed", "reconciling", "pending", "deleting", "ready")
 """In the order in which pages show them."""
@@ -35,29 +41,40 @@ class _Group(NamedTuple):
 
 
 class PhaseCounts:
-    def __init__(self, index: ResourceIndex) -> None:
-        self._index = index
+    def __init__(self, index: ResourceIndex, walks: Walks) -> None:
+        self._index, self._walks = index, walks
         self._groups: dict[str, _Group] = {}
         self._counts: Counter[_Group] = Counter()
         self._samples: dict[tuple[str, str], IndexedResource] = {}
         self._failed: dict[str, Failure] = {}
-        self._is_counting = False
+        self._is_subscribed = self._is_complete = False
+        self._counting = asyncio.Lock()
         self._changes = 0
+
+    async def complete(self) -> None:
+        """Returns when all resources are counted. Before that the counts are too low."""
+        if self._is_complete:
+            return
+        async with self._counting:
+            if not self._is_subscribed:
+                self._is_subscribed = True
+                self._index.subscribe(self._on_change)
+            if not self._is_complete:
+                async for _ in self._walks.over(self._add_all()):
+                    pass
+                self._is_complete = True
 
     @property
     def changes(self) -> int:
         """The number of changes so far. While it stays the same, so do all resources."""
-        self._count_all()
         return self._changes
 
     def phase(self, resource: IndexedResource) -> str:
-        self._count_all()
         found = self._groups.get(resource.entry.metadata.uid)
         return found.phase if found is not None else phase_of(resource.entry, resource.entry.read_phase())
 
     def of_types(self) -> dict[str, Counter[str]]:
         """The number of resources by phase, for each type by its uid; types without resources are absent."""
-        self._count_all()
         types: dict[str, Counter[str]] = {}
         for group, count in self._counts.items():
             found = self._index.type_of(self._samples[group.kind, group.version])
@@ -67,21 +84,17 @@ class PhaseCounts:
 
     def failed_last(self, most: int, readable: frozenset[str]) -> list[Failure]:
         """The most recent failures of resources of these types, newest first."""
-        self._count_all()
         return nlargest(most, (each for each in self._failed.values() if self._is_among(each.resource, readable)))
 
     def _is_among(self, resource: IndexedResource, readable: frozenset[str]) -> bool:
         found = self._index.type_of(resource)
         return found is not None and found.metadata.uid in readable
 
-    def _count_all(self) -> None:
-        if self._is_counting:
-            return
-        # Nothing is awaited in between, so no change is missed and none is counted twice.
-        self._is_counting = True
+    def _add_all(self) -> Iterator[None]:
         for resource in self._index.newest():
+            # Nothing is awaited between reading and counting a resource, so no change is undone.
             self._add(resource)
-        self._index.subscribe(self._on_change)
+            yield
 
     def _on_change(self, change: ResourceChange) -> None:
         self._changes += 1

@@ -8,7 +8,7 @@ from homeostat.web.actions.dashboard.phase_counts import Failure, PhaseCounts
 from homeostat.web.actions.dashboard.types import readable_types
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Upcoming
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 
 MOST_NEXT = 5
@@ -23,6 +23,7 @@ class ResourceReport:
             return None
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
+        await self._counts.complete()
         by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
         total = sum(by_type.values(), Counter[str]())
         if not total.total():
@@ -54,7 +55,7 @@ def _soonest(failures: list[Failure]) -> list[Failure]:
 
 def _retry(failure: Failure) -> Upcoming:
     entry = failure.resource.entry
-    return Upcoming(entry.metadata.name, _path(failure), "will be tried again", entry.read_status().next_run or "")
+    return Upcoming(entry.metadata.name, _path(failure), "will retry", entry.read_status().next_run or "")
 
 
 def _path(failure: Failure) -> str:

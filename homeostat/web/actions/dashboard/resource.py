@@ -12,7 +12,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from homeostat.client.base import Client
 from homeostat.objects.conditions import PAUSED, is_true
 from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
@@ -20,7 +19,7 @@ from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, Resource, ResourceStatus
 from homeostat.operators.actions.runs.last_output import last_output
 from homeostat.operators.actions.runs.run import Run
-from homeostat.runtime.control.reconcile import PAUSE
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.actions.bodies import plugin_of
 from homeostat.web.actions.cancel import cancel_run
 from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed, timeline
@@ -44,7 +43,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.link import edit_link, joined, object_link
 from homeostat.web.dashboard.login import read_form
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_number, read_query
 from homeostat.web.kit.refusal import RefusalError
@@ -90,22 +89,17 @@ class ResourcePage:
         """The run that the page showed."""
         number, ticket = read_number(visit.captured, "id"), read_form(visit.request).get("ticket", "")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
-        await cancel_run(self._acting(visit), found, ticket or "-")
+        await cancel_run(self._face.acting(visit.caller), found, ticket or "-")
         return f"{ROOT}/resources/{number}"
 
     async def _annotate(self, visit: Visit, annotations: JsonObject) -> str:
         number = read_number(visit.captured, "id")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
         try:
-            await self._acting(visit).merge(found.indexed.path, {"metadata": {"annotations": annotations}})
+            await self._face.acting(visit.caller).merge(found.indexed.path, {"metadata": {"annotations": annotations}})
         except NotFoundError as error:
             raise no_resource() from error
         return f"{ROOT}/resources/{number}"
-
-    def _acting(self, visit: Visit) -> Client:
-        """Users of the Kubernetes API act as themselves; for those of the REST API alone this server acts."""
-        own = self._face.client
-        return visit.client(own) if visit.caller.is_cluster_user else own
 
     async def _content(self, visit: Visit, found: Found, entries: Sequence[Reconciliation], depth: int) -> list[Node]:
         status, schema = found.entry.read_status(), found.type.spec.schema
@@ -132,7 +126,7 @@ class ResourcePage:
             return None
         where, name = f"{ROOT}/resources/{entry.number}", entry.metadata.name
         kind = found.indexed.kind
-        annotate = shell("kubectl", "annotate", f"{kind.plural}.{kind.group}", name, "-n", entry.metadata.namespace)
+        annotate = shell("homeostat", "annotate", f"{kind.plural}.{kind.group}", name, "-n", entry.metadata.namespace)
         if is_true(status.conditions, PAUSED):
             resume = Action("Resume", f"{where}/resume", f"{annotate} {PAUSE}-", is_primary=True)
             return actions(visit.viewer.proof, [resume])

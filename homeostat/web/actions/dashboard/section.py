@@ -15,7 +15,7 @@ from homeostat.web.dashboard.section import Section
 
 
 def resource_section(face: Face) -> Section:
-    counts, resource, inputs = PhaseCounts(face.index), ResourcePage(face), Inputs(face)
+    counts, resource, inputs = PhaseCounts(face.index, face.walks), ResourcePage(face), Inputs(face)
     one = f"{HERE}/{{id}}"
     return Section(
         title="Resources",

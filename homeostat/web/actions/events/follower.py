@@ -7,13 +7,14 @@ then the feed. Promises, each tested:
 - if the history does not go back far enough, `RESYNC` is sent once, and then the current state
 - permissions are checked again with each keep-alive; a client whose credentials are no longer valid is disconnected
 - a client that does not read is disconnected, and may resume
+- no event and no number of them holds the event loop: large ones are encoded in a thread, many in slices
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Final
 
@@ -22,11 +23,12 @@ import msgspec
 from homeostat.client.base import UnreachableError
 from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream, frame
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.objects.time.timestamp import format_time
 from homeostat.web.actions.events.feed import Feed, Step
-from homeostat.web.actions.events.frame import KEEP_ALIVE, EventFrame, resync_lines
+from homeostat.web.actions.events.frame import KEEP_ALIVE, LARGE_BYTES, EventFrame, resync_lines
 from homeostat.web.actions.events.position import NOWHERE, Position, position_of
 from homeostat.web.actions.events.replay import LostError, replay
 from homeostat.web.actions.face import Face
@@ -38,6 +40,7 @@ KEEP_ALIVE_S: Final = 15.0
 _MOST_WAITING: Final = 50_000
 _MOST_AHEAD: Final = 1000
 _AT_ONCE: Final = 64
+_BYTES_AT_ONCE: Final = 2 * LARGE_BYTES
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -160,8 +163,7 @@ class Follower:
                 beat_at = now() + self._keep_alive_s
                 await self._beat()
             elif self._waiting:
-                for _ in range(min(len(self._waiting), _AT_ONCE)):
-                    await self._deliver(self._waiting.popleft())
+                await self._deliver_some()
                 self._room.set()
                 # Other tasks run between batches.
                 await asyncio.sleep(0)
@@ -187,6 +189,15 @@ class Follower:
             self._permissions[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
         return self._permissions[key]
 
+    async def _deliver_some(self) -> None:
+        """Delivers as many steps as one turn of the event loop may take."""
+        count = size = 0
+        while self._waiting and count < _AT_ONCE and size < _BYTES_AT_ONCE:
+            step = self._waiting.popleft()
+            count += 1
+            size += sum(each.size for each in step.frames if each.size < LARGE_BYTES)
+            await self._deliver(step)
+
     async def _deliver(self, step: Step) -> None:
         if not step.revision:
             self._behind.pop(step.kind, None)
@@ -203,7 +214,7 @@ class Follower:
             self._stream.close()
         for each in message:
             # Several events of one revision: only the last one completes it.
-            self._send(each, self._position() if each is message[-1] else "")
+            await self._send(each, self._position() if each is message[-1] else "")
             if self._wanted.number and each.event_type == "DELETED":
                 self._stream.close()
         if self._behind:
@@ -216,8 +227,13 @@ class Follower:
         reached = {kind: max(revision, self._sent.get(kind, 0)) for kind, revision in self._reached.items()}
         return str(position_of({**reached, **{kind: self._sent[kind] for kind in self._behind}}))
 
-    def _send(self, event: EventFrame, position: str) -> None:
-        lines = event.lines(is_admin=self._caller.is_admin, claims=self._claims)
+    async def _send(self, event: EventFrame, position: str) -> None:
+        is_admin, claims = self._caller.is_admin, self._claims
+        if event.size >= LARGE_BYTES and not event.is_encoded(is_admin=is_admin):
+            # One user for all followers: the first one encodes the event, and the others find it encoded.
+            lines = await in_thread(lambda: event.lines(is_admin=is_admin, claims=claims), user="events")
+        else:
+            lines = event.lines(is_admin=is_admin, claims=claims)
         self._stream.send(frame(lines + (b"id: %b\n\n" % position.encode() if position else b"\n")))
 
     async def _resync(self) -> None:
@@ -232,15 +248,29 @@ class Follower:
         self._reached = dict(self._feed.reached)
         self._sent, self._floor = {kind: revision for kind, revision in self._reached.items() if kind}, 0
         position = self._settled()
-        found = [each for indexed in index.newest() if (each := self._as_it_is(indexed)) is not None][::-1]
-        first = NOWHERE if found else position
+        walks = self._face.walks
+        # The resources of one moment; a later change is a step of the feed, which follows.
+        current = map(self._as_it_is, index.snapshot())
+        found = [each async for each in walks.over(current) if each is not None]
+        total = left = len(found)
+        first = NOWHERE if total else position
         self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
-        for count, each in enumerate(found, 1):
-            self._send(each, position if count == len(found) else NOWHERE)
-            if count % _AT_ONCE == 0:
-                await self._stream.drain()
-        if self._wanted.number and not found:
+        async with aclosing(walks.over(self._encoded(found))) as encoded:
+            async for each in encoded:
+                left -= 1
+                await self._send(each, NOWHERE if left else position)
+                if left % _AT_ONCE == 0:
+                    await self._stream.drain()
+        if self._wanted.number and not total:
             self._stream.close()
+
+    def _encoded(self, newest_first: list[EventFrame]) -> Iterator[EventFrame]:
+        """The oldest event first. Small ones are encoded; large ones will be, in a thread."""
+        while newest_first:
+            each = newest_first.pop()
+            if each.size < LARGE_BYTES:
+                each.lines(is_admin=self._caller.is_admin, claims=self._claims)
+            yield each
 
     def _settled(self) -> str:
         kind = self._wanted.kind

@@ -146,6 +146,10 @@ class ResourceIndex:
     def newest(self, *, before: int = 0) -> Iterator[IndexedResource]:
         return self._resources.newest(before=before)
 
+    def snapshot(self) -> list[IndexedResource]:
+        """Returns all resources of this moment, newest first."""
+        return self._resources.snapshot()
+
     def of_type(self, resource_type: TypeEntry) -> list[IndexedResource]:
         """Returns the resources of a type, also those without a number."""
         followed = self._followed.get(kind_of_type(resource_type.spec))

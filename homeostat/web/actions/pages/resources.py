@@ -107,7 +107,7 @@ class Resources:
         caller, number = await self._face.identify(request), read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "DELETE")
         await declare.check_seen(self._face, request, found)
-        await declare.remove(self._face, request, found)
+        await declare.remove(self._face, request, caller, found)
         return Reply(202, encode({"message": "Resource marked for deletion", "resource_id": number}))
 
     async def reconcile(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -115,7 +115,7 @@ class Resources:
         found = await find_numbered(self._face, caller, number, "UPDATE")
         patch: JsonObject = {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
         try:
-            await self._face.client.merge(found.indexed.path, patch)
+            await self._face.acting(caller).merge(found.indexed.path, patch)
         except NotFoundError as error:
             raise no_resource() from error
         return Reply(202, encode({"message": "Reconciliation triggered", "resource_id": number}))
@@ -123,7 +123,7 @@ class Resources:
     async def cancel(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, number = await self._face.identify(request), read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "UPDATE")
-        await cancel_run(self._face.client, found)
+        await cancel_run(self._face.acting(caller), found)
         return Reply(202, encode({"message": "Cancellation requested", "resource_id": number}))
 
     async def show_outputs(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -137,7 +137,7 @@ class Resources:
         found = await find_numbered(self._face, caller, number, "UPDATE")
         await declare.check_seen(self._face, request, found)
         plugin = plugin_of(found.entry, found.type, await self._face.claim_on(found.type))
-        changed = await declare.rewrite(self._face, request, found, _finalizers(form, plugin))
+        changed = await declare.rewrite(self._face, request, caller, found, _finalizers(form, plugin))
         metadata = changed.entry.metadata
         if metadata.deletion_timestamp and not metadata.finalizers:
             return Reply(200, encode({"message": "All finalizers removed, resource deleted", "resource_id": number}))

@@ -55,7 +55,7 @@ class Types:
         obj = _object(form, spec, number)
         await self._guard.check("CREATE", None, obj)
         try:
-            whole = await self._face.client.fetch("POST", _KIND.path(""), body=obj)
+            whole = await self._face.acting(caller).fetch("POST", _KIND.path(""), body=obj)
         except AlreadyExistsError as error:
             raise _is_there(spec) from error
         made = await self._in_force(_type.decode(whole))
@@ -116,7 +116,7 @@ class Types:
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await self._face.ready()
-        await require(self._face.gate, request, "manage_types")
+        caller = await require(self._face.gate, request, "manage_types")
         found = await self._fetch(read_number(captured, "id"))
         check_match(request, found.metadata.resource_version)
         path, uid = _KIND.path("", found.metadata.name), found.metadata.uid
@@ -125,7 +125,7 @@ class Types:
         version = found.metadata.resource_version if is_conditional(request) else ""
         asked = Requests(_KIND).delete(found.metadata.name, uid=uid, version=version)
         with suppress(NotFoundError):
-            await self._face.client.request(asked.method, asked.path, asked.query, body=asked.body)
+            await self._face.acting(caller).request(asked.method, asked.path, asked.query, body=asked.body)
         # The caller may create a type of the same name at once.
         await self._face.index.comes_to(lambda: self._is_gone(uid), IN_FORCE_WITHIN_S)
         return Reply(204, content_type="")
@@ -157,7 +157,7 @@ class Types:
         _change(new, form, is_forced=is_forced)
         await _check(caller, msgspec.convert(new["spec"], ResourceTypeSpec))
         await self._guard.check("UPDATE", old, new)
-        return _type.decode(await self._face.client.fetch("PUT", path, body=new))
+        return _type.decode(await self._face.acting(caller).fetch("PUT", path, body=new))
 
     async def _in_force(self, written: TypeEntry) -> TypeEntry:
         """Waits until resources of the type can be created, but not for ever."""

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from homeostat.external.addresses import UrlError
-from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request
-from homeostat.external.rest.settings import RestSettings
 from homeostat.objects.json import JsonObject
 from homeostat.web.actions.webhooks.answer import NoAnswerError, Verdict, concerns, question, read_answer
 from homeostat.web.actions.webhooks.api import RestWebhookSpec
 from homeostat.web.actions.webhooks.patches import PatchError, apply_patches
 from homeostat.web.actions.webhooks.targets import check_target
 from homeostat.web.kit.refusal import forbidden
+
+if TYPE_CHECKING:
+    from homeostat.external.rest.client import RestClient
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +35,11 @@ class Chain:
 
     def __init__(self, webhooks: Callable[[], Iterable[RestWebhookSpec]], *, is_private_allowed: bool = False) -> None:
         self._webhooks, self._is_private_allowed = webhooks, is_private_allowed
-        # Without a circuit breaker: for each call only the failure policy of the webhook decides.
-        self._http = RestClient(RestSettings(allows_private=is_private_allowed, breaker=None))
+        self._opened: RestClient | None = None
 
     async def close(self) -> None:
-        await self._http.close()
+        if self._opened is not None:
+            await self._opened.close()
 
     async def admit(self, operation: str, resource: JsonObject, old: JsonObject | None) -> JsonObject:
         asked = [each for each in self._webhooks() if concerns(each, operation, resource)]
@@ -54,7 +56,7 @@ class Chain:
         try:
             check_target(hook.url, is_private_allowed=self._is_private_allowed)
             ask = Request("POST", hook.url, _HEADERS, body, timeout_s=hook.timeout_seconds, largest=_LARGEST_ANSWER)
-            return read_answer(await self._http.send(ask))
+            return read_answer(await self._http().send(ask))
         except (RestError, NoAnswerError, UrlError) as error:
             if hook.failure_policy == "Ignore":
                 log.warning(
@@ -63,6 +65,16 @@ class Chain:
                 return Verdict(is_allowed=True)
             log.warning("webhook failed", extra={"webhook": hook.name, "error": str(error)})
             raise forbidden(f'the {hook.type} webhook "{hook.name}" failed: {error}') from error
+
+    def _http(self) -> RestClient:
+        """Opened for the first call: most planes have no webhooks."""
+        if self._opened is None:
+            from homeostat.external.rest.client import RestClient
+            from homeostat.external.rest.settings import RestSettings
+
+            # Without a circuit breaker: for each call only the failure policy of the webhook decides.
+            self._opened = RestClient(RestSettings(allows_private=self._is_private_allowed, breaker=None))
+        return self._opened
 
 
 def _patched(spec: JsonObject, hook: RestWebhookSpec, verdict: Verdict) -> JsonObject:

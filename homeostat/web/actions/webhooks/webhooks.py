@@ -33,11 +33,11 @@ class Webhooks:
         self._webhooks, self._gate, self._is_private_allowed = register, gate, is_private_allowed
 
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         form = await read_body(request, NewWebhook)
         self._check_url(form.webhook_url)
         try:
-            made = await add_titled(self._webhooks, "webhook", new_spec(form))
+            made = await add_titled(self._webhooks.acting(caller), "webhook", new_spec(form))
         except TakenError as error:
             raise _taken(error) from error
         return Reply(201, encode(webhook_body(made)))
@@ -53,12 +53,12 @@ class Webhooks:
         return Reply(200, encode(webhook_body(self._find(captured))))
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
+        caller = await require_admin(self._gate, request)
         webhook, form = self._find(captured), await read_body(request, WebhookChange)
         if form.webhook_url is not None:
             self._check_url(form.webhook_url)
         try:
-            changed = await edit_titled(self._webhooks, webhook, lambda spec: changed_spec(spec, form))
+            changed = await edit_titled(self._webhooks.acting(caller), webhook, lambda spec: changed_spec(spec, form))
         except TakenError as error:
             raise _taken(error) from error
         except NotFoundError as error:
@@ -66,8 +66,8 @@ class Webhooks:
         return Reply(200, encode(webhook_body(changed)))
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await require_admin(self._gate, request)
-        await self._webhooks.remove(self._find(captured))
+        caller = await require_admin(self._gate, request)
+        await self._webhooks.acting(caller).remove(self._find(captured))
         return Reply(204)
 
     def _check_url(self, url: str) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import jwt
 import msgspec
-from jwt.types import Options
 
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.faces.private import PrivateSecrets
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 KEY_VARIABLE: Final = "JWT_SECRET_KEY"
 EXPIRY_VARIABLE: Final = "JWT_EXPIRY_HOURS"
@@ -57,6 +58,8 @@ class Tokens:
 
     def make(self, claims: JsonObject) -> str:
         """A signed token; the times are added to `claims`."""
+        import jwt
+
         now = self._now()
         return jwt.encode({**claims, "iat": round(now, 6), "exp": int(now + self._life_s)}, self._key, _ALGORITHM)
 
@@ -77,6 +80,8 @@ class Tokens:
     def _verified(self, token: str) -> Claims | None:
         if len(token) > _LONGEST_TOKEN:
             return None
+        import jwt
+
         try:
             return msgspec.convert(jwt.decode(token, self._key, [_ALGORITHM], options=_OPTIONS), Claims)
         except (jwt.InvalidTokenError, msgspec.ValidationError):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, Generic, Never, TypeVar
@@ -28,6 +29,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
+from homeostat.web.kit.acting import acting_client
+from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.records.ids import ID, Ids, number_in
 from homeostat.web.kit.refusal import RefusalError
 
@@ -95,6 +98,7 @@ class Register(Generic[R]):
     ) -> None:
         self.series, self._namespace, self._kind = kind.kind.plural, namespace, kind.kind
         self._ids = Ids(client, namespace=namespace, floor=lambda _: self.highest)
+        self._client, self._shape = client, shape
         self._objects = Projection(client, kind.kind, shape)
         self._informer = informers.get(
             Source(kind.kind.path(namespace)), shape, {_NUMBER: lambda each: (each.number,) if each.number else ()}
@@ -107,6 +111,15 @@ class Register(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         """Ordered by number, without those that have none yet."""
         return iter(sorted((each for each in self._informer.cache if each.number), key=lambda each: each.number))
+
+    def acting(self, caller: Caller) -> Register[R]:
+        """The same records, written on behalf of the caller."""
+        client = acting_client(caller, self._client)
+        if client is self._client:
+            return self
+        acting = copy.copy(self)
+        acting._objects = Projection(client, self._kind, self._shape)
+        return acting
 
     def add_handler(self, handler: Callable[[Change[R]], None]) -> None:
         """Called for each change of a record."""

@@ -19,7 +19,7 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
     commands = [each.text for each in page.document.all("code", class_="command")]
     assert commands == [
         "homeostat resource reconcile note/a -n default",
-        "kubectl annotate notes.resources.homeostat.dev a -n default homeostat.dev/paused=true",
+        "homeostat annotate notes.resources.homeostat.dev a -n default homeostat.dev/paused=true",
     ]
     shelf.trouble, proof = "the shelf is full", await proof_of(site, here)
     assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303

@@ -47,7 +47,7 @@ def test_objects_of_one_second_are_in_the_order_of_their_numbers() -> None:
     assert list(found.newest()) == ["08/1", "07/3", "07/2", "06/9"]
     found.put(9, "older", ("05", "u"), "05/9")
     found.remove(3, 3)
-    assert list(found.newest()) == ["08/1", "07/2", "05/9"]
+    assert list(found.newest()) == found.snapshot() == ["08/1", "07/2", "05/9"]
 
 
 def test_what_is_put_again_is_replaced_and_what_is_not_there_is_not_removed() -> None:
@@ -88,7 +88,9 @@ def test_a_page_of_many_costs_no_walk_over_all() -> None:
 def test_objects_that_come_and_go_shift_nothing() -> None:
     found = filled((1, "a"), (2, "b"), (3, "c"), (5, "e"))
     listed = found.newest()
+    at_once = found.snapshot()
     assert next(listed) == "e"
     found.put(4, "d", ("0002", "d"), "d")
     found.remove(2, "b")
     assert list(listed) == ["d", "c", "a"]
+    assert at_once == ["e", "c", "b", "a"]

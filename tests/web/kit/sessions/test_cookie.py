@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from homeostat.edge.request import Headers, Peer, Request
-from homeostat.web.dashboard.sessions import SESSIONS
-from homeostat.web.kit.session import is_own_page, with_token
+from homeostat.web.dashboard.root import COOKIE
+from homeostat.web.kit.sessions.cookie import is_own_page, with_token
 
 
 def request(**headers: str) -> Request:
@@ -34,7 +34,7 @@ def request(**headers: str) -> Request:
     ],
 )
 def test_a_login_leads_to_pages_of_ours_only(asked: str, place: str) -> None:
-    assert SESSIONS.place_of(asked) == place
+    assert COOKIE.place_of(asked) == place
 
 
 @pytest.mark.parametrize(
@@ -55,18 +55,18 @@ def test_forms_of_other_sites_are_not_ours(headers: dict[str, str], is_ours: boo
 
 
 @pytest.mark.parametrize(
-    ("cookie", "token"),
+    ("cookie", "value"),
     [
-        (f"{SESSIONS.cookie}=abc.def-_", "abc.def-_"),
-        (f"other=1; {SESSIONS.cookie}=abc; more=2", "abc"),
-        (f"{SESSIONS.cookie}=a b", ""),
-        (f"{SESSIONS.cookie}=", ""),
-        (f"{SESSIONS.cookie}={'a' * 5000}", ""),
+        (f"{COOKIE.name}=abc.def-_", "abc.def-_"),
+        (f"other=1; {COOKIE.name}=abc; more=2", "abc"),
+        (f"{COOKIE.name}=a b", ""),
+        (f"{COOKIE.name}=", ""),
+        (f"{COOKIE.name}={'a' * 5000}", ""),
         ("", ""),
     ],
 )
-def test_the_token_that_a_browser_keeps(cookie: str, token: str) -> None:
-    assert SESSIONS.kept_token(request(cookie=cookie)) == token
+def test_the_value_that_a_browser_keeps(cookie: str, value: str) -> None:
+    assert COOKIE.value(request(cookie=cookie)) == value
 
 
 def test_a_kept_token_is_used_as_callers_of_the_api_use_it() -> None:
@@ -75,12 +75,10 @@ def test_a_kept_token_is_used_as_callers_of_the_api_use_it() -> None:
 
 
 def test_a_cookie_is_for_the_dashboard_and_not_for_scripts() -> None:
-    assert SESSIONS.keeping(request(), "abc")[1] == f"{SESSIONS.cookie}=abc; Path=/dashboard; HttpOnly; SameSite=Strict"
-    assert SESSIONS.keeping(request(), "")[1].endswith("Max-Age=0")
+    assert COOKIE.keeping(request(), "abc")[1] == f"{COOKIE.name}=abc; Path=/dashboard; HttpOnly; SameSite=Strict"
+    assert COOKIE.keeping(request(), "")[1].endswith("Max-Age=0")
 
 
 def test_a_proof_is_of_one_token_or_of_this_process() -> None:
-    assert (
-        SESSIONS.form_proof(b"one", "abc") == SESSIONS.form_proof(b"two", "abc") != SESSIONS.form_proof(b"two", "abd")
-    )
-    assert SESSIONS.form_proof(b"one", "") != SESSIONS.form_proof(b"two", "")
+    assert COOKIE.form_proof(b"one", "abc") == COOKIE.form_proof(b"two", "abc") != COOKIE.form_proof(b"two", "abd")
+    assert COOKIE.form_proof(b"one", "") != COOKIE.form_proof(b"two", "")

@@ -1,8 +1,7 @@
-"""The session of a browser: a token in a cookie, and the proof that a form was made by one of our own pages. Pure.
+"""The cookie of a session, and the proof that a form was made by one of our own pages. Pure.
 
-The cookie holds a token of the API, so every replica accepts it and no server keeps a session. Browsers do not send it
-with requests from other sites (`SameSite=Strict`), scripts cannot read it (`HttpOnly`), and it is sent only with
-requests below `root`.
+Browsers do not send the cookie with requests from other sites (`SameSite=Strict`), scripts cannot read it (`HttpOnly`),
+and it is sent only with requests below `root`. `sessions.py` has what it holds.
 """
 
 from __future__ import annotations
@@ -16,40 +15,41 @@ import msgspec
 
 from homeostat.edge.request import Headers, Request
 
-LONGEST_TOKEN: Final = 3800
+LONGEST_VALUE: Final = 3980
 """Browsers keep cookies of up to 4096 bytes, name and attributes included."""
+LONGEST_TOKEN: Final = 3700
 _is_token = re.compile(r"[A-Za-z0-9._~+/=-]+").fullmatch
 _leads_out = re.compile(r"//|(?:\.|%2e){2}", re.IGNORECASE).search
 _is_below = re.compile(r"(?:[/?][A-Za-z0-9/?&=%._~+-]*)?").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
-    """Sessions of the pages below a path. `purpose` separates their form proofs from those of other apps."""
+class SessionCookie:
+    """The cookie of the pages below a path. `purpose` separates their form proofs from those of other apps."""
 
     root: str
-    cookie: str
+    name: str
     purpose: bytes
 
-    def kept_token(self, request: Request) -> str:
-        """The token in the cookie; empty without one."""
+    def value(self, request: Request) -> str:
+        """The value of the cookie; empty without one."""
         for each in request.headers.get("cookie", "").split(";"):
             name, _, value = each.strip().partition("=")
-            if name == self.cookie and is_token(value):
+            if name == self.name and len(value) <= LONGEST_VALUE and _is_token(value):
                 return value
         return ""
 
-    def keeping(self, request: Request, token: str) -> tuple[str, str]:
-        """The header that sets the cookie until the browser closes; an empty token deletes it."""
+    def keeping(self, request: Request, kept: str) -> tuple[str, str]:
+        """The header that sets the cookie until the browser closes; an empty value deletes it."""
         secure = "; Secure" if request.peer.is_tls else ""
-        ended = "" if token else "; Max-Age=0"
-        return "Set-Cookie", f"{self.cookie}={token}; Path={self.root}; HttpOnly; SameSite=Strict{secure}{ended}"
+        ended = "" if kept else "; Max-Age=0"
+        return "Set-Cookie", f"{self.name}={kept}; Path={self.root}; HttpOnly; SameSite=Strict{secure}{ended}"
 
-    def form_proof(self, secret: bytes, token: str) -> str:
-        """A hidden field of each form. It cannot be computed without the token or, for visitors without a token,
-        without the secret of this process.
+    def form_proof(self, secret: bytes, kept: str) -> str:
+        """A hidden field of each form. It cannot be computed without the cookie or, for visitors without one, without
+        the secret of this process.
         """
-        return hmac.new(token.encode() or secret, self.purpose, "sha256").hexdigest()
+        return hmac.new(kept.encode() or secret, self.purpose, "sha256").hexdigest()
 
     def place_of(self, text: str) -> str:
         """Where to go after a login: the requested page if it is one of ours, else `root`."""
@@ -58,7 +58,7 @@ class Sessions:
 
 
 def is_token(text: str) -> bool:
-    """Whether the text has the form of a token and fits into a cookie."""
+    """Whether the text has the form of a token that fits into a cookie."""
     return len(text) <= LONGEST_TOKEN and _is_token(text) is not None
 
 
