@@ -9,12 +9,17 @@
 
 There is one catalogue for those who may read everything, and one for each set of namespaces that somebody may read. The
 catalogues of few such sets are kept; another one is made of what is there when it is first used.
+
+A first list, or one after a lost watch, has thousands of Pactos, and each takes 0.1 ms to read. They are noted at once
+and read in portions between other work of the event loop; the index is synced when the last portion is left.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, Never
 
 import msgspec
@@ -26,11 +31,14 @@ from homeostat.operators.contracts.engine.services.history import Recorded, late
 from homeostat.operators.contracts.engine.services.instance import Instance, Key, read_instance
 from homeostat.operators.contracts.live.projections import SeenMetadata
 from homeostat.operators.contracts.spec import ContractRef, RevisionSource
+from homeostat.runtime.background import background
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
 
 MOST_VIEWS: Final = 32
+PORTION: Final = 50
+"""So many Pactos are read at once."""
 _NOTHING: Final = msgspec.Raw(b"")
 
 Namespaces = frozenset[str] | None
@@ -116,19 +124,27 @@ class ServiceIndex:
         self._namespaces: Counter[str] = Counter()
         self._unbound: dict[Key, Instance] = {}
         self._by_pacto: dict[Key, dict[str, RevisionEntry]] = {}
+        self._instances: dict[Key, Instance] = {}
+        self._behind: dict[Key, None] = {}
+        """Pactos that changed, or whose revisions did, and that were not read since."""
+        self._has_more = asyncio.Event()
         self._pactos.add_handler(self._note_pacto)
         self._revisions.add_handler(self._note_revision)
 
     async def run(self) -> Never:
-        await self._informers.run()
+        async with background(self._read_behind()):
+            await self._informers.run()
 
     async def synced(self) -> None:
         """Returns when all existing objects are in the index. The caller sets the timeout."""
         await self._informers.synced()
+        while len(self._behind) > PORTION:
+            self._catch_up(PORTION)
+            await asyncio.sleep(0)
 
     @property
     def is_synced(self) -> bool:
-        return all(each.cache.is_synced for each in self._informers)
+        return all(each.cache.is_synced for each in self._informers) and len(self._behind) <= PORTION
 
     @property
     def namespaces(self) -> list[str]:
@@ -136,6 +152,7 @@ class ServiceIndex:
         return sorted(self._namespaces)
 
     def view(self, namespaces: Namespaces) -> Catalogue:
+        self._catch_up(PORTION)
         if namespaces is None:
             return self._all
         found = self._views.get(namespaces)
@@ -163,9 +180,9 @@ class ServiceIndex:
 
     def _made(self, namespaces: frozenset[str]) -> Catalogue:
         catalogue = Catalogue()
-        for namespace in namespaces:
-            for each in self._pactos.cache.in_namespace(namespace):
-                catalogue.put(each.instance())
+        for key, instance in self._instances.items():
+            if key[0] in namespaces:
+                catalogue.put(instance)
         for key, revisions in self._by_pacto.items():
             if key[0] in namespaces:
                 catalogue.set_latest(key, _latest(revisions))
@@ -183,12 +200,7 @@ class ServiceIndex:
         self._namespaces[change.namespace] += (change.new is not None) - (change.old is not None)
         if not self._namespaces[change.namespace]:
             del self._namespaces[change.namespace]
-        instance = change.new.instance() if change.new is not None else None
-        for each in self._catalogues(change.namespace):
-            if instance is not None:
-                each.put(instance)
-            else:
-                each.remove(key)
+        self._defer(key)
 
     def _note_revision(self, change: Change[RevisionEntry]) -> None:
         touched = {each.pacto for each in (change.old, change.new) if each is not None}
@@ -200,8 +212,33 @@ class ServiceIndex:
         if change.new is not None:
             self._by_pacto.setdefault(change.new.pacto, {})[change.name] = change.new
         for key in touched:
-            latest = _latest(self._by_pacto.get(key, {}))
-            for each in self._catalogues(change.namespace):
+            self._defer(key)
+
+    def _defer(self, key: Key) -> None:
+        self._behind[key] = None
+        self._has_more.set()
+
+    async def _read_behind(self) -> Never:
+        while True:
+            await self._has_more.wait()
+            self._has_more.clear()
+            while self._behind:
+                self._catch_up(PORTION)
+                await asyncio.sleep(0)
+
+    def _catch_up(self, most: int) -> None:
+        for key in list(islice(self._behind, most)):
+            del self._behind[key]
+            found, latest = self._pactos.cache.readable(*key), _latest(self._by_pacto.get(key, {}))
+            if found is not None:
+                self._instances[key] = found.instance()
+            else:
+                self._instances.pop(key, None)
+            for each in self._catalogues(key[0]):
+                if found is not None:
+                    each.put(self._instances[key])
+                else:
+                    each.remove(key)
                 each.set_latest(key, latest)
 
 

@@ -15,7 +15,7 @@ from homeostat.edge.handler import Answer, Handler
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
 from homeostat.web.kit.refusal import forbidden, refusal_reply
-from homeostat.web.kit.session import is_own_page
+from homeostat.web.kit.sessions.cookie import is_own_page
 
 _READING: Final = frozenset({"GET", "HEAD"})
 _SAFE: Final[Fields] = (("X-Content-Type-Options", "nosniff"), ("Vary", "Origin"))

@@ -1,6 +1,6 @@
 """The dashboard: the HTML pages of its sections, served beside the REST API and with the same permissions.
 
-    dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=identity.log_in)
+    dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=identity.log_in, sessions=sessions)
     async with dashboard.running():
         rest_app(face, more=[dashboard.add_routes])
 
@@ -37,14 +37,15 @@ from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.once import OnceLoginPage
 from homeostat.web.dashboard.palette import Palette
+from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.section import Effect, Section, running
-from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unknown
 from homeostat.web.kit.routing import Add
 from homeostat.web.kit.routing import Page as Handle
-from homeostat.web.kit.session import is_own_page, with_token
+from homeostat.web.kit.sessions.cookie import is_own_page, with_token
+from homeostat.web.kit.sessions.sessions import Sessions
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 
@@ -61,6 +62,7 @@ class Dashboard:
         client: Client,
         identify: Identify,
         log_in: LogIn,
+        sessions: Sessions,
         redeem: Redeem | None = None,
         within: str = "",
     ) -> None:
@@ -70,9 +72,9 @@ class Dashboard:
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds)
-        self._login = LoginPage(identify, log_in, self._static)
-        self._once = OnceLoginPage(redeem, self._static) if redeem is not None else None
-        self._secret = os.urandom(32)
+        self._login = LoginPage(identify, log_in, sessions, self._static)
+        self._once = OnceLoginPage(redeem, identify, sessions, self._static) if redeem is not None else None
+        self._sessions, self._secret = sessions, os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
         add("GET", ROOT, self._page(Home(self._sections, self._changes, self._client).show))
@@ -146,12 +148,21 @@ class Dashboard:
             self._check_form(request)
         except RefusalError as error:
             return self._refusal(request, error, None)
-        return redirect(f"{ROOT}/login", SESSIONS.keeping(request, ""))
+        deleted = COOKIE.keeping(request, "")
+        try:
+            await self._sessions.end(COOKIE.value(request))
+        except (RefusalError, ApiError, UnreachableError) as error:
+            why = _refused(error)
+            told = f"Signed out in this browser, but the session could not be ended on the server: {why}"
+            reply = self._refusal(request, RefusalError(503, told), None)
+            return msgspec.structs.replace(reply, headers=(*reply.headers, deleted))
+        return redirect(f"{ROOT}/login", deleted)
 
     async def _visit(self, request: Request, captured: Mapping[str, str]) -> Visit:
-        token = SESSIONS.kept_token(request)
+        kept = COOKIE.value(request)
+        token = await self._sessions.token(kept)
         caller = await self._identify(with_token(request, token))
-        proof = SESSIONS.form_proof(self._secret, token)
+        proof = COOKIE.form_proof(self._secret, kept)
         shown = [each for each in self._sections if await each.is_visible(caller)]
         visit = Visit(request, captured, caller, Viewer())
         # The namespace that somebody chose stays while they go from list to list.
@@ -163,7 +174,7 @@ class Dashboard:
         return msgspec.structs.replace(visit, viewer=viewer)
 
     def _check_form(self, request: Request, largest: int = FORM_BYTES) -> None:
-        proof = SESSIONS.form_proof(self._secret, SESSIONS.kept_token(request))
+        proof = COOKIE.form_proof(self._secret, COOKIE.value(request))
         given = read_form(request, largest).get("proof", "")
         if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
             raise forbidden("this form has expired; go back, reload the page and try again")

@@ -17,11 +17,12 @@ from homeostat.edge.request import Request
 from homeostat.objects.json import encode
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
-from homeostat.web.dashboard.sessions import ROOT, SESSIONS
+from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
-from homeostat.web.kit.session import is_own_page, is_token, with_token
+from homeostat.web.kit.sessions.cookie import is_own_page, is_token, with_token
+from homeostat.web.kit.sessions.sessions import Sessions
 
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
@@ -38,24 +39,24 @@ class _Granted(msgspec.Struct, frozen=True):
 
 
 class LoginPage:
-    def __init__(self, identify: Identify, log_in: LogIn, static: Static) -> None:
-        self._identify, self._log_in, self._static = identify, log_in, static
+    def __init__(self, identify: Identify, log_in: LogIn, sessions: Sessions, static: Static) -> None:
+        self._identify, self._log_in, self._sessions, self._static = identify, log_in, sessions, static
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        return self._page(request, SESSIONS.place_of(dict(parse_qsl(request.query)).get("next", "")))
+        return self._page(request, COOKIE.place_of(dict(parse_qsl(request.query)).get("next", "")))
 
     async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = read_form(request)
-        place = SESSIONS.place_of(form.get("next", ""))
+        place = COOKIE.place_of(form.get("next", ""))
         try:
             if not is_own_page(request):
                 raise forbidden("this form was sent by another site")
-            token = await self._granted(request, form)
+            kept = await started(request, await self._granted(request, form), self._identify, self._sessions)
         except RefusalError as error:
             if error.status not in (401, 403, 422, 429, 503):
                 raise
             return self._page(request, place, error)
-        return redirect(place, SESSIONS.keeping(request, token))
+        return redirect(place, COOKIE.keeping(request, kept))
 
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
         token = form.get("token", "").strip()
@@ -66,7 +67,6 @@ class LoginPage:
             token = msgspec.json.decode(answer.body, type=_Granted).access_token
         if not is_token(token):
             raise unauthorized("the token is not valid")
-        await self._identify(with_token(request, token))
         return token
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
@@ -76,10 +76,16 @@ class LoginPage:
         return page_reply(request, page, Viewer(), self._static)
 
 
+async def started(request: Request, token: str, identify: Identify, sessions: Sessions) -> str:
+    """The value of the cookie of a new session; `RefusalError` 401 if the token is not valid."""
+    caller = await identify(with_token(request, token))
+    return await sessions.start(token, user=caller.username)
+
+
 def login_place(request: Request) -> str:
     """The login page, which leads back to the requested page."""
     here = f"{request.path}?{request.query}" if request.query else request.path
-    return f"{HERE}?{urlencode({'next': SESSIONS.place_of(here)})}"
+    return f"{HERE}?{urlencode({'next': COOKIE.place_of(here)})}"
 
 
 def read_form(request: Request, largest: int = FORM_BYTES) -> dict[str, str]:

@@ -17,19 +17,20 @@ from homeostat.edge.request import Request
 from homeostat.runtime.faces.face import Redeem
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
-from homeostat.web.dashboard.login import ADMIN_TOKEN, read_form
+from homeostat.web.dashboard.login import ADMIN_TOKEN, Identify, read_form, started
 from homeostat.web.dashboard.login import HERE as LOGIN
-from homeostat.web.dashboard.sessions import ROOT, SESSIONS
+from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.refusal import RefusalError, forbidden
-from homeostat.web.kit.session import is_own_page
+from homeostat.web.kit.sessions.cookie import is_own_page
+from homeostat.web.kit.sessions.sessions import Sessions
 
 HERE: Final = f"{LOGIN}/once"
 
 
 class OnceLoginPage:
-    def __init__(self, redeem: Redeem, static: Static) -> None:
-        self._redeem, self._static = redeem, static
+    def __init__(self, redeem: Redeem, identify: Identify, sessions: Sessions, static: Static) -> None:
+        self._redeem, self._identify, self._sessions, self._static = redeem, identify, sessions, static
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
@@ -53,11 +54,12 @@ class OnceLoginPage:
             if not is_own_page(request):
                 raise forbidden("This form was sent by another site.")
             token = await self._redeem(read_form(request).get("code", ""))
+            if not token:
+                raise forbidden("This link was used before, or has expired.")
+            kept = await started(request, token, self._identify, self._sessions)
         except RefusalError as error:
             return self._refusal(request, error)
-        if not token:
-            return self._refusal(request, forbidden("This link was used before, or has expired."))
-        return redirect(ROOT, SESSIONS.keeping(request, token))
+        return redirect(ROOT, COOKIE.keeping(request, kept))
 
     def _refusal(self, request: Request, error: RefusalError) -> Reply:
         more = (

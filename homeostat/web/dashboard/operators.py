@@ -19,8 +19,8 @@ from homeostat.web.dashboard.html.command import command, nothing
 from homeostat.web.dashboard.html.components import chip, facts, heading, many, moment, one_line, row, seconds, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section
-from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import unknown
 
@@ -185,19 +185,22 @@ def _row(state: OperatorState) -> Markup:
     waiting, working = sum(each.depth for each in controllers), sum(each.working for each in controllers)
     oldest = max((each.age_s for each in state.watches), default=0.0)
     failing = sum(each.failing for each in controllers)
+    # Simulated workloads and passes over images have queues of their own: a 0 would say that nothing happens.
+    uncounted = None if controllers else el("span", "not counted" if state.is_awake else "–", class_="quiet")
     return row(
         f"operator-{state.name}",
         el("a", state.name, href=f"{HERE}/{state.name}"),
         _state_chip(state),
         _leader(state),
-        [f"{waiting:,} waiting", el("span", f"{working:,} in work", class_="note")] if state.is_awake else "–",
-        [
+        uncounted or [f"{waiting:,} waiting", el("span", f"{working:,} running", class_="note")],
+        uncounted
+        or [
             f"{sum(each.retries for each in controllers):,}",
             el("span", f"{failing:,} failing", class_="note") if failing else None,
         ],
-        f"{sum(sum(each.outcomes.values()) for each in controllers):,}",
+        uncounted or f"{sum(sum(each.outcomes.values()) for each in controllers):,}",
         _slowest(max((each.slowest_s for each in controllers), default=0.0)),
-        [f"{len(state.watches):,}", el("span", f"quiet for {seconds(oldest)}", class_="note")]
+        [f"{len(state.watches):,}", el("span", f"last event {seconds(oldest)} ago", class_="note")]
         if state.watches
         else "–",
         el("span", one_line("; ".join(state.troubles)) or "none", class_="why"),
@@ -250,14 +253,14 @@ def _controllers(controllers: Sequence[ControllerState]) -> Node:
     headings = (
         "Controller",
         "Waiting",
-        "Later",
-        "In work",
+        "Delayed",
+        "Running",
         "Longest wait",
         "Retries",
-        "Put off",
+        "Held back",
         "Reconciles",
         "Mean",
-        "99 of 100",
+        "p99",
     )
     return el("section", heading("Queues and reconciles"), table("Queues and reconciles", headings, rows))
 
@@ -296,5 +299,5 @@ def _watches(watches: Sequence[WatchState]) -> Node:
         )
         for at, each in enumerate(ordered[:_MOST])
     ]
-    headings = ("Watch", "State", "Last event", "Objects", "Reopened", "Lists again", "Unreadable", "Trouble")
+    headings = ("Watch", "State", "Last event", "Objects", "Reopened", "Relisted", "Unreadable", "Trouble")
     return el("section", heading("Watches"), table("Watches", headings, rows))

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Final
 
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.kit.refusal import unknown
 
 _TYPES: Final = {
@@ -30,7 +30,13 @@ _HEADERS: Final[Fields] = (
 )
 
 
-_FILES: Final = {name: (files("homeostat.web.dashboard") / "static" / name).read_bytes() for name in _TYPES}
+def _read(name: str) -> bytes:
+    data = get_data("homeostat.web.dashboard", f"static/{name}")
+    assert data is not None
+    return data
+
+
+_FILES: Final = {name: _read(name) for name in _TYPES}
 _VERSION: Final = blake2b(b"".join(_FILES.values()), digest_size=6).hexdigest()
 
 

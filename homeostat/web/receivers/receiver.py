@@ -17,11 +17,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import decode_object, encode
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized, unknown
@@ -40,6 +41,8 @@ EVERY_S: Final = 0.1
 FAILURES: Final = 10
 FAILURES_EVERY_S: Final = 6.0
 """Webhooks without a valid proof from one address."""
+_LARGE: Final = 64 << 10
+T = TypeVar("T")
 
 Deliver = Callable[[Sequence[Any]], Awaitable[int]]
 """Notifies the affected objects; how many there were."""
@@ -78,7 +81,7 @@ class Receiver:
         number = f"{name} {request.headers[sender.delivery]}" if request.headers.get(sender.delivery) else ""
         if self._deliveries.is_known(number):
             return Reply(200, encode({"pushes": 0, "notified": 0, "repeated": True}))
-        pushes = _read(sender, request)
+        pushes = await decoded(lambda: _read(sender, request), request)
         notified = await self._notify(name, pushes) if pushes else 0
         self._deliveries.remember(number)
         return Reply(202 if pushes else 200, encode({"pushes": len(pushes), "notified": notified}))
@@ -112,6 +115,11 @@ class Receiver:
             raise RefusalError(503, message, _RETRY) from None
         log.info("received webhook", extra={"sender": name, "pushes": len(pushes), "notified": notified})
         return notified
+
+
+async def decoded(read: Callable[[], T], request: Request) -> T:
+    """The result of `read`, which decodes the body: a large one in a thread."""
+    return await in_thread(read, user="hooks") if len(request.body) > _LARGE else read()
 
 
 _RETRY: Final = (("Retry-After", "10"),)

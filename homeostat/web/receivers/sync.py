@@ -33,7 +33,7 @@ from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
 from homeostat.edge.server import Handler
 from homeostat.external.secrets.scrub import Scrubber
-from homeostat.objects.errors import BadRequestError, NotFoundError
+from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_object
 from homeostat.objects.roles import rule
 from homeostat.objects.time.timestamp import format_time
@@ -55,7 +55,7 @@ from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply, unauthorized, unknown
 from homeostat.web.receivers.limits import Deliveries, Rate
-from homeostat.web.receivers.receiver import BURST, EVERY_S
+from homeostat.web.receivers.receiver import BURST, EVERY_S, decoded
 from homeostat.web.receivers.signature import Delivery, Prove, by_generic, by_gitea, by_github, by_gitlab
 
 LEGACY: Final = "/webhooks/repository"
@@ -72,6 +72,8 @@ _TEXT: Final = "text/plain; charset=utf-8"
 _REPEATS_S: Final = 600.0
 _MOST_DELIVERIES: Final = 4096
 _LONGEST_ID: Final = 256
+_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.05
 _FAILURES, _FAILURES_EVERY_S = 10, 6.0
 _LONGEST_REF: Final = 4096
 _is_label = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII).fullmatch
@@ -138,12 +140,12 @@ class Receiver:
             raise RefusalError(413, f"the body has {len(request.body)} bytes; at most {LARGEST_BODY} are read")
         provider = PROVIDERS[hook.provider]
         await self._check(request, hook, provider)
-        event, ref = _read(request, provider)
         number = _unsafe.sub("", request.headers.get(provider.delivery, ""))[:_LONGEST_ID]
         key = f"{hook.namespace}/{hook.name} {hook.is_legacy} {hook.provider} {number}" if number else ""
         if self._deliveries.is_known(key):
             return _said("duplicate")
         self._check_rate(f"{hook.namespace}/{hook.name} {hook.is_legacy}")
+        event, ref = await decoded(lambda: _read(request, provider), request)
         word = _meaning(event, ref, hook, provider)
         if word == "accepted":
             await self._request_fetch(hook, number)
@@ -215,10 +217,16 @@ class Receiver:
         moment = datetime.fromtimestamp(nanoseconds // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         annotations = {WEBHOOK_RECEIVED: f"{moment}.{nanoseconds % 10**9:09d}Z", WEBHOOK_EVENT: number}
         patch: JsonObject = {"metadata": {"annotations": annotations}}
-        try:
-            await self._client.merge(RESOURCE_REPOSITORY.kind.path(hook.namespace, hook.repository), patch)
-        except NotFoundError:
-            raise unknown("the ResourceRepository of this webhook does not exist") from None
+        for attempt in range(_ATTEMPTS):
+            try:
+                await self._client.merge(RESOURCE_REPOSITORY.kind.path(hook.namespace, hook.repository), patch)
+                return
+            except NotFoundError:
+                raise unknown("the ResourceRepository of this webhook does not exist") from None
+            except ConflictError:
+                # Many webhooks at once write the same object; a sender may not repeat what failed.
+                await asyncio.sleep(_PAUSE_S * attempt)
+        raise RefusalError(503, "the ResourceRepository is changed too often; send it again", (("Retry-After", "5"),))
 
     async def _note(self, hook: Hook, number: str) -> None:
         if hook.is_legacy:
@@ -227,8 +235,8 @@ class Receiver:
         path = REPOSITORY_WEBHOOK.kind.path(hook.namespace, hook.name, "status")
         try:
             await self._client.merge(path, {"status": status})
-        except NotFoundError:
-            # Deleted meanwhile; the repository is fetched all the same.
+        except (NotFoundError, ConflictError):
+            # Deleted or noted by another webhook meanwhile; the repository is fetched all the same.
             return
 
 

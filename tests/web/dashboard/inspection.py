@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from playwright.async_api import Browser, Page
 
-WIDTHS = (390, 1280, 1920)
+WIDTHS = (360, 1280, 1920)
 _AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 _RUN = """async (only) => {
   const options = { resultTypes: ["violations"], ...(only.length ? { runOnly: { type: "rule", values: only } } : {}) };

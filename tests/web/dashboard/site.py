@@ -90,6 +90,11 @@ class Site:
     async def send(self, path: str, form: Mapping[str, str], **headers: str) -> Page:
         return await self._ask("POST", path, form, headers)
 
+    async def bearer(self, username: str, password: str) -> str:
+        """The `Authorization` of a user of the REST API."""
+        granted = await self.declare("/auth/login", {"username": username, "password": password})
+        return f"Bearer {granted['access_token']}"
+
     async def _ask(self, method: str, path: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> Page:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         body = BytesIO(urlencode(form).encode()) if form is not None else None

@@ -23,10 +23,6 @@ async def sign_in(site: Site, username: str = "admin", password: str = PASSWORD)
     return page.headers["Set-Cookie"].partition(";")[0]
 
 
-def token_in(cookie: str) -> str:
-    return f"Bearer {cookie.partition('=')[2]}"
-
-
 async def test_a_visitor_without_credentials_is_redirected_to_the_login_and_back(guarded: Site) -> None:
     page = await guarded.open("/resources?phase=failed")
     assert page.status == 303
@@ -46,7 +42,7 @@ async def test_a_password_is_given_for_a_cookie(guarded: Site) -> None:
 
 
 async def test_a_token_is_given_for_a_cookie(guarded: Site) -> None:
-    token = (await sign_in(guarded)).partition("=")[2]
+    token = (await guarded.bearer("admin", PASSWORD)).removeprefix("Bearer ")
     page = await guarded.send("/login", {"username": "", "password": "", "token": f" {token}\n"})
     assert page.status == 303
 
@@ -73,12 +69,37 @@ async def test_another_site_cannot_sign_somebody_in(guarded: Site) -> None:
     assert (await guarded.send("/login", form, Origin="https://evil.example")).status == 403
 
 
-async def test_signing_out_forgets_the_cookie(guarded: Site) -> None:
+async def test_signing_out_ends_the_session_of_a_copied_cookie(guarded: Site) -> None:
+    other = await sign_in(guarded)
     cookie = await sign_in(guarded)
     proof = (await guarded.open(Cookie=cookie)).document.one("input", name="proof").attributes["value"]
     assert (await guarded.send("/logout", {"proof": ""}, Cookie=cookie)).status == 403
     page = await guarded.send("/logout", {"proof": proof}, Cookie=cookie)
     assert (page.status, "Max-Age=0" in page.headers["Set-Cookie"]) == (303, True)
+    copied = await guarded.open(Cookie=cookie)
+    assert (copied.status, copied.headers["Location"]) == (303, "/dashboard/login?next=%2Fdashboard")
+    sent = await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=cookie)
+    assert (sent.status, sent.headers["Location"]) == (303, "/dashboard/login")
+    assert (await guarded.open("/find?q=a", Cookie=cookie)).status == 401
+    assert (await guarded.open(Cookie=other)).status == 200
+
+
+async def test_a_session_that_cannot_be_ended_is_over_in_the_browser_at_least(guarded: Site, plane: Plane) -> None:
+    cookie = await sign_in(guarded)
+    proof = (await guarded.open(Cookie=cookie)).document.one("input", name="proof").attributes["value"]
+    await plane.private.create("dashboard-ended-sessions", b"damaged")
+    page = await guarded.send("/logout", {"proof": proof}, Cookie=cookie)
+    assert (page.status, "Max-Age=0" in page.headers["Set-Cookie"]) == (503, True)
+    assert "the list of ended sessions is unreadable" in page.document.one("div", role="alert").text
+
+
+async def test_a_cookie_does_not_contain_the_token(guarded: Site) -> None:
+    cookie = await sign_in(guarded)
+    bearer = f"Bearer {cookie.partition('=')[2]}"
+    async with guarded._session.get(f"{guarded.url}/api/v1/auth/me", headers={"Authorization": bearer}) as answer:
+        assert answer.status == 401
+    token = (await guarded.bearer("admin", PASSWORD)).removeprefix("Bearer ")
+    assert (await guarded.open(Cookie=f"homeostat_dashboard={token}")).status == 303
 
 
 async def test_the_cookie_is_not_for_the_rest_api(guarded: Site) -> None:
@@ -89,7 +110,7 @@ async def test_the_cookie_is_not_for_the_rest_api(guarded: Site) -> None:
 
 async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
     admin = await sign_in(guarded)
-    declare = partial(guarded.declare, Authorization=token_in(admin))
+    declare = partial(guarded.declare, Authorization=await guarded.bearer("admin", PASSWORD))
     await declare("/resource-types", NOTE_TYPE)
     await declare("/resource-types", {"name": "Book", "version": "v1", "schema": {"type": "object"}})
     await declare("/resources", note("open"))

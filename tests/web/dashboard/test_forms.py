@@ -70,8 +70,7 @@ async def _declare_all(plane: Plane) -> None:
 
 
 async def _declare_resource(guarded: Site) -> None:
-    login = await guarded.send("/login", {"username": "admin", "password": "correct horse"})
-    bearer = "Bearer " + login.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
+    bearer = await guarded.bearer("admin", "correct horse")
     await guarded.declare("/resource-types", NOTE_TYPE, Authorization=bearer)
     await guarded.declare("/resources", note("a"), Authorization=bearer)
 

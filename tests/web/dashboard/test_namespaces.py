@@ -33,7 +33,11 @@ async def test_a_namespace_narrows_home_and_lists_and_stays_in_their_links(plane
     assert ("shop/mill" in links(shop), "default/bakery" in links(shop)) == (True, False)
     assert shop.document.all("li", id="tile-resources") == [], "resources are in another namespace"
     assert [each.text for each in shop.document.all("option") if "selected" in each.attributes] == ["shop"]
-    for title in ("Contracts", "Sync", "Images", "Policies", "Objects", "Home"):
+    elsewhere = await site.open("/resources?namespace=shop")
+    assert "This server has resources in the namespace default only: show those of default." in elsewhere.text
+    assert links(elsewhere)["show those of default"] == "/dashboard/resources?namespace=default"
+    assert "a" in links(await site.open("/resources?namespace=default"))
+    for title in ("Contracts", "Sync", "Images", "Policies", "Workloads", "Objects", "Home"):
         assert links(shop)[title].endswith("?namespace=shop"), title
     assert links(await site.open("/contracts?namespace=shop"))["Objects"] == "/dashboard/objects?namespace=shop"
     assert "bakery" not in (await site.open("/contracts?namespace=shop")).text

@@ -13,6 +13,8 @@ from homeostat.plane.sign_in import LIFE_S, OneTimeCode
 from homeostat.server.access.tokens.file import Tokens
 from homeostat.web.dashboard.once import OnceLoginPage
 from homeostat.web.dashboard.static import Static
+from homeostat.web.kit.gate import OpenGate
+from homeostat.web.kit.sessions.sessions import Sessions
 from tests.web.dashboard.site import Site
 
 
@@ -63,9 +65,9 @@ async def test_of_many_who_use_a_code_at_once_one_gets_a_token(tmp_path: Path) -
     ("peer", "host"),
     [("10.0.0.7", "127.0.0.1:8000"), ("127.0.0.1", "plane.example"), ("127.0.0.1", ""), ("", "localhost")],
 )
-async def test_from_another_machine_the_link_does_not_work(tmp_path: Path, peer: str, host: str) -> None:
+async def test_from_another_machine_the_link_does_not_work(tmp_path: Path, plane: Plane, peer: str, host: str) -> None:
     code = OneTimeCode(Tokens(tmp_path / "tokens.json"))
-    pages = OnceLoginPage(code.redeem, Static())
+    pages = OnceLoginPage(code.redeem, OpenGate().identify, Sessions(plane.private, life_s=60), Static())
     headers = Headers()
     headers["host"] = host
     asked = Request("GET", "/dashboard/login/once", f"code={code.code}", headers, b"", Peer(peer), {})

@@ -15,6 +15,7 @@ from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.errors import ForbiddenError
 from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import load_reference
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.html.layout import Page
@@ -23,6 +24,7 @@ from homeostat.web.dashboard.section import Section, open_sections
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Administrator
 from homeostat.web.kit.routing import Page as Handle
+from homeostat.web.kit.sessions.sessions import Sessions
 from tests.web.dashboard.site import Document
 
 
@@ -72,7 +74,9 @@ async def opened(path: str, caller: Administrator) -> tuple[int, Document]:
         return Reply(200)
 
     routes: dict[tuple[str, str], Handle] = {}
-    dashboard = Dashboard([SHELVES, VAULTS], client=Client(Closed()), identify=identify, log_in=log_in)
+    client = Client(Closed())
+    sessions = Sessions(NamespaceSecrets(client, "default"), life_s=60)
+    dashboard = Dashboard([SHELVES, VAULTS], client=client, identify=identify, log_in=log_in, sessions=sessions)
     dashboard.add_routes(lambda method, pattern, page: routes.update({(method, pattern): page}))
     request = Request("GET", path, "", Headers(), b"", Peer("127.0.0.1"), {})
     reply = await routes["GET", path](request, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,9 +12,10 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import SERVICE
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.contracts.api import PACTO, REQUESTED
-from homeostat.operators.contracts.live.targets import SERVICE
+from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, OF_SERVICE
 from homeostat.web.contracts.dashboard.contracts import (
     HERE,
     TITLE,
@@ -56,11 +57,12 @@ class ContractPage:
             raise unknown(f"Contract {namespace}/{name} not found") from error
         status = pacto.status
         may_act = await visit.caller.allows(_question(namespace, name))
+        objects = await _objects(visit, pacto)
         content: list[Node] = [
             _title(pacto, status),
             actions(visit.viewer.proof, [_reconcile(namespace, name)]) if may_act else None,
-            _facts(pacto, status, await _objects(visit, pacto)),
-            _checks(status.conditions),
+            _facts(pacto, status, objects),
+            _checks(status.conditions, objects),
             _findings(status),
             _dependencies(status),
             _readiness(status.readiness),
@@ -96,8 +98,25 @@ def _title(pacto: ShownPacto, status: PactoState) -> list[Node]:
     ]
 
 
-async def _objects(visit: Visit, pacto: ShownPacto) -> tuple[Node, Node]:
-    """The Pacto, and what its contract is checked against: where somebody goes to fix what failed."""
+class _Objects(NamedTuple):
+    """Links to the Pacto, and to what its contract is checked against: where somebody goes to fix what failed."""
+
+    own: Node
+    service: Node = None
+    workload: Node = None
+
+    @property
+    def target(self) -> Node:
+        return joined([self.service, self.workload]) or "none; the contract is loaded and not checked"
+
+    def of_check(self, check: str) -> Node:
+        """The object that a check is about; None for one of the contract itself."""
+        if check == CONTRACT_VALID:
+            return None
+        return self.service if check in OF_SERVICE else self.workload
+
+
+async def _objects(visit: Visit, pacto: ShownPacto) -> _Objects:
     where, target = pacto.metadata, target_in(pacto)
     own = joined(
         [
@@ -106,15 +125,13 @@ async def _objects(visit: Visit, pacto: ShownPacto) -> tuple[Node, Node]:
         ]
     )
     if target is None:
-        return own, "none; the contract is only loaded"
-    targets = [await object_link(visit, target_kind(target), where.namespace, target.workload)]
-    if target.service:
-        targets.insert(0, await object_link(visit, SERVICE, where.namespace, target.service))
-    return own, joined(targets)
+        return _Objects(own)
+    service = await object_link(visit, SERVICE, where.namespace, target.service) if target.service else None
+    return _Objects(own, service, await object_link(visit, target_kind(target), where.namespace, target.workload))
 
 
-def _facts(pacto: ShownPacto, status: PactoState, objects: tuple[Node, Node]) -> Markup:
-    contract, (own, target) = status.contract, objects
+def _facts(pacto: ShownPacto, status: PactoState, objects: _Objects) -> Markup:
+    contract = status.contract
     service = contract.service_name
     return facts(
         ("Namespace", pacto.metadata.namespace),
@@ -124,8 +141,8 @@ def _facts(pacto: ShownPacto, status: PactoState, objects: tuple[Node, Node]) ->
         ("Source", contract.resolved_ref),
         ("Revision", status.current_revision),
         ("Image", contract.image_ref),
-        ("Target", target),
-        ("Object", own),
+        ("Target", objects.target),
+        ("Object", objects.own),
         ("Checks", f"{status.summary.passed} of {status.summary.total} passed" if status.summary.total else ""),
         ("Readiness", readiness_chip(status.readiness) if status.readiness is not None else ""),
         ("Ready until", status.readiness.passing_until if status.readiness is not None else ""),
@@ -133,12 +150,12 @@ def _facts(pacto: ShownPacto, status: PactoState, objects: tuple[Node, Node]) ->
     )
 
 
-def _checks(conditions: Sequence[CheckResult]) -> Markup:
+def _checks(conditions: Sequence[CheckResult], objects: _Objects) -> Markup:
     shown = sorted(conditions, key=lambda each: ("False", "Unknown", "True").index(each.status) if each.status else 3)
     rows = [
         row(
             f"check-{at}",
-            each.type,
+            [each.type, el("span", about, class_="note") if (about := objects.of_check(each.type)) else None],
             chip(_WORDS.get(each.status, each.status or "unknown"), _LOOKS.get(each.status, "plain")),
             each.reason,
             el("span", one_line(each.message), class_="why"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.objects.kind import DEPLOYMENT, Kind
-from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
+from homeostat.objects.kind import DEPLOYMENT, SERVICE, Kind
+from homeostat.operators.contracts.api import PACTO, PACTO_REVISION, WORKLOADS
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
-from homeostat.operators.contracts.live.targets import SERVICE, WORKLOADS
 from homeostat.web.contracts.dashboard.contracts import LOOKS, ContractRow, Contracts, ShownPacto, failed_checks
 from homeostat.web.dashboard.finding import Finding, Subject
 from homeostat.web.dashboard.visit import Visit

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.json import Json
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Change, worst
-from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE
 from homeostat.web.contracts.dashboard.services import Services
@@ -74,7 +74,7 @@ class Revisions:
             steps = _command(revisions.get(query.old), revisions.get(query.new))
             problem = nothing(without_credentials(str(error)), *steps)
             return Page(name, [crumbs, title, problem], TITLE)
-        changes = await with_bundles([old, new], lambda: diff_contracts(old, new), namespace=namespace)
+        changes = await with_bundles([old, new], lambda: _compared(old, new), namespace=namespace)
         content: list[Node] = [
             crumbs,
             title,
@@ -118,6 +118,13 @@ def _command(old: RevisionEntry | None, new: RevisionEntry | None) -> list[str]:
         return []
     sides = [f"oci://{each.spec.source.oci.removeprefix('oci://')}" for each in (old, new)]
     return [shell("homeostat", "contract", "diff", *sides)]
+
+
+def _compared(old: Bundle, new: Bundle) -> list[Change]:
+    # Imported for the first comparison: it reads OpenAPI documents, too.
+    from homeostat.operators.contracts.engine.diff.compare import diff_contracts
+
+    return diff_contracts(old, new)
 
 
 def _class_chip(word: str) -> Markup:

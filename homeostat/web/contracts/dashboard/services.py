@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.contracts.api import PACTO
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
-from homeostat.web.contracts.context import ContractsFace
-from homeostat.web.contracts.index import ServiceIndex
-from homeostat.web.contracts.serving import open_face
 from homeostat.web.kit.gate import OpenGate
 from homeostat.web.kit.readiness import wait_ready
+
+if TYPE_CHECKING:
+    from homeostat.web.contracts.context import ContractsFace
+    from homeostat.web.contracts.index import ServiceIndex
 
 
 class Services:
@@ -26,7 +29,10 @@ class Services:
         await self._wanted.wait()
         # Who sees the pages is checked by the section; the gate of the API is not used.
         gate, within = OpenGate(), self._within
-        async with open_face(self._client, gate=gate, namespace="", environment=os.environ, within=within) as face:
+        # In a thread: it imports the client of registries, too.
+        serving = await asyncio.to_thread(import_module, "homeostat.web.contracts.serving")
+        opened = serving.open_face(self._client, gate=gate, namespace="", environment=os.environ, within=within)
+        async with opened as face:
             self._face = face
             self._opened.set()
             await asyncio.Event().wait()

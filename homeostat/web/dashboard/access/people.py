@@ -17,7 +17,7 @@ from homeostat.web.dashboard.html.components import chip, heading, moment, one_l
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import cut, pager, summary, tabs
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden
@@ -61,7 +61,7 @@ class PageQuery(msgspec.Struct, frozen=True):
 
 
 def access_tabs(current: str) -> Markup:
-    return tabs(TITLE, (("Who may what", HERE), ("Users and roles", USERS), ("Tokens", TOKENS)), current)
+    return tabs(TITLE, (("Permissions", HERE), ("Users and roles", USERS), ("Tokens", TOKENS)), current)
 
 
 class PeoplePages:

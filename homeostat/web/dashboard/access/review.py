@@ -78,7 +78,7 @@ class ReviewPage:
         answer = await self._ask(query) if query.is_complete else None
         content: list[Node] = [
             el("h1", TITLE),
-            access_tabs("Who may what"),
+            access_tabs("Permissions"),
             _form(query),
             _answer(query, answer) if answer is not None else _hint(),
         ]

@@ -22,8 +22,8 @@ from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.link import may_read
 from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.kinds import object_path
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section
-from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError
 
@@ -33,6 +33,7 @@ MOST_CHANGES: Final = 15
 MOST_UPCOMING: Final = 12
 _REPORTED_WITHIN_S: Final = 3.0
 _SEVERITIES: Final = ("bad", "warn")
+_WORDS: Final = {"bad": "not as declared", "warn": "unknown or in progress", "good": "as declared"}
 T = TypeVar("T")
 Changes = Callable[[Visit], Awaitable[list[Change]]]
 
@@ -119,16 +120,18 @@ def _verdict(reported: Sequence[Reported]) -> Markup:
     """The answer to the first question, in one line."""
     reports = [each.report for each in reported if each.report is not None]
     total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
-    failed = sum(each.failed for each in reports)
+    failed, paused = sum(each.failed for each in reports), sum(each.paused for each in reports)
+    unsettled = total - good - paused
     unread = [each.section.title for each in reported if each.trouble]
     if failed:
         look, text = "bad", f"{many(failed, 'object')} of {total:,} {_are(failed)} not as declared"
     elif unread:
         look, text = "warn", f"Unknown: cannot read {', '.join(unread).lower()}"
-    elif good < total:
-        look, text = "warn", f"{many(total - good, 'object')} of {total:,} {_are(total - good)} unknown or in progress"
+    elif unsettled > 0:
+        look, text = "warn", f"{many(unsettled, 'object')} of {total:,} {_are(unsettled)} unknown or in progress"
     elif total:
-        look, text = "good", f"Everything is as declared: {many(total, 'object')}"
+        more = f", {paused:,} more {_are(paused)} paused or pinned" if paused else ""
+        look, text = "good", f"Everything is as declared: {many(good, 'object')}{more}"
     else:
         look, text = "plain", "Nothing is declared yet"
     return el("h1", text, class_=f"verdict {look}")
@@ -154,15 +157,17 @@ def _tile(reported: Reported, namespace: str) -> Markup:
             el("span", one_line(reported.trouble), class_="note"),
         ]
         return _linked(section, inside, "warn", namespace)
-    counts = {"good": report.as_declared, "bad": report.failed}
-    counts["warn"] = max(report.total - report.as_declared - report.failed, 0)
-    look = "bad" if report.failed else "warn" if report.as_declared < report.total else "good"
+    counts = {"good": report.as_declared, "bad": report.failed, "plain": report.paused}
+    counts["warn"] = max(report.total - sum(counts.values()), 0)
+    look = "bad" if report.failed else "warn" if counts["warn"] else "plain" if report.paused else "good"
+    paused = el("span", f"{report.paused:,} {report.paused_word}", class_="note") if report.paused else None
     return _linked(
         section,
         [
             el("span", f"{report.as_declared:,}", el("small", f" of {report.total:,}"), class_="number"),
             el("span", f"{section.title} as declared", class_="word all"),
-            shares(counts, ("bad", "warn", "good"), "look"),
+            shares(counts, ("bad", "warn", "plain", "good"), "look", {**_WORDS, "plain": report.paused_word}),
+            paused,
         ],
         look,
         namespace,

@@ -67,9 +67,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     as_declared: int
     wrong: int | None = None
-    """How many are known not to be as declared; by default as many as `problems` has with the severity `bad`. The rest
-    is unknown or in progress.
-    """
+    """How many are known not to be as declared; by default as many as `problems` has with the severity `bad`."""
+    paused: int = 0
+    """How many stay as they are because somebody wants it so. The rest is unknown or in progress."""
+    paused_word: str = "paused"
     plural: str = ""
     problems: tuple[Problem, ...] = ()
     changes: tuple[Change, ...] = ()

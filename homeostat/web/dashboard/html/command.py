@@ -31,7 +31,7 @@ def shell(*words: str) -> str:
 
 def annotate(plural: str, namespace: str, name: str, annotation: str) -> str:
     """The command that requests something by a new value of an annotation."""
-    where = shell("kubectl", "annotate", plural, name, "-n", namespace)
+    where = shell("homeostat", "annotate", plural, name, "-n", namespace)
     return f'{where} {quote(annotation)}="$(date -u +%FT%TZ)" --overwrite'
 
 

@@ -94,10 +94,10 @@ def row(key: str, *cells: Node) -> Markup:
     return el("tr", el("th", first, scope="row"), [el("td", each) for each in others], id=f"row-{key}")
 
 
-def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str) -> Markup:
-    """A bar that shows the parts of a whole."""
+def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str, words: Mapping[str, str] = {}) -> Markup:
+    """A bar that shows the parts of a whole; `words` name those that have another name for people."""
     total = sum(counts.values())
-    label = ", ".join(f"{counts[each]:,} {each}" for each in order if counts.get(each))
+    label = ", ".join(f"{counts[each]:,} {words.get(each, each)}" for each in order if counts.get(each))
     parts: list[Markup] = []
     at = 0.0
     for each in order:

@@ -12,7 +12,7 @@ from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import Json, encode
 from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.static import Static
 
 HTML: Final = "text/html; charset=utf-8"

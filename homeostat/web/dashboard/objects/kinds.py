@@ -12,7 +12,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.kit.refusal import unknown
 
 HERE: Final = f"{ROOT}/objects"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
@@ -11,9 +10,9 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time
-from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, Written
+from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, Written, owned
 from homeostat.operators.images.engine.annotations import PREFIX, Tracked
-from homeostat.operators.images.records import owned
+from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment
 from homeostat.web.dashboard.html.conditions import conditions_table
@@ -33,8 +32,6 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, unknown
 _KIND: Final = IMAGE_UPDATE.kind
 _LONGEST_REASON: Final = 1000
 _RULES: Final = ("update_policy", "minimum_age", "freeze", "delivery", "pin_digest", "platforms", "value_path")
-_ssh = re.compile(r"(?:ssh://)?git@(?P<host>[A-Za-z0-9.-]+)(?::\d+/|[:/])(?P<path>[\w./~-]+?)(?:\.git)?").fullmatch
-_http = re.compile(r"(?P<start>https?://[A-Za-z0-9.:-]+/[\w./~-]+?)(?:\.git)?/?").fullmatch
 
 
 class ImagePage:
@@ -118,7 +115,7 @@ class ImagePage:
             el("li", el("span", name, class_="step"), el("div", value), class_="same" if is_same else "other")
             for name, value, is_same in steps
         ]
-        return el("ol", items, class_="way", aria_label="The way of a tag")
+        return el("ol", items, class_="way", aria_label="How far the newest tag has come")
 
     async def _actions(self, visit: Visit, update: Update) -> list[Action]:
         tracked, path, found = update.tracked, image_path(update), list[Action]()
@@ -206,7 +203,7 @@ def _facts(update: Update, objects: Node) -> Markup:
         ("Application", _repository(settings.app_repository, settings.observe_branch)),
         ("Manifests", _repository(settings.manifest_repository, "")),
         ("File", el("code", settings.deployment_path)),
-        ("Last commit", _commit(settings.manifest_repository, status.commit or "")),
+        ("Last commit", commit_link(settings.manifest_repository, status.commit or "")),
         (
             "Request",
             [request, " ", chip(pull.state, "good" if pull.state == "open" else "warn")] if pull is not None else "",
@@ -236,25 +233,6 @@ def _rules(tracked: Tracked) -> Node:
     return el("section", el("h2", "Rules"), facts(*shown)) if shown else None
 
 
-def commit_url(repository: str, commit: str) -> str:
-    """The page of a commit on the forge; empty if the URL does not say where that is."""
-    if (found := _ssh(repository)) is not None:
-        start = f"https://{found['host']}/{found['path']}"
-    elif (web := _http(repository)) is not None:
-        start = web["start"]
-    else:
-        return ""
-    return f"{start}/-/commit/{commit}" if "gitlab" in start.split("/")[2] else f"{start}/commit/{commit}"
-
-
-def _commit(repository: str, commit: str) -> Node:
-    if not commit:
-        return ""
-    url = commit_url(repository, commit)
-    shown = tag_text(commit)
-    return el("a", shown, href=url, rel="noopener noreferrer") if url else shown
-
-
 def _history(update: Update) -> Markup:
     title = el("h2", "Commits")
     if not update.status.history:
@@ -282,7 +260,9 @@ def _entry(tracked: Tracked, written: Written, at: int) -> Markup:
     if written.old:
         lines.append(el("del", f"- image: {image}:{written.old}"))
     lines.append(el("ins", f"+ image: {image}:{written.new}"))
-    where = ("Commit", _commit(tracked.settings.manifest_repository, written.commit)) if written.commit else ("", "")
+    where = (
+        ("Commit", commit_link(tracked.settings.manifest_repository, written.commit)) if written.commit else ("", "")
+    )
     inside: list[Node] = [
         facts(where) if written.commit else None,
         el("div", lines, class_="diff", role="group", aria_label="What the commit changed", tabindex=0),

@@ -11,7 +11,7 @@ from homeostat.web.dashboard.html.components import chip, moment, one_line, row,
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, STATES, TrackedUpdates, Update, short_tag
 from homeostat.web.kit.form import read_query
@@ -20,7 +20,7 @@ HERE: Final = f"{ROOT}/images"
 TITLE: Final = "Images"
 LOOKS: Final = {
     "failed": "bad",
-    "pinned": "warn",
+    "pinned": "plain",
     NOT_APPLIED: "warn",
     ROLLING_OUT: "phase-reconciling",
     "proposed": "phase-reconciling",
@@ -31,7 +31,6 @@ LOOKS: Final = {
 }
 _TILES: Final = {
     "failed": "bad",
-    "pinned": "warn",
     NOT_APPLIED: "warn",
     ROLLING_OUT: "busy",
     "proposed": "busy",
@@ -79,7 +78,7 @@ class Images:
 def _none() -> Markup:
     return nothing(
         "No workload is tracked. Give one the annotations that name its repositories, and this one last:",
-        "kubectl annotate deployment NAME -n NAMESPACE gitops.operator.enabled=true",
+        "homeostat annotate deployment NAME -n NAMESPACE gitops.operator.enabled=true",
         "homeostat image status",
     )
 

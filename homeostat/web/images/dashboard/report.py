@@ -24,7 +24,9 @@ class ImageReport:
         return Report(
             noun="workload",
             total=len(updates),
-            as_declared=states.count("up to date") + states.count("pinned"),
+            as_declared=states.count("up to date"),
+            paused=len(pinned),
+            paused_word="pinned",
             wrong=states.count("failed"),
             problems=tuple(_problem(each) for each in updates if each.state == "failed")[:MOST_REPORTED],
             changes=tuple(map(_change, changes[:MOST_REPORTED])),
@@ -43,7 +45,7 @@ def _problem(each: Update) -> Problem:
 def _frozen(each: Update) -> Upcoming:
     pin = each.pin
     why = f": {pin.reason}" if pin is not None and pin.reason else ""
-    return Upcoming(_name(each), image_path(each), f"updates are pinned{why}", look="warn")
+    return Upcoming(_name(each), image_path(each), f"updates are pinned{why}", otherwise="until somebody unpins it")
 
 
 def _under_way(each: Update) -> Upcoming:

@@ -24,8 +24,7 @@ from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, workload_of
 from homeostat.web.policy.dashboard.history import read_results
-from homeostat.web.policy.dashboard.policies import LOOKS as CLASSES
-from homeostat.web.policy.dashboard.policies import Policies, Policy, PolicyRow
+from homeostat.web.policy.dashboard.policies import Policies, Policy, PolicyRow, look_of
 
 _JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
 WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, _JOB)
@@ -93,10 +92,9 @@ def _concerns(pod: str, subject: Subject) -> bool:
 
 
 def _state(each: PolicyRow, query: str = "") -> Finding:
-    word = each.status.classification or ""
-    path = f"{each.policy.path}{query}"
-    look = CLASSES.get(word, "plain")
-    return Finding(each.policy.metadata.name, path, word or "not evaluated", look, each.status.message or "")
+    status, path = each.status, f"{each.policy.path}{query}"
+    word = many(status.violations or 0, "violation") if status.classification else "not evaluated"
+    return Finding(each.policy.metadata.name, path, word, look_of(status), status.message or "")
 
 
 def _broken(each: PolicyRow, violations: list[Violation]) -> Finding:

@@ -63,7 +63,7 @@ def by_workload(violations: Sequence[Violation], link: Callable[[str], Node]) ->
         row(f"workload-{name}", link(pods[name]), chip(worst[name], LOOKS[worst[name]]), count)
         for name, count in sorted(counts.items(), key=lambda each: (GRAVEST[worst[each[0]]], -each[1], each[0]))[:_MOST]
     ]
-    note = el("p", "Pods of one workload together, by their names.", class_="note")
+    note = el("p", "Pods are grouped into workloads by their names.", class_="note")
     body = table("Violations by workload", ("Workload", "Worst", "Violations"), rows)
     return el("section", el("h2", "By workload"), body, note)
 

@@ -17,11 +17,11 @@ from homeostat.operators.policy.api import (
     PolicyStatus,
 )
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
-from homeostat.web.dashboard.sessions import ROOT
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.watched import Derived, Watched
@@ -29,7 +29,7 @@ from homeostat.web.policy.dashboard.groups import ShownExemption
 
 HERE: Final = f"{ROOT}/policies"
 OF_CLUSTER: Final = f"{ROOT}/cluster-policies"
-LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
+_LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
 _KINDS: Final = (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY)
 
 
@@ -128,7 +128,7 @@ def _matches(each: PolicyRow, query: ListQuery) -> bool:
 
 
 def policy_table(policies: Sequence[PolicyRow]) -> Markup:
-    headings = ("Policy", "Score", "Class", "Violations", "Pods", "Mode", "Message", "Evaluated")
+    headings = ("Policy", "Violations", "Score", "Class", "Pods", "Mode", "Message", "Evaluated")
     return table("Policies", headings, [_row(each) for each in policies], class_="policies")
 
 
@@ -137,9 +137,9 @@ def _row(each: PolicyRow) -> Markup:
     return row(
         f"policy-{where.uid}",
         [el("a", where.name, href=policy.path), el("span", where.namespace or "all namespaces", class_="note")],
+        violations_chip(status),
         score_bar(status),
-        class_chip(status),
-        _number(status.violations),
+        status.classification or "–",
         _number(status.pods),
         policy.spec.enforcement_mode or "audit",
         el("span", one_line(status.message or ""), class_="why"),
@@ -151,15 +151,22 @@ def score_bar(status: PolicyStatus) -> Node:
     score = status.health_score
     if score is None:
         return el("span", "–", class_="quiet")
-    look = f"look-{LOOKS.get(status.classification or '', 'plain')}"
-    bar = el("rect", x=0, width=f"{score}%", height="100%", class_=look)
+    bar = el("rect", x=0, width=f"{score}%", height="100%", class_=f"look-{look_of(status)}")
     chart = el("svg", bar, class_="score", role="img", aria_label=f"{score} of 100")
     return [el("span", score, class_="count"), chart]
 
 
-def class_chip(status: PolicyStatus) -> Markup:
-    word = status.classification or ""
-    return chip(word, LOOKS.get(word, "plain")) if word else chip("not evaluated", "phase-pending")
+def look_of(status: PolicyStatus) -> str:
+    """A score of 98 is in the class Healthy although there are violations, so the class alone is never `good`."""
+    look = _LOOKS.get(status.classification or "", "plain")
+    return "warn" if look == "good" and status.violations else look
+
+
+def violations_chip(status: PolicyStatus) -> Markup:
+    if not status.classification or status.violations is None:
+        return chip("not evaluated", "phase-pending")
+    text = many(status.violations, "violation") if status.violations else "no violations"
+    return chip(text, look_of(status))
 
 
 def _number(count: int | None) -> str:

@@ -31,7 +31,7 @@ from homeostat.web.kit.refusal import unknown
 from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, by_rule, by_workload, exemptions_table
 from homeostat.web.policy.dashboard.history import Result, read_results, score_chart
 from homeostat.web.policy.dashboard.links import PodLinks, pod_links
-from homeostat.web.policy.dashboard.policies import HERE, Policy, class_chip, score_bar
+from homeostat.web.policy.dashboard.policies import HERE, Policy, score_bar, violations_chip
 
 MOST_SHOWN: Final = 200
 _policy = msgspec.json.Decoder(Policy)
@@ -84,6 +84,7 @@ class PolicyPage:
             if violations
             else None,
             _violations(violations, total, links),
+            _since_then(policy, audit) if not wanted else None,
             exemptions_table(policy.spec.exemptions, self._now()),
         ]
         return Page(name, content, "Policies")
@@ -112,7 +113,7 @@ class PolicyPage:
 
 def _history(results: Sequence[Result], path: str, chosen: str) -> Markup:
     chart = score_chart(results, path, chosen)
-    few = nothing("The score is drawn from the second audit result on. A result is written when something changes.")
+    few = nothing("The chart needs two audit results. One is written when something changes.")
     return el("section", el("h2", "Score over time"), chart if chart is not None else few)
 
 
@@ -128,19 +129,22 @@ async def _object(visit: Visit, kind: Kind, policy: Policy) -> Node:
 
 def _head(policy: Policy, own: Node) -> list[Node]:
     status, where = policy.status, policy.metadata
-    name = el("h1", where.name, " ", class_chip(status))
-    message = el("p", plain_text(status.message or ""), class_="message")
+    name = el("h1", where.name, " ", violations_chip(status))
+    # Of an evaluated policy, the message repeats the numbers that follow.
+    said = plain_text(status.message or "") if not status.classification else ""
+    message = el("p", said, class_="message") if said else None
     return [
         el("p", el("a", "Policies", href=HERE), class_="crumbs"),
         el("div", el("div", name, message), class_="title"),
         facts(
             ("Score", score_bar(status)),
+            ("Class of the score", status.classification or ""),
             ("Namespace", where.namespace or "all selected"),
             ("Mode", policy.spec.enforcement_mode or "audit"),
             ("Violations", status.violations if status.violations is not None else ""),
             ("Pods", status.pods if status.pods is not None else ""),
             ("Exempted", status.exempted or ""),
-            ("Remedied", status.remediations_applied or ""),
+            ("Remediations", status.remediations_applied or ""),
             ("Failed patches", status.remediations_failed or ""),
             ("Object", own),
             ("Evaluated", moment(status.last_evaluated, "never")),
@@ -168,6 +172,20 @@ def _violations(violations: Sequence[Violation], count: int, links: PodLinks) ->
     headings = ("Pod", "Container", "Severity", "Rule", "Message")
     body = table("Violations", headings, rows)
     return el("section", el("h2", "Violations"), el("p", summary, class_="summary"), body)
+
+
+def _since_then(policy: Policy, audit: AuditSpec | None) -> Node:
+    """A policy is evaluated more often than results are written."""
+    count = policy.status.violations
+    if audit is None or count is None or count == audit.total_violations:
+        return None
+    return el(
+        "p",
+        "From the audit result of ",
+        moment(audit.timestamp),
+        f". The evaluation after it counted {many(count, 'violation')}.",
+        class_="note",
+    )
 
 
 def _namespaces(policy: Policy) -> Markup:

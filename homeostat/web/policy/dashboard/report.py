@@ -11,7 +11,7 @@ from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
 from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.policy.dashboard.policies import LOOKS, Policies, PolicyRow
+from homeostat.web.policy.dashboard.policies import Policies, PolicyRow, look_of
 
 _SOON: Final = timedelta(days=30)
 
@@ -39,12 +39,11 @@ class PolicyReport:
 
 
 def _look(each: PolicyRow) -> str:
-    """`plain` for a policy that was not evaluated yet. Violations are worth a warning, however high the score is."""
+    """`plain` for a policy that was not evaluated yet."""
     ready = find(each.status.conditions, READY)
     if ready is not None and ready.status == "False":
         return "bad"
-    look = LOOKS.get(each.status.classification or "", "plain")
-    return "warn" if look == "good" and each.status.violations else look
+    return look_of(each.status)
 
 
 def _problem(each: PolicyRow) -> Problem:

@@ -77,15 +77,20 @@ def _text(value: Json) -> str:
     return without_credentials(value) if isinstance(value, str) else ""
 
 
-def _repository_status(obj: Dependency) -> RepositoryStatus:
+def repository_status(obj: Dependency) -> RepositoryStatus:
     try:
         return obj.read_status(RepositoryStatus)
     except msgspec.ValidationError:
         return RepositoryStatus()
 
 
+def repository_url(obj: Dependency) -> str:
+    """Without credentials."""
+    return _text(_git(obj).get("url"))
+
+
 def _repository_cells(obj: Dependency) -> tuple[Node, ...]:
-    status = _repository_status(obj)
+    status = repository_status(obj)
     revision = status.last_fetched_revision or ""
     return (
         el("code", _text(_git(obj).get("url"))),
@@ -211,7 +216,7 @@ class Dependencies:
 
 
 def _conditions(obj: Dependency) -> Sequence[Condition]:
-    return _repository_status(obj).conditions
+    return repository_status(obj).conditions
 
 
 def _row_of(obj: Dependency) -> _Row:

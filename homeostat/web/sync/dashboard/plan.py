@@ -8,7 +8,7 @@ from typing import Final
 from homeostat.objects.conditions import READY, find
 from homeostat.operators.sync.api.policy import PLAN_REQUESTED, PlannedSync, PolicyStatus, SyncPolicy, plan_request
 from homeostat.web.dashboard.html.command import Action, actions, annotate, nothing
-from homeostat.web.dashboard.html.components import many, moment
+from homeostat.web.dashboard.html.components import chip, many, moment
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.sync.dashboard.differences import resource_list
@@ -18,14 +18,16 @@ _WORDS: Final = {
     "create": "to create",
     "update": "to update",
     "delete": "to delete",
-    "undeclared": "without a file, kept",
+    "undeclared": "not declared, kept",
     "unknown": "that cannot be compared",
     "gone": "gone already",
 }
 
 
-def plan_section(proof: str, policy: SyncPolicy, status: PolicyStatus) -> Markup:
-    """Without a proof there is no button: the visitor may not request a plan."""
+def plan_section(proof: str, policy: SyncPolicy, status: PolicyStatus, branch: str = "") -> Markup:
+    """Without a proof there is no button: the visitor may not request a plan. `branch` is the newest commit of the
+    repository, empty if it is unknown.
+    """
     where = policy.metadata
     ask = Action(
         "Plan now",
@@ -38,7 +40,7 @@ def plan_section(proof: str, policy: SyncPolicy, status: PolicyStatus) -> Markup
     if is_awaited:
         body = nothing(_awaited(status))
     elif status.plan is not None:
-        body = _plan(status.plan)
+        body = [_outdated(status.plan, status, branch), _plan(status.plan)]
     return el("section", el("h2", "What would change now"), actions(proof, [ask]) if proof else None, body, id="plan")
 
 
@@ -47,6 +49,18 @@ def _awaited(status: PolicyStatus) -> str:
     ready = find(status.conditions, READY)
     why = f" Not ready: {plain_text(ready.message)}" if ready is not None and ready.status == "False" else ""
     return f"Requested; waiting for the operator.{why}"
+
+
+def _outdated(plan: PlannedSync, status: PolicyStatus, branch: str) -> Node:
+    """What happened after the plan was computed; None if nothing did."""
+    last = max(status.last_attempt_time or "", status.last_successful_sync_time or "")
+    if last > plan.time:
+        why: Node = ["A sync ran ", moment(last), ", after this plan."]
+    elif plan.revision and branch and branch != plan.revision:
+        why = f"The repository has a newer commit, {branch[:12]}."
+    else:
+        return None
+    return el("p", chip("outdated", "warn"), " ", why, " Plan again to see what would change now.", class_="outdated")
 
 
 def _plan(plan: PlannedSync) -> Node:

@@ -24,6 +24,7 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
 from homeostat.web.kit.watched import Watched
+from homeostat.web.sync.dashboard.dependencies import Dependency, repository_status, repository_url
 from homeostat.web.sync.dashboard.differences import resource_list
 from homeostat.web.sync.dashboard.plan import plan_section
 from homeostat.web.sync.dashboard.policies import (
@@ -50,6 +51,9 @@ class PolicyPage:
         each = await self._find(visit)
         policy, status = each.policy, each.status
         may_act = await visit.caller.allows(_question(policy.metadata.namespace, policy.metadata.name))
+        repository = await self._repository(policy)
+        # The newest commit that the operator has seen.
+        branch = (repository_status(repository).last_fetched_revision or "") if repository is not None else ""
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _title(each),
@@ -57,9 +61,9 @@ class PolicyPage:
             await _observing(visit, each) if may_act and not policy.is_terminating else None,
             _facts(each, await _objects(visit, policy)),
             self._plan(each),
-            plan_section(visit.viewer.proof, policy, status) if may_act else plan_section("", policy, status),
+            plan_section(visit.viewer.proof if may_act else "", policy, status, branch),
             _resources(each),
-            syncs_section(status),
+            syncs_section(status, repository_url(repository) if repository is not None else ""),
             conditions_table(status.conditions),
         ]
         return Page(policy.metadata.name, content, TITLE)
@@ -97,6 +101,11 @@ class PolicyPage:
             raise _missing(namespace, name)
         return row_of(found)
 
+    async def _repository(self, policy: SyncPolicy) -> Dependency | None:
+        cache = await self._watched.all(RESOURCE_REPOSITORY.kind, Dependency)
+        name = policy.spec.resource_repository_ref.name
+        return cache.readable(policy.metadata.namespace, name) if cache is not None else None
+
     def _plan(self, each: PolicyRow) -> Markup:
         """What the next sync would do, as far as the last one has seen it."""
         due, spec, status = next_run(each, self._now()), each.policy.spec, each.status
@@ -118,14 +127,16 @@ class PolicyPage:
         undeclared = sum(one.result == "undeclared" for one in status.resources)
         if undeclared:
             what = "deleted" if spec.sync.prune else "kept, because prune is off"
-            steps.append(f"{many(undeclared, 'object')} without a file: {what}.")
+            steps.append(f"{many(undeclared, 'object')} that no file declares: {what}.")
         if spec.sync.mode == "observe":
             steps.append("Nothing is changed: the mode is observe.")
         else:
-            steps.append("Everything else that differs by then is made as declared.")
+            steps.append("Everything that differs by then is applied as declared.")
         if spec.sync.mode == "observe":
             return _next_sync(steps, None)
-        look = shell("kubectl", "patch", "syncpolicy", each.policy.metadata.name, "-n", each.policy.metadata.namespace)
+        look = shell(
+            "homeostat", "patch", "syncpolicy", each.policy.metadata.name, "-n", each.policy.metadata.namespace
+        )
         patch = """--type merge -p '{"spec":{"sync":{"mode":"observe"}}}'"""
         how = el("p", "To see every difference before it is applied: ", command(f"{look} {patch}"), class_="note")
         return _next_sync(steps, how)
@@ -140,7 +151,7 @@ async def _observing(visit: Visit, each: PolicyRow) -> Node:
     if each.policy.spec.sync.mode != "observe":
         return None
     where = each.policy.metadata
-    patch = shell("kubectl", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
+    patch = shell("homeostat", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
     edit = await edit_link(visit, _KIND, where.namespace, where.name)
     return el(
         "p",
@@ -190,7 +201,7 @@ def _title(each: PolicyRow) -> Markup:
 def _actions(policy: SyncPolicy) -> list[Action]:
     where = policy.metadata
     path = policy_path(where.namespace, where.name)
-    patch = shell("kubectl", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
+    patch = shell("homeostat", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
     if policy.spec.suspend:
         return [Action("Resume", f"{path}/resume", f"""{patch} '{{"spec":{{"suspend":false}}}}'""", is_primary=True)]
     return [
@@ -217,10 +228,11 @@ def _facts(each: PolicyRow, objects: Node) -> Markup:
         ("Interval", spec.sync_interval),
         ("Cron", spec.full_resync_cron or ""),
         ("Last sync", moment(status.last_successful_sync_time, "never")),
-        ("Because of", status.last_trigger or ""),
+        ("Trigger", status.last_trigger or ""),
         ("Last attempt", moment(status.last_attempt_time, "never")),
         ("Last full sync", moment(status.last_full_resync_time, "never")),
-        ("Revision", _revision(status)),
+        ("Applied revision", _revision(status.last_applied_repo_revision)),
+        ("Compared revision", _revision(_attempted(status))),
         ("Resources", resources_text(each)),
         ("Drift", drift_text(each)),
         ("Held", chip(str(status.held), "warn") if status.held else ""),
@@ -228,17 +240,19 @@ def _facts(each: PolicyRow, objects: Node) -> Markup:
     )
 
 
-def _revision(status: PolicyStatus) -> Node:
-    applied, tried = status.last_applied_repo_revision or "", status.last_attempted_repo_revision or ""
-    if not applied and not tried:
-        return ""
-    shown = el("code", applied[:12] or "none", title=applied)
-    return [shown, f", tried {tried[:12]}"] if tried and tried != applied else shown
+def _attempted(status: PolicyStatus) -> str:
+    """Where that is not the applied one: in the mode observe, or if something failed or is held."""
+    tried = status.last_attempted_repo_revision or ""
+    return tried if tried != status.last_applied_repo_revision else ""
+
+
+def _revision(revision: str | None) -> Node:
+    return el("code", revision[:12], title=revision) if revision else ""
 
 
 def _resources(each: PolicyRow) -> Markup:
     status = each.status
-    title = el("h2", "Resources that differed")
+    title = el("h2", "Differences in the last sync")
     if not status.resources:
         text = (
             "Every resource was as declared in the last sync."

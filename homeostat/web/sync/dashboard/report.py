@@ -8,9 +8,10 @@ from typing import Final
 from homeostat.objects.conditions import READY, find
 from homeostat.operators.sync.api.policy import SYNC_POLICY
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
+from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.sync.dashboard.policies import Policies, policy_path
-from homeostat.web.sync.dashboard.state import PolicyRow, next_run
+from homeostat.web.sync.dashboard.state import PolicyRow, next_run, settled_state
 
 _WRONG: Final = ("failed", "held", "drifted")
 _MOST_DUE: Final = 5
@@ -25,6 +26,8 @@ class SyncReport:
         rows = [each for each in rows if visit.namespace in ("", each.policy.metadata.namespace)]
         if not rows:
             return None
+        # A sync that runs does not hide what the last one left: Home would change with each interval.
+        rows = [each._replace(state=settled_state(each)) for each in rows]
         states = [each.state for each in rows]
         suspended = [each for each in rows if each.state == "suspended"]
         return Report(
@@ -32,6 +35,8 @@ class SyncReport:
             plural="policies",
             total=len(rows),
             as_declared=states.count("synced"),
+            paused=len(suspended),
+            paused_word="suspended",
             wrong=sum(states.count(each) for each in _WRONG),
             problems=tuple(_problem(each) for each in rows if each.state in _WRONG)[:MOST_REPORTED],
             upcoming=(*map(_frozen, suspended[:MOST_REPORTED]), *_due(rows, datetime.now(UTC))),
@@ -41,20 +46,31 @@ class SyncReport:
 def _problem(each: PolicyRow) -> Problem:
     ready = find(each.status.conditions, READY)
     text = each.status.held_message or (ready.message if ready is not None else "") or each.state
+    if each.state == "drifted":
+        count = each.status.drifted or 0
+        why = f"; {each.status.held_message}" if each.status.held_message else ""
+        text = f"{many(count, 'resource')} {'differs' if count == 1 else 'differ'} from the repository{why}"
     since = ready.last_transition_time if ready is not None else None
     severity: Severity = "bad" if each.state == "failed" else "warn"
     where = each.policy.metadata
     own = (SYNC_POLICY.kind, where.namespace, where.name)
-    return Problem(_name(each), _path(each), f"{each.state}: {text}", severity, since or "", own)
+    return Problem(
+        _name(each),
+        _path(each),
+        text if each.state == "drifted" else f"{each.state}: {text}",
+        severity,
+        since or "",
+        own,
+    )
 
 
 def _frozen(each: PolicyRow) -> Upcoming:
-    return Upcoming(_name(each), _path(each), "syncs are suspended", look="warn")
+    return Upcoming(_name(each), _path(each), "syncs are suspended")
 
 
 def _due(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:
     due = sorted((each.time, _name(row), _path(row), each.why) for row in rows if (each := next_run(row, now)).time)
-    return [Upcoming(name, path, f"sync: {why}", at) for at, name, path, why in due[:_MOST_DUE]]
+    return [Upcoming(name, path, f"next sync ({why})", at) for at, name, path, why in due[:_MOST_DUE]]
 
 
 def _name(each: PolicyRow) -> str:

@@ -54,11 +54,16 @@ def row_of(policy: SyncPolicy) -> PolicyRow:
     return PolicyRow(policy, status, _state(policy.spec, status))
 
 
-def _state(spec: PolicySpec, status: PolicyStatus) -> str:
+def settled_state(row: PolicyRow) -> str:
+    """What the last sync left, also while the next one runs."""
+    return _state(row.policy.spec, row.status, is_settled=True)
+
+
+def _state(spec: PolicySpec, status: PolicyStatus, *, is_settled: bool = False) -> str:
     ready = find(status.conditions, READY)
     if spec.suspend:
         return "suspended"
-    if status.attempt is not None:
+    if status.attempt is not None and not is_settled:
         return "syncing"
     if ready is None or ready.reason == SUSPENDED:
         return "pending"
@@ -66,7 +71,7 @@ def _state(spec: PolicySpec, status: PolicyStatus) -> str:
         return "held"
     if ready.status != "True":
         return "failed" if ready.status == "False" else "pending"
-    return "drifted" if spec.sync.mode == "observe" and status.drifted else "synced"
+    return "drifted" if status.drifted else "synced"
 
 
 def order_of(row: PolicyRow) -> tuple[int, str, str]:

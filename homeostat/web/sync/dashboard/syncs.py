@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from homeostat.operators.sync.api.policy import PolicyStatus, SyncRecord
+from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 
 
-def syncs_section(status: PolicyStatus) -> Node:
-    """None before the first sync."""
+def syncs_section(status: PolicyStatus, repository: str = "") -> Node:
+    """None before the first sync. `repository` is its URL, for links to commits."""
     if not status.history:
         return None
-    rows = [_row(at, each) for at, each in enumerate(status.history)]
-    headings = ("When", "Result", "Because of", "Revision", "Changes", "Error")
+    rows = [_row(at, each, repository) for at, each in enumerate(status.history)]
+    headings = ("When", "Result", "Trigger", "Revision", "Changes", "Error")
     note = el("p", "Syncs that found everything as before are not listed.", class_="summary")
     return el(
         "section", el("h2", "Last syncs"), note, table("Last syncs", headings, rows), _rollback(status), id="syncs"
@@ -21,26 +22,42 @@ def syncs_section(status: PolicyStatus) -> Node:
 
 
 def _rollback(status: PolicyStatus) -> Node:
-    """Of the last sync that changed something; None if none of them did."""
-    last = next((each for each in status.history if each.created or each.updated or each.deleted), None)
-    if last is None:
+    """Of the last sync that applied a new commit, and to the revision that was applied before it. None if none did: no
+    commit undoes what a sync corrected without a new one.
+    """
+    changed = [each for each in status.history if each.created or each.updated or each.deleted]
+    last = next((each.revision for each in changed if each.trigger == "new revision"), "")
+    if not last:
         return None
-    return el(
-        "p",
-        "To roll back, revert the commit in a checkout of the repository; the next sync applies that: ",
-        command(f"{shell('git', 'revert', '--no-edit', last.revision)} && git push"),
-        class_="note",
-    )
+    before = next((each.revision for each in changed if each.revision != last), "")
+    return [
+        el(
+            "p",
+            "To roll back, revert the commit in a checkout of the repository; the next sync applies that: ",
+            command(f"{shell('git', 'revert', '--no-edit', last)} && git push"),
+            class_="note",
+        ),
+        el(
+            "p",
+            "To return to what was declared before, at ",
+            el("code", before[:12]),
+            ": ",
+            command(f"{shell('git', 'revert', '--no-edit', f'{before}..HEAD')} && git push"),
+            class_="note",
+        )
+        if before
+        else None,
+    ]
 
 
-def _row(at: int, each: SyncRecord) -> Markup:
+def _row(at: int, each: SyncRecord, repository: str) -> Markup:
     word, look = ("failed", "bad") if each.error else ("held", "warn") if each.held else ("succeeded", "good")
     return row(
         f"sync-{at}",
         moment(each.time),
         chip(word, look),
         f"{each.trigger} ({each.mode})",
-        el("code", each.revision[:12], title=each.revision),
+        commit_link(repository, each.revision),
         _changes(each),
         el("span", one_line(each.error), class_="why"),
     )

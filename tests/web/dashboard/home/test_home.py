@@ -8,12 +8,14 @@ from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.errors import ForbiddenError, UnavailableError
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Administrator
 from homeostat.web.kit.routing import Page as Handle
+from homeostat.web.kit.sessions.sessions import Sessions
 from tests.web.dashboard.site import Document
 from tests.web.dashboard.test_section import Closed
 
@@ -59,7 +61,9 @@ async def home(**reports: Report | Exception | None) -> Document:
         for title, report in reports.items()
     ]
     routes: dict[tuple[str, str], Handle] = {}
-    dashboard = Dashboard(sections, client=Client(Closed()), identify=identify, log_in=log_in)
+    client = Client(Closed())
+    sessions = Sessions(NamespaceSecrets(client, "default"), life_s=60)
+    dashboard = Dashboard(sections, client=client, identify=identify, log_in=log_in, sessions=sessions)
     dashboard.add_routes(lambda method, pattern, page: routes.update({(method, pattern): page}))
     reply = await routes["GET", "/dashboard"](Request("GET", "/dashboard", "", Headers(), b"", Peer("::1"), {}), {})
     assert isinstance(reply, Reply)
@@ -70,11 +74,13 @@ async def home(**reports: Report | Exception | None) -> Document:
 async def test_the_answer_is_the_worst_that_is_known() -> None:
     unread = UnavailableError("no answer")
     busy = Report(noun="shelf", total=2, as_declared=1)
+    held = Report(noun="shelf", total=2, as_declared=1, paused=1, paused_word="pinned")
     for reports, answer in (
         ({}, "Nothing is declared yet"),
         ({"a": None}, "Nothing is declared yet"),
         ({"a": GOOD}, "Everything is as declared: 3 objects"),
         ({"a": GOOD, "b": busy}, "1 object of 5 is unknown or in progress"),
+        ({"a": GOOD, "b": held}, "Everything is as declared: 4 objects, 1 more is paused or pinned"),
         ({"a": GOOD, "b": ForbiddenError("cannot list vaults")}, "Unknown: cannot read b"),
         ({"a": GOOD, "b": unread}, "Unknown: cannot read b"),
         ({"a": GOOD, "b": unread, "c": BAD}, "5 objects of 12 are not as declared"),
@@ -83,6 +89,9 @@ async def test_the_answer_is_the_worst_that_is_known() -> None:
         assert page.one("h1").text == answer
     assert page.one("li", id="home-a").text.startswith("3 of 3")
     assert page.one("li", id="home-b").text.startswith("?")
+    page = await home(a=held)
+    assert page.one("a", class_="tile").attributes["class"] == "tile plain"
+    assert page.one("li", id="home-a").text.endswith("1 pinned")
 
 
 async def test_problems_are_ordered_by_how_bad_and_how_old_and_told_once() -> None:

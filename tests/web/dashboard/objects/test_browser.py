@@ -13,6 +13,14 @@ from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_lamps
 from tests.web.dashboard.site import Site, note
 
 WEB = "/objects/apps/deployments/shop/web"
+CREATED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-again}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:1"}]}}
+"""
 
 
 async def test_from_the_palette_to_a_change_that_others_see_live(
@@ -48,6 +56,17 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
     await tab.get_by_role("button", name="Delete web").click()
     await expect(tab).to_have_url(re.compile(r"/objects/apps/deployments\?namespace=shop$"))
     await expect(watcher.get_by_role("heading", name="Not found")).to_be_visible()
+
+    await tab.get_by_role("link", name="Create Deployment").click()
+    area = tab.get_by_label("Manifest")
+    await expect(area).to_have_value(re.compile("kind: Deployment"))
+    await area.fill(CREATED)
+    await tab.get_by_role("button", name="Preview").click()
+    await expect(tab.locator("ins", has_text="revisionHistoryLimit: 10")).to_be_visible()
+    await tab.get_by_role("button", name="Create Deployment").click()
+    await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}-again")
+    assert (await plane.client.get(f"{DEPLOYMENTS}/web-again"))["spec"]["replicas"] == 1
+    await tab.goto(f"{site.url}/dashboard/objects/apps/deployments?namespace=shop")
 
     await tab.get_by_text("Saved views").click()
     await tab.get_by_role("button", name="Save this view").click()

@@ -87,6 +87,8 @@ async def test_findings_and_their_objects_link_to_each_other(plane: Plane, site:
     assert {pod, deployment, rules, f"{rules}/edit"} <= set(_links(policy_page))
     contract_page = await site.shows("/contracts/default/orders", "PortsValid")
     assert {service, deployment, pacto, f"{pacto}/edit"} <= set(_links(contract_page))
+    # In the facts, and with each check that is about it.
+    assert (_links(contract_page).count(service) > 1, _links(contract_page).count(deployment) > 1) == (True, True)
     resource_page = await site.shows("/resources/1", "phase-ready")
     assert {resource, f"{resource}/edit"} <= set(_links(resource_page))
 

@@ -109,7 +109,7 @@ async def test_an_object_is_shown_without_secrets_and_all_texts_are_texts(plane:
     assert "Managed fields" in web.document.one("details", id="managed").text
     hall = await site.open("/objects/light.example/lamps/shop/hall")
     assert hall.document.one("tr", id="row-condition-Ready").text.startswith("ReadyFalseDark")
-    for command in ("kubectl edit deployments.apps web -n shop", "kubectl delete deployments.apps web -n shop"):
+    for command in ("homeostat edit deployments.apps web -n shop", "homeostat delete deployments.apps web -n shop"):
         assert command in web.text
 
 

@@ -12,7 +12,7 @@ from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED
 from homeostat.operators.images.engine.annotations import tracked_of
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
-from homeostat.web.images.dashboard.image import commit_url
+from homeostat.web.dashboard.commit import commit_url
 from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
 from homeostat.web.images.dashboard.tracked import Update
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
@@ -192,6 +192,7 @@ async def test_the_page_counts_what_pods_run(plane: Plane, site: Site) -> None:
         ("https://user:key@git.example.org/a", ""),
         ("javascript:alert(1)", ""),
         ("file:///srv/git", ""),
+        ("http://127.0.0.1:3000/a.git", ""),
     ],
 )
 def test_a_commit_leads_to_its_forge(repository: str, url: str) -> None:

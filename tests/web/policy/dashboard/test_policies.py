@@ -66,6 +66,8 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
         await plane.client.create(where.path(namespace), body)
     page = await site.shows("/policies/default/strict", "row-violation-0")
     assert "missing_liveness" in page.text
+    chip = page.document.all("span", class_="chip")[0]
+    assert (chip.text, chip.attributes["class"]) == ("2 violations", "chip warn")
     assert page.document.one("tr", id="row-violation-0").text.startswith("web-0app")
     assert "latest_tag" in page.document.one("tr", id="row-rule-latest_tag").text
     assert page.document.one("tr", id="row-workload-web").text.startswith("web")

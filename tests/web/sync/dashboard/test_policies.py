@@ -45,6 +45,7 @@ DRIFTED: JsonObject = {
         {"time": SINCE, "trigger": "new revision", "mode": "incremental", "revision": "b" * 40, "updated": 3},
         {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "failed": 1, "error": HOSTILE},
         {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "a" * 40, "held": 2},
+        {"time": SINCE, "trigger": "first sync", "mode": "full", "revision": "9" * 40, "created": 5},
     ],
     "resources": [
         {"path": "/customers/acme", "result": "failed", "message": HOSTILE, "kind": "Conflict"},
@@ -84,7 +85,7 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     page = await site.open("/sync")
     assert [each.text for each in page.document.all("th", scope="row")] == ["ordersdefault", "customersdefault"]
     assert "retry 3 of a failed sync" in page.text
-    found = await site.open("/sync?state=synced&q=CUSTOM")
+    found = await site.open("/sync?state=drifted&q=CUSTOM")
     assert [each.text for each in found.document.all("th", scope="row")] == ["customersdefault"]
     assert (await site.open("/sync?namespace=none")).document.all("th", scope="row") == []
     assert "orders" in (await site.open()).text
@@ -96,7 +97,7 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     assert "<script>" not in page.source.replace("<script src", "")
     commands = [each.text for each in page.document.all("code", class_="command")]
     assert commands[0].startswith(
-        "kubectl annotate syncpolicy customers -n default declarest.io/reconcile-requested-at="
+        "homeostat annotate syncpolicy customers -n default declarest.io/reconcile-requested-at="
     )
 
     assert "1 to create, 2 resources as declared." in page.document.one("section", id="plan").text
@@ -107,6 +108,8 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     assert ("2 held" in held, "succeeded" in held) == (True, False)
     # That is the last one that changed something.
     assert f"git revert --no-edit {'b' * 40} && git push" in commands
+    assert f"git revert --no-edit {'9' * 40}..HEAD && git push" in commands
+    assert "hidden-key" not in page.source
 
     here, proof = "/sync/policies/default/customers", page.document.all("input", name="proof")[0].attributes["value"]
     assert (await site.send(f"{here}/sync", {"proof": "none"})).status == 403
@@ -132,6 +135,33 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     for missing in ("policies/default/none", "servers/default/none", "repositories/none/files"):
         assert (await site.open(f"/sync/{missing}")).status == 404
     assert (await site.send("/sync/policies/default/none/sync", {"proof": proof})).status == 404
+
+
+async def test_a_plan_is_outdated_after_a_sync_or_a_commit(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    here = "/sync/policies/default/customers"
+    repository = RESOURCE_REPOSITORY.kind.path("default", "files", "status")
+    assert "outdated" not in (await site.open(here)).document.one("section", id="plan").text
+    await plane.client.merge(repository, {"status": {"lastFetchedRevision": "b" * 40}})
+    page = await site.shows(here, "outdated")
+    assert "has a newer commit, bbbbbbbbbbbb." in page.document.one("section", id="plan").text
+    await plane.client.merge(repository, {"status": {"lastFetchedRevision": "a" * 40}})
+    later = {"status": {"lastAttemptTime": "2026-11-17T10:00:01Z"}}
+    await plane.client.merge(SYNC_POLICY.kind.path("default", "customers", "status"), later)
+    page = await site.shows(here, "after this plan")
+    assert "Plan again to see what would change now." in page.document.one("section", id="plan").text
+
+
+async def test_home_keeps_the_drift_of_the_last_sync_while_the_next_one_runs(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    attempt = {"mode": "full", "trigger": "interval", "time": SINCE}
+    await plane.client.merge(
+        SYNC_POLICY.kind.path("default", "customers", "status"), {"status": {"attempt": attempt, "held": None}}
+    )
+    await site.shows("/sync", "syncing")
+    page = await site.open()
+    assert "2 resources differ from the repository" in page.text
+    assert page.document.one("h1").text == "2 objects of 2 are not as declared"
 
 
 async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, guarded: Site) -> None:

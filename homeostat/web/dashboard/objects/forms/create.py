@@ -154,7 +154,7 @@ def _as_shown(made: JsonObject) -> JsonObject:
 
 def _form(visit: Visit, wanted: Wanted, kind: Kind | None, text: str, problem: str = "") -> Page:
     form = manifest_form(visit, text, {}, action=wanted.page, cancel=_cancel(wanted, kind))
-    note = "The text says what is created. Nothing is created before the next page."
+    note = "Write or paste the manifest of one object. The next page is a preview; nothing is created before."
     return _page(wanted, kind, [alert(problem), el("p", note, class_="summary"), form], "Create")
 
 

@@ -8,13 +8,11 @@ server: defaults, validation and admission included.
 from __future__ import annotations
 
 from functools import partial
-from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote_plus
 
-import msgspec
-
 from homeostat.client.base import MERGE_PATCH, Client
+from homeostat.objects.edit_basis import BY_SERVER, TRIES, edit_basis
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
@@ -41,10 +39,6 @@ from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden
-
-_TRIES: Final = 4
-"""A status that is written between the read and the patch refuses the patch."""
-_BY_SERVER: Final = ("resourceVersion", "managedFields")
 
 
 class _Sent(NamedTuple):
@@ -110,27 +104,20 @@ async def _check(place: Place) -> None:
 
 
 def _basis(place: Place, obj: JsonObject) -> str:
-    """What a form was made of, so that a change of somebody else is noticed.
-
-    The server counts changes of all but metadata and status as generations, where it counts them.
-    """
-    metadata = shown_object(place.kind, {"metadata": obj["metadata"]})["metadata"]
-    if "generation" not in metadata:
-        return str(metadata.get("resourceVersion", ""))
-    kept = {name: each for name, each in metadata.items() if name not in _BY_SERVER}
-    return sha256(msgspec.json.encode(kept, order="sorted")).hexdigest()[:32]
+    """From what is shown: a page says nothing of hidden values, not even a digest."""
+    return edit_basis(shown_object(place.kind, {"metadata": obj["metadata"]})["metadata"])
 
 
 async def _change(visit: Visit, place: Place, sent: _Sent) -> tuple[JsonObject, JsonObject]:
     """The object before, and as the server has it, or would have it, afterwards."""
-    for attempt in range(1, _TRIES + 1):
+    for attempt in range(1, TRIES + 1):
         live = await place.read()
         size, version = len(sent.text) + size_of(live), live["metadata"].get("resourceVersion", "")
         patch = await computed(visit, size, partial(_patch, place, live, sent))
         try:
             return live, await _send(place, patch, version, is_dry=sent.step != "apply")
         except ConflictError:
-            if attempt == _TRIES:
+            if attempt == TRIES:
                 raise
     raise AssertionError("unreachable")
 
@@ -147,7 +134,7 @@ def _patch(place: Place, obj: JsonObject, sent: _Sent) -> JsonObject:
         raise InvalidTextError(
             "the object was changed meanwhile; copy your changes, open the form again and repeat them there"
         )
-    edited["metadata"] |= {name: live["metadata"][name] for name in _BY_SERVER if name in live["metadata"]}
+    edited["metadata"] |= {name: live["metadata"][name] for name in BY_SERVER if name in live["metadata"]}
     patch = patch_between(live, edited)
     if not patch:
         raise InvalidTextError("nothing was changed")
@@ -166,7 +153,9 @@ async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) 
 
 def _form(visit: Visit, place: Place, text: str, basis: str, problem: str = "") -> Page:
     form = manifest_form(visit, text, {"basis": basis}, action=place.page("edit"), cancel=place.page())
-    note = "Hidden values stay as they are unless you replace them. Nothing is changed before the next page."
+    note = (
+        "Hidden values stay as they are unless you replace them. The next page is a preview; nothing is changed before."
+    )
     return _page(place, [alert(problem), el("p", note, class_="summary"), form], "Edit")
 
 
