@@ -15,6 +15,8 @@ T = TypeVar("T")
 MOST_VALUES: Final = 2000
 """With more values, a payload is large: each pass takes some 5 us a value."""
 LARGE_BYTES: Final = 1 << 16
+_ALIAS: Final = b"*"
+"""Aliases of YAML: a kilobyte of them stands for as many values as a payload may have."""
 _USER: Final = "sync"
 
 
@@ -28,7 +30,7 @@ def is_large(*values: Any) -> bool:
     while stack:
         each = stack.pop()
         if isinstance(each, str | bytes):
-            if len(each) > LARGE_BYTES:
+            if len(each) > LARGE_BYTES or (isinstance(each, bytes) and _ALIAS in each):
                 return True
             continue
         if isinstance(each, dict | list):

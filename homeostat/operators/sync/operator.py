@@ -31,7 +31,7 @@ from homeostat.operators.sync.policies.act import Actor
 from homeostat.operators.sync.policies.observe import Observer
 from homeostat.operators.sync.policies.operator import PolicyOperator
 from homeostat.operators.sync.policies.servers import Servers
-from homeostat.operators.sync.settings import NAMES, read_settings
+from homeostat.operators.sync.settings import NAMES, STORES, read_settings
 from homeostat.operators.sync.validation.environment import LISTED, Variables
 from homeostat.operators.sync.watches import BY_REF, BY_SECRET, Watches, key_of
 from homeostat.runtime.cache.cache import Change
@@ -83,6 +83,12 @@ OPTIONS = (
         help="Environment variables that specs of sync can read as ${NAME}: names, or PREFIX*, separated by commas.",
         metavar="NAMES",
     ),
+    OperatorOption(
+        name="sync-secret-files",
+        variable=STORES,
+        help="The directory of the files that a SecretStore can name; without it, any file of this machine.",
+        metavar="DIR",
+    ),
 )
 SETTINGS = (*NAMES, LISTED)
 _LONGEST_SYNC_S: Final = 90_000.0
@@ -105,6 +111,7 @@ def register(setup: Setup) -> None:
         repositories=Repositories(settings.repositories),
         artifacts=Artifacts(settings.documents),
         series=series,
+        secret_files=settings.secret_files,
     )
     watches = Watches(setup, environment)
     _control_dependencies(setup, watches, means)

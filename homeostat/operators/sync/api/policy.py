@@ -156,7 +156,9 @@ class PolicyStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     failure: Failure | None = None
     held: Annotated[Count | None, doc("Changes that were not allowed; the resources say why.")] = None
     held_message: Annotated[str | None, doc("Why the first of them was not allowed.")] = None
-    drifted: Annotated[Count | None, doc("Resources that differed from the repository in the last sync.")] = None
+    drifted: Annotated[
+        Count | None, doc("Resources that differ from the repository after the last sync: held or failed.")
+    ] = None
     resources: Annotated[
         tuple[ResourceReport, ...],
         Meta(max_length=MOST_REPORTED),
@@ -190,6 +192,7 @@ SYNC_POLICY: Final = CustomKind(
         Column("Revision", ".status.lastAppliedRepoRevision"),
         Column("Last Sync", ".status.lastSuccessfulSyncTime", "date"),
         Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        Column("Drift", ".status.drifted", "integer"),
         Column("Mode", ".spec.sync.mode", priority=1),
         Column("Message", '.status.conditions[?(@.type=="Ready")].message', priority=1),
     ),

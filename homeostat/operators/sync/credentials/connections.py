@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from homeostat.operators.sync.api.repository import Git
 from homeostat.operators.sync.api.server import Http, ServerAuth
 from homeostat.operators.sync.api.store import FileProvider, StoreSpec, VaultAuth, VaultProvider
 from homeostat.operators.sync.credentials.secrets import SecretValues
+from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.server.settings import ServerSettings, Throttle
 from homeostat.operators.sync.stores.envelope import Lock, read_key
 from homeostat.operators.sync.stores.file import FileStore
@@ -27,10 +29,11 @@ from homeostat.operators.sync.stores.vault import VaultStore
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """`environment` gives the proxies that specs do not."""
+    """`environment` gives the proxies that specs do not. Files of secrets are in `secret_files`, if it is set."""
 
     secrets: SecretValues
     environment: Mapping[str, str]
+    secret_files: Path | None = None
 
     async def remote(self, git: Git, identity: str) -> Remote:
         access: BasicAuth | SshKey | None = None
@@ -139,7 +142,10 @@ class Connections:
         encryption = file.encryption
         passphrase = (await self.secrets.optional(encryption.passphrase_ref)).strip()
         key = b"" if encryption.key_ref is None else read_key((await self.secrets.get(encryption.key_ref)).strip())
-        return FileStore(Path(file.path), Lock(passphrase, key))
+        path = Path(file.path)
+        if self.secret_files is not None:
+            path = await asyncio.to_thread(_within, self.secret_files, path)
+        return FileStore(path, Lock(passphrase, key))
 
     async def _vault(self, vault: VaultProvider) -> SecretStore:
         settings = VaultSettings(
@@ -166,6 +172,16 @@ class Connections:
         assert auth.app_role is not None
         role = auth.app_role
         return AppRole(await line(role.role_id_ref), await line(role.secret_id_ref), role.mount or "approle")
+
+
+def _within(directory: Path, path: Path) -> Path:
+    """The path without symbolic links. Raises `ValidationError` unless it is below the directory."""
+    real = path.resolve()
+    if not real.is_relative_to(directory.resolve()):
+        raise ValidationError(
+            f"spec.file.path is {path}; SecretStores can name files in {directory} only (--sync-secret-files)"
+        )
+    return real
 
 
 def _with_user(url: str, user: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
@@ -45,10 +46,12 @@ class Means:
     repositories: Repositories
     artifacts: Artifacts
     series: Series
+    secret_files: Path | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def connections(self, namespace: str, scrubber: Scrubber) -> Connections:
-        return Connections(SecretValues(self.client, namespace, scrubber), self.environment.proxies)
+        secrets = SecretValues(self.client, namespace, scrubber)
+        return Connections(secrets, self.environment.proxies, self.secret_files)
 
 
 def read_spec(spec: S, environment: Mapping[str, str]) -> tuple[S, tuple[Cause, ...]]:

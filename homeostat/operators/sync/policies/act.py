@@ -124,7 +124,7 @@ class Actor:
             "resourceStats": msgspec.to_builtins(stats),
             "resources": msgspec.to_builtins(resource_reports(listed[:MOST_REPORTED])),
             "resourcesOmitted": max(len(listed) - MOST_REPORTED, 0) or None,
-            "drifted": _drifted(report) or None,
+            "drifted": len(report.held) + len(failed),
             "held": len(report.held) or None,
             "heldMessage": report.held[0].message[:LONGEST_MESSAGE] if report.held else None,
         }
@@ -143,13 +143,8 @@ class Actor:
 
     def _tell_success(self, policy: SyncPolicy, action: Sync, report: Report) -> None:
         is_quiet = action.trigger == "interval" and not report.count(*_CHANGES)
-        notice = success_notice(
-            action.revision,
-            report.mode,
-            applied=report.applied,
-            pruned=report.pruned,
-            targeted=report.targeted,
-        )
+        mode = read_spec(policy.spec, self._means.environment)[0].sync.mode
+        notice = success_notice(action.revision, report, is_observing=mode == "observe")
         self._tell(policy, notice, is_repeated=is_quiet)
 
     def _tell(self, policy: SyncPolicy, notice: Notice, *, is_repeated: bool) -> None:
@@ -233,10 +228,6 @@ def _summary(report: Report) -> str:
     more = f"; and {len(failed) - 3} more, see status.resources" if len(failed) > 3 else ""
     texts = "; ".join(each.message or each.path for each in failed[:3])
     return f"{len(failed)} of {report.targeted} resources failed: {texts}{more}"
-
-
-def _drifted(report: Report) -> int:
-    return sum(each.became in ("created", "updated", "deleted", "held", "failed") for each in report.results)
 
 
 def _listed(report: Report) -> list[Result]:

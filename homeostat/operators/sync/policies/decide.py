@@ -32,6 +32,7 @@ from homeostat.operators.sync.conditions import (
     transition_notices,
 )
 from homeostat.operators.sync.policies.world import Action, Begin, Preview, Sync, World
+from homeostat.operators.sync.run.report import Report
 from homeostat.operators.sync.validation.cron import is_cron_due, next_time
 from homeostat.operators.sync.validation.specs import sentence
 
@@ -41,6 +42,7 @@ SHARED_SCOPE: Final = "SharedScope"
 FIRST_RETRY_S: Final = 5.0
 LONGEST_RETRY_S: Final = 1000.0
 _SOONEST: Final = timedelta(seconds=1)
+_MOST_PATHS: Final = 3
 _INPUTS: Final = ("policy changed", "dependency changed", "secret changed", "request", "new revision")
 Plan = Decision[Action]
 
@@ -265,6 +267,14 @@ def _time(text: str | None) -> datetime | None:
     return parse_time(text) if text else None
 
 
-def success_notice(revision: str, mode: str, *, applied: int, pruned: int, targeted: int) -> Notice:
-    counts = f"mode={mode} applied={applied} pruned={pruned} targeted={targeted}"
+def success_notice(revision: str, report: Report, *, is_observing: bool) -> Notice:
+    """In the mode observe nothing was applied, so it says what would have been."""
+    held = [each.path for each in report.held]
+    if is_observing:
+        more = f" and {len(held) - _MOST_PATHS} more" if len(held) > _MOST_PATHS else ""
+        paths = f"would change {', '.join(held[:_MOST_PATHS])}{more}" if held else "nothing differs"
+        counts = f"mode={report.mode} differing={len(held)} targeted={report.targeted}"
+        return Notice("Normal", "SyncSucceeded", cut(f"compared with revision {revision} ({counts}): {paths}"))
+    counts = f"mode={report.mode} applied={report.applied} pruned={report.pruned} targeted={report.targeted}"
+    counts += f" held={len(held)}" if held else ""
     return Notice("Normal", "SyncSucceeded", f"sync completed at revision {revision} ({counts})")

@@ -37,6 +37,11 @@ async def test_a_store_is_ready_if_it_can_be_opened_and_recovers(stage: Stage) -
         assert ready_of(status)[1:] == ("DependencyInvalid", f"{stage.root}/junk: the file is not a secret store")
         await stage.until(lambda status: ready_of(status)[1] == "DependencyNotReady")
 
+        (stage.root / "link").symlink_to("/etc")
+        await stage.apply("SecretStore", "store", {"file": {**file, "path": str(stage.root / "link" / "secrets")}})
+        status = await stage.until(lambda status: "--sync-secret-files" in ready_of(status)[2], "SecretStore", "store")
+        assert ready_of(status)[:2] == ("False", "DependencyInvalid")
+
         await stage.secret("vault", token="wrong-token-of-vault")
         vault: dict[str, Any] = {"address": url, "auth": {"token": {"secretRef": key("vault", "token")}}}
         await stage.apply("SecretStore", "store", {"vault": vault})

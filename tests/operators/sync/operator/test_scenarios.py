@@ -166,6 +166,14 @@ async def test_observe_reports_drift_and_changes_nothing(stage: Stage) -> None:
         (record,) = status["history"]
         assert (record["held"], "updated" in record) == (1, False)
         assert (await stage.objects())["/customers/acme"]["tier"] == "by hand"
+        said = [message for reason, message in await stage.events() if reason == "SyncSucceeded"]
+        assert all("applied" not in each for each in said)
+        assert said[0].endswith("(mode=full differing=1 targeted=1): would change /customers/acme")
+
+        await stage.apply("SyncPolicy", "customers", stage.policy(sync={"mode": "enforce"}))
+        status = await stage.until(lambda status: status["lastTrigger"] == "policy changed")
+        assert status["history"][0]["updated"] == 1
+        assert status["drifted"] == 0, "what a sync has changed differs no longer"
 
 
 async def test_a_plan_on_request_is_fresh_and_changes_nothing(stage: Stage) -> None:

@@ -149,7 +149,7 @@ def test_every_definition_is_accepted_and_has_the_names_of_the_original() -> Non
         "SyncPolicy": (
             "syncpolicies",
             ("sp",),
-            ["Repo", "Server", "Revision", "Last Sync", "Ready", "Mode", "Message"],
+            ["Repo", "Server", "Revision", "Last Sync", "Ready", "Drift", "Mode", "Message"],
         ),
         "RepositoryWebhook": ("repositorywebhooks", ("rwh",), ["Provider", "Repository", "Path", "Ready", "Age"]),
     }

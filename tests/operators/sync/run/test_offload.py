@@ -29,6 +29,17 @@ async def test_a_large_file_beside_a_large_object_holds_the_event_loop_for_less_
     assert turns.longest_s < 0.15, "on the loop, a pass over all values takes 0.3 s, and there are several"
 
 
+async def test_a_small_file_of_aliases_is_refused_and_holds_up_nobody() -> None:
+    lines = [
+        "a0: &a0 [x, x, x, x, x, x, x, x, x]",
+        *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
+    ]
+    async with hostile_server(lambda method, path, body: Answer(body=b"{}")) as server, measured_turns() as turns:
+        report = await Policy(server.url, timeout_s=60).sync({"t/a/resource.yaml": "\n".join(lines).encode()})
+    assert became(report) == {"/t/a": "failed"}
+    assert turns.longest_s < 0.1, "on the loop, the values that they stand for take 0.2 s"
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -38,6 +49,9 @@ async def test_a_large_file_beside_a_large_object_holds_the_event_loop_for_less_
         ({"a": [[{}] * 1000] * 3}, True),
         ("x" * LARGE_BYTES, False),
         ([b"x" * (LARGE_BYTES + 1)], True),
+        # An alias of YAML stands for any number of values.
+        ([b"a: &a [1]\nb: *a\n"], True),
+        (["*"], False),
     ],
 )
 def test_a_value_is_large_by_its_values_or_its_texts(value: Any, expected: bool) -> None:
