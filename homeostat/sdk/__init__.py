@@ -48,16 +48,19 @@ from homeostat.objects.errors import (
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import (
     CONFIG_MAP,
+    CRON_JOB,
     DAEMON_SET,
     DEFINITION,
     DEPLOYMENT,
     DISRUPTION_BUDGET,
     EVENT,
+    JOB,
     LEASE,
     NAMESPACE,
     POD,
     REPLICA_SET,
     SECRET,
+    SERVICE,
     STATEFUL_SET,
     Kind,
 )
@@ -70,8 +73,9 @@ from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.checkup import Finding
 from homeostat.runtime.control.controller import Controller
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.runtime.control.operator import Operator
-from homeostat.runtime.control.reconcile import PAUSE, Options
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.control.recorder import About, Recorder
 from homeostat.runtime.deployment import Alert, FaceAdmission, Panel, Webhook
 from homeostat.runtime.faces.face import Face, FaceRules, Figures, Surroundings
@@ -90,11 +94,13 @@ from homeostat.runtime.watch.routes import to_indexed, to_itself, to_mapped, to_
 __all__ = [
     "AGE_COLUMN",
     "CONFIG_MAP",
+    "CRON_JOB",
     "DAEMON_SET",
     "DEFINITION",
     "DEPLOYMENT",
     "DISRUPTION_BUDGET",
     "EVENT",
+    "JOB",
     "LEASE",
     "NAMESPACE",
     "NULLABLE",
@@ -106,6 +112,7 @@ __all__ = [
     "RECONCILING",
     "REPLICA_SET",
     "SECRET",
+    "SERVICE",
     "STALLED",
     "STATEFUL_SET",
     "About",

@@ -21,3 +21,13 @@ def refusal_of_newer(database: str, version: int, newest: int) -> str:
         f"{database} has schema {version}, and this is homeostat {__version__}, which supports up to {newest}; "
         "use the version that migrated it, or restore a backup that was made before"
     )
+
+
+def refusal_of_other(database: str, version: int, newest: int) -> str:
+    """What a command says that reads a database and does not migrate it."""
+    if version > newest:
+        return refusal_of_newer(database, version, newest)
+    return (
+        f"{database} has schema {version}, and this is homeostat {__version__}, which reads {newest}; use the version "
+        "that serves it, or start the plane once with this version, which migrates it"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from homeostat.operators.catalog import (
     load_operator,
     operator_name,
 )
-from homeostat.runtime import catalog as installed
 
 OPERATOR = """
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_one_that_is_not_there_is_told(name: str, told: str) -> None:
 def test_installed_packages_bring_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     found = EntryPoint("stock", "tests.runtime.plain_operator", catalog.GROUP)
 
-    monkeypatch.setattr(installed, "entry_points", lambda *, group: [found] if group == catalog.GROUP else [])
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: [found] if group == catalog.GROUP else [])
     assert known_operators() == [*catalog.OURS, "stock"]
     assert load_operator("stock").KINDS != ()
 

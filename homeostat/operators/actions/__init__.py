@@ -8,24 +8,18 @@ finalizer, until its last resource is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from homeostat.external.vault.settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
-from homeostat.operators.actions.controllers import ResourceControls
 from homeostat.operators.actions.deployment import ALERTS, PANELS
-from homeostat.operators.actions.inputs.controller import InputControl
-from homeostat.operators.actions.runs.sweep import sweep_regularly
-from homeostat.operators.actions.settings import read_settings
-from homeostat.operators.actions.types.guard import TypeGuard
 from homeostat.operators.actions.types.naming import kind_of_type
-from homeostat.operators.actions.types.operator import TypeOperator
-from homeostat.runtime.cache.index import Name
-from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.faces.face import Face
-from homeostat.runtime.setup import Setup
-from homeostat.runtime.watch.predicates import generation_changed
-from homeostat.runtime.watch.routes import Route, to_mapped
+
+if TYPE_CHECKING:
+    from homeostat.runtime.cache.index import Name
+    from homeostat.runtime.setup import Setup
+    from homeostat.runtime.watch.routes import Route
 
 __all__ = [
     "ALERTS",
@@ -80,6 +74,17 @@ _RECONCILE_TIMEOUT_S = 3600.0
 
 
 def register(setup: Setup) -> None:
+    # Imported here: the dashboard needs the kinds of this package, and not its controllers.
+    from homeostat.operators.actions.controllers import ResourceControls
+    from homeostat.operators.actions.inputs.controller import InputControl
+    from homeostat.operators.actions.runs.sweep import sweep_regularly
+    from homeostat.operators.actions.settings import read_settings
+    from homeostat.operators.actions.types.guard import TypeGuard
+    from homeostat.operators.actions.types.operator import TypeOperator
+    from homeostat.runtime.control.reconcile import Options
+    from homeostat.runtime.watch.predicates import generation_changed
+    from homeostat.runtime.watch.routes import to_mapped
+
     settings = read_settings(setup.environment)
     types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
     operator = TypeOperator(setup.client, lambda: types.cache)
@@ -99,6 +104,9 @@ def register(setup: Setup) -> None:
 
 def check_environment(environment: Mapping[str, str]) -> None:
     """Raises `ValueError` for settings that `register`, or the first type, would refuse."""
+    from homeostat.external.vault.settings import vault_settings
+    from homeostat.operators.actions.settings import read_settings
+
     read_settings(environment)
     vault_settings(environment)
 

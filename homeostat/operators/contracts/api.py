@@ -9,7 +9,7 @@ from typing import Final
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, Column, CustomKind
 from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
+from homeostat.objects.kind import CRON_JOB, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
 from homeostat.operators.contracts.spec import PactoSpec, RevisionSpec
 from homeostat.operators.contracts.status import PactoStatus, RevisionStatus
@@ -19,6 +19,9 @@ COMPONENT: Final = "pacto-controller"
 """The source of Events, as the original names it."""
 REQUESTED: Final = f"{GROUP}/reconcile"
 """An annotation of a Pacto: a new value reconciles it now, with what the registry has now and not what is cached."""
+
+WORKLOADS: Final = {each.kind: each for each in (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, JOB, CRON_JOB)}
+"""What a target may be, by the name of the kind."""
 
 
 class Pacto(Declared, frozen=True):

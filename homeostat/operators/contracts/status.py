@@ -13,8 +13,7 @@ from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import Status
 from homeostat.objects.crd.field_meta import Time
-from homeostat.operators.contracts.engine.checks.served import MAX_CHANGES
-from homeostat.operators.contracts.engine.checks.verdict import ContractStatus
+from homeostat.operators.contracts.engine.checks.verdict import MAX_CHANGES, ContractStatus
 from homeostat.operators.contracts.engine.views.status import MAX_FINDINGS, MAX_PROPERTIES
 from homeostat.operators.contracts.spec import Part, doc
 

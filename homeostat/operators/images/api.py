@@ -7,14 +7,18 @@ object makes the operator forget all it knew.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
+
+if TYPE_CHECKING:
+    from homeostat.operators.images.engine.annotations import Tracked
 
 GROUP: Final = "images.homeostat.dev"
 REQUESTED: Final = "gitops.operator.reconcile_requested_at"
@@ -143,3 +147,17 @@ IMAGE_UPDATE: Final = CustomKind(
     description="What the operator of image updates knows of a Deployment, and a pin that stops updates of it.",
 )
 KINDS: Final = (IMAGE_UPDATE,)
+
+
+def owned(tracked: Tracked) -> JsonObject:
+    """A new ImageUpdate of the workload."""
+    owner: JsonObject = {
+        "apiVersion": tracked.kind.api_version,
+        "kind": tracked.kind.kind,
+        "name": tracked.name,
+        "uid": tracked.uid,
+        "controller": True,
+    }
+    new = IMAGE_UPDATE.kind.new(tracked.record)
+    new["metadata"]["ownerReferences"] = [owner]
+    return new

@@ -26,6 +26,7 @@ from homeostat.operators.images.api import (
     ImageUpdateStatus,
     Notice,
     Pin,
+    owned,
 )
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.engine.annotations import Tracked
@@ -259,17 +260,3 @@ class Records:
                 continue
             except (ApiError, UnreachableError) as error:
                 log.warning("failed to delete image update", extra={"name": "/".join(key), "reason": str(error)})
-
-
-def owned(tracked: Tracked) -> JsonObject:
-    """A new ImageUpdate of the workload."""
-    owner: JsonObject = {
-        "apiVersion": tracked.kind.api_version,
-        "kind": tracked.kind.kind,
-        "name": tracked.name,
-        "uid": tracked.uid,
-        "controller": True,
-    }
-    new = _KIND.new(tracked.record)
-    new["metadata"]["ownerReferences"] = [owner]
-    return new

@@ -15,7 +15,7 @@ import asyncpg
 
 from homeostat.store.backup.rows import Chunker, Contents, Row
 from homeostat.store.base import StoreError
-from homeostat.store.migration import migrations
+from homeostat.store.migration import migrations, refusal_of_other
 from homeostat.store.postgres.database import AWAY, Connection, Database
 from homeostat.store.postgres.schema import RESTORED, is_restored, prepare
 from homeostat.store.postgres.statements import NEWEST
@@ -141,10 +141,7 @@ async def _require_readable(connection: Connection, database: Database) -> None:
         raise StoreError(f'{database.address} contains no plane in its schema "{database.schema}"')
     version = await connection.fetchval("SELECT max(number) FROM migration")
     if version != newest:
-        raise StoreError(
-            f'the schema "{database.schema}" has version {version}, this version of homeostat reads {newest}; '
-            "use the version that serves it, or start the plane once with this version"
-        )
+        raise StoreError(refusal_of_other(database.address, version, newest))
 
 
 async def _require_exclusive(connection: Connection, database: Database) -> None:

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from homeostat.store.base import StoreError
-from homeostat.store.migration import migrations, refusal_of_newer
+from homeostat.store.migration import migrations, refusal_of_newer, refusal_of_other
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.journal import JOURNAL_BYTES
 
@@ -68,10 +68,7 @@ def require_readable(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     newest = migrations("sqlite")[-1][0]
     if version != newest:
-        raise StoreError(
-            f'"{path}" has schema {version}, this version of homeostat reads {newest}; use the version that serves it, '
-            "or start the plane once with this version"
-        )
+        raise StoreError(refusal_of_other(f'"{path}"', version, newest))
 
 
 def check_seal(connection: sqlite3.Connection, seal: Seal) -> None:

@@ -142,8 +142,8 @@ class FileYard:
 PLUGINS: dict[str, Callable[[Lines], Any]] = {"shelf": FileShelf, "yard": FileYard}
 
 
-async def live(folder: Path, plugin: str, database: str | None, moment: int) -> None:
-    """Made, ready, deleted, gone; from wherever it stands."""
+async def live(folder: Path, plugin: str, database: str | None, moment: int) -> list[tuple[str, bool]]:
+    """Made, ready, deleted, gone; from wherever it stands. Returns trigger and success of each reconciliation."""
     moments = Moments(moment)
     things = _things(folder, plugin, moments)
     async with open_plane(_settings(folder, database)) as plane:
@@ -153,6 +153,8 @@ async def live(folder: Path, plugin: str, database: str | None, moment: int) -> 
             with suppress(NotFoundError):
                 await plane.client.delete(things.path("one"))
             await eventually(lambda: _is_gone(plane.client, things), within_s=_WITHIN_S)
+        found, _ = await plane.client.list(RECONCILIATION.kind.path("default"))
+    return [(each["spec"]["trigger"], each["spec"]["isSuccess"]) for each in found]
 
 
 async def prepare(folder: Path, plugin: str, database: str | None) -> None:
@@ -162,12 +164,6 @@ async def prepare(folder: Path, plugin: str, database: str | None) -> None:
         async with managed(plane.client, things):
             pass
         await plane.client.create(things.path(), things.thing("one"))
-
-
-async def entries(folder: Path, database: str | None) -> list[tuple[str, bool]]:
-    async with open_plane(_settings(folder, database)) as plane:
-        found, _ = await plane.client.list(RECONCILIATION.kind.path("default"))
-    return [(each["spec"]["trigger"], each["spec"]["isSuccess"]) for each in found]
 
 
 def _things(folder: Path, plugin: str, moments: Moments) -> Things:
@@ -214,9 +210,11 @@ def forked(work: Coroutine[Any, Any, None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-async def tell(folder: Path, database: str | None, moment: int, *, is_killed: bool) -> None:
+async def tell(folder: Path, plugin: str, database: str | None, *, kill_at: int, killed: int = 0) -> None:
+    """Lives, and tells what there is at the end, unless it is killed. `killed` is where one before it was."""
+    entries = await live(folder, plugin, database, kill_at)
     effects = Lines(folder / "effects", Moments(0)).read()
-    told = Told(moment, is_killed, effects, await entries(folder, database))
+    told = Told(killed or kill_at, killed > 0, effects, entries)
     sys.stdout.write(f"{msgspec.json.encode(told).decode()}\n")
     sys.stdout.flush()
 
@@ -243,15 +241,12 @@ def every_moment(folder: Path, plugin: str) -> None:
     for moment in range(1, _MOST):
         here = folder / str(moment)
         shutil.copytree(before, here)
-        ended = forked(live(here, plugin, None, moment))
-        if ended == -signal.SIGKILL:
-            ended = forked(live(here, plugin, None, 0))
-            is_killed = True
-        else:
-            is_killed = False
+        ended = forked(tell(here, plugin, None, kill_at=moment))
+        is_killed = ended == -signal.SIGKILL
+        if is_killed:
+            ended = forked(tell(here, plugin, None, kill_at=0, killed=moment))
         if ended != 0:
             raise SystemExit(f"{plugin} at {moment}: a process ended with {ended}")
-        forked(tell(here, None, moment, is_killed=is_killed))
         if not is_killed:
             return
 
@@ -261,9 +256,8 @@ def again_and_again(folder: Path, plugin: str, database: str) -> None:
     import_what_a_life_needs(folder / "imports", plugin)
     forked(prepare(folder, plugin, database))
     for moment in range(1, _MOST, 2):
-        ended = forked(live(folder, plugin, database, moment))
+        ended = forked(tell(folder, plugin, database, kill_at=moment))
         if ended == 0:
-            forked(tell(folder, database, moment, is_killed=False))
             return
         if ended != -signal.SIGKILL:
             raise SystemExit(f"{plugin} at {moment}: a process ended with {ended}")

@@ -13,8 +13,6 @@ import pytest
 from tests.operators.actions.killed_process import Told
 from tests.postgres import Postgres, running_postgres
 
-PLUGINS = ["shelf", "yard"]
-
 
 @pytest.fixture
 def postgres() -> Iterator[Postgres]:
@@ -34,7 +32,7 @@ def effects(told: Told) -> list[str]:
     return [each.rpartition(" ")[2] for each in told.effects]
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
+@pytest.mark.parametrize("plugin", ["shelf", "yard"])
 def test_what_is_done_is_done_once_whenever_the_process_is_killed(plugin: str, tmp_path: Path) -> None:
     told = lives(tmp_path, plugin)
     assert [each.moment for each in told if each.is_killed] == list(range(1, len(told)))
@@ -45,11 +43,8 @@ def test_what_is_done_is_done_once_whenever_the_process_is_killed(plugin: str, t
         assert each.entries == [("deletion", True)], each
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_the_same_on_postgres_for_one_resource_that_is_killed_all_its_life(
-    plugin: str, tmp_path: Path, postgres: Postgres
-) -> None:
-    (told,) = lives(tmp_path, plugin, postgres.url)
+def test_the_same_on_postgres_for_one_resource_that_is_killed_all_its_life(tmp_path: Path, postgres: Postgres) -> None:
+    (told,) = lives(tmp_path, "yard", postgres.url)
     assert told.moment > 5
     assert effects(told) == ["one=hello", "one="]
     assert told.entries == [("deletion", True)]

@@ -21,7 +21,8 @@ from homeostat.runtime.cache.decoding import Projection, UnreadableObject
 from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.control import queue
-from homeostat.runtime.control.reconcile import PAUSE, Options
+from homeostat.runtime.control.failure_conditions import PAUSE
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.routes import to_mapped

@@ -10,7 +10,8 @@ import pytest
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, Kind
-from homeostat.runtime.control.reconcile import PAUSE, Options
+from homeostat.runtime.control.failure_conditions import PAUSE
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
 from homeostat.runtime.setup import Setup
 from homeostat.testing.eventually import eventually

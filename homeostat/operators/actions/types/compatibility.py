@@ -14,7 +14,6 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import prune
-from homeostat.objects.schema.validate import Validator
 
 
 class IncompatibleResource(NamedTuple):
@@ -31,6 +30,9 @@ def incompatible_resources(
     definition: JsonObject, resources: Iterable[JsonObject], *, version: str = ""
 ) -> list[IncompatibleResource]:
     """Validates against `version`; default: the storage version."""
+    # Imported here: what the operator decides about types is also shown where no resource is validated.
+    from homeostat.objects.schema.validate import Validator
+
     wanted = next(
         each for each in definition["spec"]["versions"] if (each["name"] == version if version else each["storage"])
     )

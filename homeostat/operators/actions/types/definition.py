@@ -20,13 +20,11 @@ import msgspec
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN
 from homeostat.objects.crd.definition import default_crd, validate_crd
-from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.errors import Cause, forbidden
 from homeostat.objects.json import JsonObject, decode_stored, encode, has_more_values
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.openapi import schema_of
-from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import GROUP, RESOURCES, ActionReference, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.types.naming import check_names, resource_kind
 from homeostat.operators.actions.types.spec_schema import PATH, spec_schema
@@ -155,6 +153,10 @@ def _version(spec: ResourceTypeSpec, *, is_storage: bool) -> tuple[JsonObject, l
 
 def _takes_nothing(schema: JsonObject) -> bool:
     """Returns whether an empty spec is valid, so that a resource may omit it."""
+    # Imported here: most who need a definition do not need the engines of schemas and of CEL.
+    from homeostat.objects.crd.schema import check_schema
+    from homeostat.objects.schema.validate import Validator
+
     if check_schema({"type": "object", "properties": {"spec": schema}}, PATH):
         return False
     return not Validator(schema_of(schema)).check({})

@@ -11,7 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from homeostat.objects.kind import DEPLOYMENT, REPLICA_SET, STATEFUL_SET, Kind
+from homeostat.objects.kind import DEPLOYMENT, SERVICE, Kind
+from homeostat.operators.contracts.api import WORKLOADS
 from homeostat.operators.contracts.engine.checks.evaluate import Failure
 from homeostat.operators.contracts.engine.checks.resources import Target
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot, observe
@@ -20,11 +21,6 @@ from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.setup import Setup
-
-SERVICE: Final = Kind("", "v1", "services", "Service", is_namespaced=True)
-JOB: Final = Kind("batch", "v1", "jobs", "Job", is_namespaced=True)
-CRON_JOB: Final = Kind("batch", "v1", "cronjobs", "CronJob", is_namespaced=True)
-WORKLOADS: Final = {each.kind: each for each in (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, JOB, CRON_JOB)}
 
 _SYNC_WITHIN_S: Final = 5.0
 OnChange = Callable[[str, str], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from homeostat.objects.errors import InvalidError
 from homeostat.objects.json import decode
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.inputs.plugins.reading import Reading
-from homeostat.runtime import catalog
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.operators.actions.inputs.input_plane import InputPlane, opened
@@ -29,7 +29,7 @@ async def test_a_package_brings_an_input_by_an_entry_point(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point = EntryPoint("diary", f"{__name__}:Diary", "homeostat.inputs")
-    monkeypatch.setattr(catalog, "entry_points", lambda *, group: [point] if group == "homeostat.inputs" else [])
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: [point] if group == "homeostat.inputs" else [])
     async with opened(data, tmp_path) as (plane, operator), operator().running():
         await plane.declare_type()
         await plane.declare_input("mine", "diary", {})

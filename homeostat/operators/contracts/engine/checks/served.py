@@ -14,14 +14,12 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome, probe_url
-from homeostat.operators.contracts.engine.checks.verdict import OPENAPI, Verdict, judge
+from homeostat.operators.contracts.engine.checks.verdict import MAX_CHANGES, OPENAPI, Verdict, judge
 from homeostat.operators.contracts.engine.diff.change import BREAKING, NON_BREAKING, POTENTIAL_BREAKING
 from homeostat.operators.contracts.engine.diff.openapi import diff_openapi_files, read_paths
 from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.files import Files
 
-MAX_CHANGES: Final = 20
-"""Shown of one interface."""
 _ORDER: Final = (BREAKING, POTENTIAL_BREAKING, NON_BREAKING)
 _SERVED: Final = "served"
 

@@ -52,6 +52,11 @@ SEVERITIES: Final[dict[str, Severity]] = {
     OPENAPI: "warning",
 }
 """By check, in the order in which they are reported."""
+OF_SERVICE: Final = ("ServiceExists", "PortsValid", "HealthEndpointValid", "MetricsEndpointValid")
+"""The checks that are about the Service of a target; the others are about its workload."""
+
+MAX_CHANGES: Final = 20
+"""Of a served document, shown of one interface."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

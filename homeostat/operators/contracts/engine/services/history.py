@@ -14,7 +14,6 @@ import msgspec
 from homeostat.objects.versions.semver import Version, parse_version, versions_of
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Classification, worst
-from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -74,6 +73,9 @@ def classify_versions(versions: Sequence[Recorded], bundles: Sequence[Bundle | N
 
 
 def classify(old: Bundle, new: Bundle) -> Classification:
+    # Imported here: it reads OpenAPI documents, and who shows a history does not always compare.
+    from homeostat.operators.contracts.engine.diff.compare import diff_contracts
+
     return worst(each.classification for each in diff_contracts(old, new))
 
 

@@ -10,7 +10,7 @@ import msgspec
 from homeostat.objects.report.report import Entry, Report, Severity, Summary, Terms
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
 from homeostat.operators.contracts.engine.checks.resources import Target
-from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, Verdict
+from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, OF_SERVICE, Verdict
 from homeostat.operators.contracts.engine.document.reader import Document
 from homeostat.operators.contracts.engine.finding import Finding
 from homeostat.operators.contracts.engine.views.field import field_of
@@ -18,7 +18,6 @@ from homeostat.operators.contracts.engine.views.field import field_of
 TERMS: Final = Terms(
     topic="contract", origin="contract", part="field", finding="finding", subject="object", has_scores=False
 )
-_OF_SERVICE: Final = ("ServiceExists", "PortsValid", "HealthEndpointValid", "MetricsEndpointValid")
 _SEVERITIES: Final[dict[str, Severity]] = {"error": "high", "warning": "medium"}
 
 Lines = Mapping[tuple[str, str], tuple[str, int]]
@@ -68,7 +67,7 @@ def _check_entry(
     evaluation: Evaluation,
     file: ContractFile | None,
 ) -> Entry:
-    kind, name = ("Service", target.service) if verdict.check in _OF_SERVICE else (target.kind, target.workload)
+    kind, name = ("Service", target.service) if verdict.check in OF_SERVICE else (target.kind, target.workload)
     otherwise = ("", 1) if file is None else (file.source, file.line_at("service.name"))
     source, line = lines.get((kind, name), otherwise)
     return Entry(
