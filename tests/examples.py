@@ -1,6 +1,6 @@
 """The number of examples of a property test, by profile of hypothesis.
 
-`usual` is the profile of `make test`, with two fifths of what a test asks for; `thorough` takes all of it
+`usual` is the profile of `make test`, with a quarter of what a test asks for; `thorough` takes all of it
 (`make test ARGS="--hypothesis-profile thorough tests/objects"`), and `fast`, which `make test-fast` uses, few.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import settings
 
 FAST = 20
-USUAL = 40
+USUAL = 25
 THOROUGH = 100
 
 

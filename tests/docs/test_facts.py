@@ -49,9 +49,17 @@ def test_the_table_of_kinds_is_the_one_served() -> None:
     assert list(told) == [_row(kind) for kind in served]
 
 
-async def test_every_metric_told_is_served_and_every_one_served_is_told(tmp_path: Path) -> None:
+def _names_in(folder: Path) -> set[str]:
+    return {each.name for each in folder.rglob("*") if each.is_file()}
+
+
+async def test_every_metric_and_file_of_a_plane_is_told_and_every_metric_told_is_served(tmp_path: Path) -> None:
     told = {name for name, _ in table_rows(text_of("docs/operating.md"), "| metric | what |")}
     # Those of operators have a table of their own.
     async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
         served = set(re.findall(r"^# TYPE (\w+) ", exposition(plane.app.metrics).decode(), re.MULTILINE))
+        files = _names_in(tmp_path)
     assert told == {name for name in served if not name.endswith("_created")}
+    rows = table_rows(text_of("docs/operating.md"), "| file | what it is | if it is lost |")
+    names = " ".join(name for name, *_ in rows)
+    assert {each for each in files if each.removeprefix("homeostat.db") not in names} == set()

@@ -20,6 +20,7 @@ import pytest
 from tests.cli.running import Cli, Ended, make_cli, running
 from tests.docs.documents import EXAMPLES, text_of
 from tests.postgres import Postgres, find_programs, running_postgres
+from tests.processes import path_for_shells
 
 _TEXT = text_of("docs/plugin-tutorial.md")
 _PACKAGE = EXAMPLES / "postgres-roles"
@@ -122,10 +123,12 @@ class _Session:
         self._cli, self._directory, self._port = cli, directory, port
 
     def type(self, line: str) -> str:
+        # `plan` runs the plugin itself; what only asks the plane is forked, which starts sooner.
+        path = self._cli.environment["PATH"] if " plan " in line else f"{find_programs()}:{path_for_shells()}"
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line],
             cwd=self._directory,
-            env=self._cli.environment,
+            env={**self._cli.environment, "PATH": path},
             capture_output=True,
             text=True,
             timeout=40,

@@ -22,7 +22,8 @@ from tools.build_kubectl import find_kubectl
 pytestmark = pytest.mark.kubectl
 _GREETER = EXAMPLES / "greeter"
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_serves = re.compile(r"^(?:export |homeostat up |homeostat run (?!.*--dry-run))")
+_serves = re.compile(r"^(?:export |pipx |homeostat up\b|homeostat run (?!.*--dry-run))")
+_heredoc = re.compile(r"<<'(\w+)'\n.*?^\1$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,15 @@ def _steps(section: str, document: str = "docs/tutorial.md") -> Iterator[Step]:
     text = text_of(document).partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     fences = [*_fences.findall(text), ("", "")]
     for (language, code), (following, printed) in pairwise(fences):
-        lines = tuple(line for line in code.splitlines() if not _serves.match(line))
+        lines = tuple(line for line in _lines(code) if not _serves.match(line))
         if language == "sh" and lines:
             yield Step(lines, _plain(printed) if following == "text" else frozenset())
+
+
+def _lines(code: str) -> list[str]:
+    """What is typed at once: a line, or one with the text that it takes as input."""
+    joined = _heredoc.sub(lambda found: found[0].replace("\n", "\0"), code)
+    return [line.replace("\0", "\n") for line in joined.splitlines()]
 
 
 def _plain(text: str) -> frozenset[str]:
@@ -80,6 +87,9 @@ async def test_the_first_result_is_as_told(tmp_path: Path) -> None:
         with_kubectl, with_ours = _steps("A first result", "README.md")
         await shell.follow(with_kubectl)
         await shell.follow(with_ours)
+        (elsewhere,) = _steps("Without a clone", "README.md")
+        assert len(elsewhere.lines) == 2
+        await Shell(plane.kubeconfig_path, tmp_path).follow(elsewhere)
 
 
 async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import OURS
 from homeostat.web.admission.certificates import Certificates, renew_certificate
 from tests.packaging.charting import CHART, Helm, HelmError, all_of, one, open_helm
+from tools.build_cluster import KUBERNETES
 from tools.generate_manifests import stale_files
 
 HOOK = "homeostat-policy-webhook"
@@ -252,6 +255,29 @@ def test_a_file_of_its_own_is_mounted(rendered: dict[str, list[JsonObject]]) -> 
 def test_values_that_cannot_work_are_refused_with_what_to_do(helm: Helm, values: JsonObject, expected: str) -> None:
     with pytest.raises(HelmError, match=expected):
         helm.template(values)
+
+
+def commands_of_the_page() -> Iterator[tuple[str, list[str]]]:
+    """The release and the values of each `helm` command; an upgrade has those of the installation, too."""
+    text = (CHART.parents[1] / "docs" / "installing.md").read_text("utf-8").replace("\\\n", " ")
+    values: dict[str, list[str]] = {}
+    for release, options in re.findall(r"^helm (?:install|upgrade) (\w+) deploy/chart (.+)$", text, re.MULTILINE):
+        words = re.sub(r"--namespace \w+|--create-namespace|--reuse-values", "", options)
+        values[release] = [*values.get(release, []), *shlex.split(words)]
+        yield release, [*values[release]]
+
+
+def test_the_commands_of_the_page_install_what_it_says(helm: Helm) -> None:
+    found = []
+    for release, values in commands_of_the_page():
+        text = helm("template", release, str(CHART), "--kube-version", KUBERNETES, *values)
+        rendered = [each for each in yaml.load_all(text.encode()) if each]
+        found += [
+            (each["kind"], each["metadata"]["name"], each["spec"]["replicas"])
+            for each in all_of(rendered, "Deployment", "StatefulSet")
+        ]
+    plane = "plane-homeostat-plane"
+    assert found == [("Deployment", "operators-homeostat", 2), ("StatefulSet", plane, 1), ("StatefulSet", plane, 3)]
 
 
 def test_the_chart_has_the_version_of_the_package() -> None:

@@ -141,4 +141,6 @@ def test_a_downgrade_is_refused_with_what_to_do_and_changes_nothing(tmp_path: Pa
     assert f"this is homeostat {__version__}" in said
     assert "schema 99" in said
     assert "restore a backup" in said
+    # The same, and not that a start would migrate it.
+    assert run("backup", "--data", data, tmp_path / "newer.backup") == said
     assert database.read_bytes() == before

@@ -104,6 +104,17 @@ def test_systemd_accepts_the_unit_and_rates_it_as_hardened(tmp_path: Path) -> No
         assert "Unknown" not in done.stderr
 
 
+def test_the_page_of_one_machine_installs_its_files_into_a_system_that_has_no_directory_for_users(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "etc/systemd/system").mkdir(parents=True)
+    lines = re.findall(r"^install .*?(?= &&|$)", (ROOT / "docs/one-machine.md").read_text(), re.MULTILINE)
+    for line in lines:
+        subprocess.run(["sh", "-ec", line.replace(" /etc/", f" {tmp_path}/etc/")], cwd=ROOT, check=True, timeout=30)
+    installed = {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*") if each.is_file()}
+    assert installed == {"etc/sysusers.d/homeostat.conf", "etc/systemd/system/homeostat.service"}
+
+
 def serves(command: list[str], environment: dict[str, str], port: int) -> bool:
     """Whether a plane that is started so becomes ready, by the health check of the image."""
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
