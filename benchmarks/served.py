@@ -59,7 +59,7 @@ def serve(
     Long turns of its event loop are written to `turns`, and its log to `log` instead of standard error.
     """
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
-    program = ["-c", "import sys; from homeostat.cli.main import main; sys.exit(main())"]
+    program = [str(Path(python).with_name("homeostat"))]
     if turns is not None:
         program = ["-m", "benchmarks.soak.turns", str(turns)]
     began = time.perf_counter()

@@ -62,6 +62,14 @@ def cpu_seconds(pid: int) -> float:
     return 0.0
 
 
+def ended_children_seconds(pid: int) -> float:
+    """Of the processes that it started and that have ended, to the tick."""
+    with suppress(OSError):
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[13]) + int(fields[14])) / _TICKS
+    return 0.0
+
+
 def rss_mib(pid: int) -> float:
     with suppress(OSError):
         for line in (_PROC / str(pid) / "status").read_text().splitlines():

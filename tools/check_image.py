@@ -114,7 +114,7 @@ def _use(root: Path, settings: dict[str, Any]) -> str:
             ended = _end(process)
         assert ended == 0, f"the plane ended with {ended}"
     size = subprocess.run(["du", "-sm", str(root)], check=True, capture_output=True, text=True).stdout.split()[0]
-    return f"built ({size} MB with its base), served as user {user} with a read-only root, and ended"
+    return f"built ({size} MiB with its base), served as user {user} with a read-only root, and ended"
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
