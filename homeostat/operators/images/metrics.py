@@ -13,14 +13,18 @@ if TYPE_CHECKING:
 
 _BOUNDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 _ACTIONS: Final = ("patched", "up_to_date", "skipped", "failed")
+_OPERATIONS: Final = tuple((op, result) for op in ("ls-remote", "fetch", "push") for result in ("success", "failure"))
+_CHECKS: Final = ("present", "absent", "error")
 
 
 class Series:
+    """Every counter begins with 0: Prometheus does not count the growth of a series that begins with 1."""
+
     def __init__(self, tracked: Callable[[], int]) -> None:
         self._tracked = tracked
         self._actions: Counter[str] = Counter(dict.fromkeys(_ACTIONS, 0))
-        self._git: Counter[tuple[str, str]] = Counter()
-        self._checks: Counter[str] = Counter()
+        self._git: Counter[tuple[str, str]] = Counter(dict.fromkeys(_OPERATIONS, 0))
+        self._checks: Counter[str] = Counter(dict.fromkeys(_CHECKS, 0))
         self._times = Histogram(_BOUNDS)
         self._last_success = 0.0
 

@@ -40,7 +40,6 @@ KNOWN_EMPTY = {
         "Gates that are unmet": _NO_OBJECTS,
         "Time until the gate drops": _NO_OBJECTS,
     },
-    "images": {"Checks of images in registries": _NO_OBJECTS},
     "policy": dict.fromkeys(
         (
             *("Reviews", "Denials", "Duration of reviews, p99", "Reviews cut short", "Invalid policies"),
