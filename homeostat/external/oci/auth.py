@@ -28,7 +28,7 @@ _LARGEST_TOKEN: Final = 1 << 20
 _LONGEST_HEADER: Final = 16 << 10
 # Possessive quantifiers, so that the time is linear in the length of a hostile header.
 _scheme = re.compile(r"\s*+,?\s*+([A-Za-z][A-Za-z0-9-]*+)(?:\s++|$)(?!=)")
-_parameter = re.compile(r'\s*+,?\s*+([A-Za-z][\w-]*+)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s",]*+))')
+_parameter = re.compile(r'\s*+,?\s*+([A-Za-z][\w-]*+)\s*+=\s*+(?:"((?>(?:[^"\\]|\\.)*))"|([^\s",]*+))')
 
 
 class Keychain(Protocol):

@@ -18,10 +18,10 @@ from homeostat.external.rest.errors import TooManyPagesError
 from homeostat.external.rest.redirects import moved
 from homeostat.external.rest.request import Request, Response, origin_of
 
-# Possessive quantifiers throughout, so that the time is linear in the length of a hostile header.
-_PARAMETER = r';\s*+([\w!#$&+.^`|~*-]++)\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s",;]*+))\s*+)?+'
+# Possessive quantifiers and atomic groups throughout, so that the time is linear in the length of a hostile header.
+_PARAMETER = r';\s*+([\w!#$&+.^`|~*-]++)\s*+(?>(?:=\s*+(?:"((?>(?:[^"\\]|\\.)*))"|([^\s",;]*+))\s*+)?)'
 _parameter = re.compile(_PARAMETER)
-_link = re.compile(rf"\s*+<([^<>]*+)>\s*+((?:{_PARAMETER})*+)(?:,|$)")
+_link = re.compile(rf"\s*+<([^<>]*+)>\s*+((?>(?:{_PARAMETER})*))(?:,|$)")
 _LONGEST_HEADER = 16 << 10
 
 NextPage = Callable[[Request, Response], Request | None]

@@ -29,7 +29,7 @@ _SPOKEN: Final = re.compile(
 )
 _QUERY: Final = re.compile(r"([?&](?:code|key|sig|signature|state)=)[^\s&\"']+", re.IGNORECASE)
 _BEARER: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE)
-_DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?:\.[\w-]++){2,}+")
+_DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?>(?:\.[\w-]++){2,})")
 _JWT: Final = re.compile(r"\beyJ[\w-]{6}")
 _SHORTEST_PART: Final = 6
 _TOKENS: Final = re.compile(

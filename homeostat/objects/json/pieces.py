@@ -23,14 +23,14 @@ MAX_LEVELS: Final = 16
 PIECE_BYTES: Final = 128 * 1024
 """A document that is not larger is decoded at once."""
 
-_STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_FLAT = rb'[^"{}\[\]]*+(?:%b[^"{}\[\]]*+){0,64}+' % _STRING
+_STRING = rb'"(?>(?:[^"\\]++|\\.)*)"'
+_FLAT = rb'[^"{}\[\]]*+(?>(?:%b[^"{}\[\]]*+){0,64})' % _STRING
 _SMALL = rb"(?:\{%b\}|\[%b\])" % (_FLAT, _FLAT)
-_SCALAR = rb'[^"{}\[\],]*+(?:%b[^"{}\[\],]*+)*+' % _STRING
-_MEMBERS = lazy_pattern(rb"(?:%b(?:%b\s*+)?+,){1,1024}+" % (_SCALAR, _SMALL), re.DOTALL)
+_SCALAR = rb'[^"{}\[\],]*+(?>(?:%b[^"{}\[\],]*+)*)' % _STRING
+_MEMBERS = lazy_pattern(rb"(?>(?:%b(?>(?:%b\s*+)?),){1,1024})" % (_SCALAR, _SMALL), re.DOTALL)
 """Members with the comma behind each: texts, numbers, and small objects and arrays that have no others in them."""
 _MARK = lazy_pattern(rb"%b([{}\[\],])" % _SCALAR, re.DOTALL)
-_BRACKET = lazy_pattern(rb"(?:%b%b){0,1024}+%b([{}\[\]])?+" % (_FLAT, _SMALL, _FLAT), re.DOTALL)
+_BRACKET = lazy_pattern(rb"(?>(?:%b%b){0,1024})%b(?>([{}\[\]])?)" % (_FLAT, _SMALL, _FLAT), re.DOTALL)
 """The next bracket, without those of small ones; none where there is a long way to it."""
 
 _check = msgspec.json.Decoder(msgspec.Raw).decode

@@ -34,7 +34,7 @@ RESOURCE_FUNCTION: Final = (
     'def resource($p): $__resources[$p] // error("resource takes the path of an existing resource, in double quotes");'
 )
 """Put before every program; `referenced` says which resources it needs."""
-_resource = re.compile(r'\bresource\(\s*"((?:[^"\\]|\\.)*+)"\s*\)')
+_resource = re.compile(r'\bresource\(\s*"((?>(?:[^"\\]|\\.)*))"\s*\)')
 _KEYS: Final = ("selectAttributes", "excludeAttributes", "jqExpression")
 
 

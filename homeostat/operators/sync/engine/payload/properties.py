@@ -13,7 +13,7 @@ from homeostat.operators.sync.engine.payload.value import text_of
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
-_split = re.compile(r"((?:[^\\:= \t\f]|\\.)*+)[ \t\f]*+[:=]?[ \t\f]*+(.*)", re.DOTALL).fullmatch
+_split = re.compile(r"((?>(?:[^\\:= \t\f]|\\.)*))[ \t\f]*+[:=]?[ \t\f]*+(.*)", re.DOTALL).fullmatch
 _escape = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)|\\$", re.DOTALL)
 
 

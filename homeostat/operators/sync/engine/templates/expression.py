@@ -21,7 +21,7 @@ SLASH: Final = "%2F"
 """What stands for a slash inside of a path segment, in files and in addresses."""
 ESCAPED: Final = "%252F"
 """What stands for `%2F` itself."""
-_token = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s"]++))').match
+_token = re.compile(r'\s*+(?:"((?>(?:[^"\\]|\\.)*))"|([^\s"]++))').match
 _is_name = re.compile(r"\.?[A-Za-z_][\w.-]*").fullmatch
 _is_number = re.compile(r"-?\d{1,9}").fullmatch
 
