@@ -13,11 +13,11 @@ _complete: set[str] = set()
 
 
 def is_imported(name: str) -> bool:
-    """Whether `import_aside` has imported it. Cheap enough for every request."""
+    """Whether `import_in_thread` has imported it. Cheap enough for every request."""
     return name in _complete
 
 
-async def import_aside(name: str) -> None:
+async def import_in_thread(name: str) -> None:
     """Afterwards, importing the module takes no time."""
     if name not in _complete:
         await asyncio.to_thread(import_module, name)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.operators.catalog import find_operator
 from homeostat.plane.computing import serve_computed
 from homeostat.plane.guarding import expect_guards, put_guards
@@ -47,7 +47,7 @@ async def run_housekeeping(plane: Plane, pki: Pki) -> None:
     housekeeping = await asyncio.to_thread(import_module, "homeostat.operators.housekeeping")
 
     async def sign(namespace: str, secret: str, account: str, uid: str) -> str:
-        await import_aside(LIBRARY)
+        await import_in_thread(LIBRARY)
         return plane.accounts.mint_for_secret(namespace, secret, account, uid)
 
     async def jobs() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.objects.errors import InternalError, NotFoundError, UnavailableError
 from homeostat.server.pki.private_file import read_private
 from homeostat.store.base import Delete, Draft, Key, Put, Record, RevisionMismatchError, Store, StoreError
@@ -42,14 +42,14 @@ class StoreSecrets:
         record = self._store.get(_key(name))
         if record is None:
             return None
-        await import_aside(CIPHER)
+        await import_in_thread(CIPHER)
         return self._opened(record)
 
     async def create(self, name: str, value: bytes) -> bytes:
         return await self._put(_key(name), value, 0)
 
     async def replace(self, name: str, old: bytes, new: bytes) -> bytes:
-        await import_aside(CIPHER)
+        await import_in_thread(CIPHER)
         record = self._store.get(_key(name))
         if record is None:
             raise NotFoundError(f'the private secret "{name}" does not exist')
@@ -57,7 +57,7 @@ class StoreSecrets:
         return await self._put(record.key, new, record.revision) if held == old else held
 
     async def _put(self, key: Key, value: bytes, expect: int) -> bytes:
-        await import_aside(CIPHER)
+        await import_in_thread(CIPHER)
         sealed = base64.b64encode(self._seal.close(key, _UNBOUND, value)).decode()
         tail = b'"},' + msgspec.json.encode(_Stored(sealed))[1:]
         try:

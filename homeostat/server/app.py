@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from homeostat.edge.ids import RequestIds, id_in
-from homeostat.edge.imports import import_aside, is_imported
+from homeostat.edge.imports import import_in_thread, is_imported
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -120,7 +120,7 @@ class App(msgspec.Struct):
         noted: dict[str, str] | None = None if self.auditor is None else {}
         try:
             if not is_imported(LIBRARY) and may_be_signed(request.headers.get("authorization", "")):
-                await import_aside(LIBRARY)
+                await import_in_thread(LIBRARY)
             try:
                 user = self.user_of(request)
             except _MAY_BE_UNKNOWN:
@@ -317,7 +317,7 @@ class App(msgspec.Struct):
             raise BadRequestError(f"expected a {call.kind.kind}")
         check_kind(call, obj)
         if call.kind.kind == "TokenReview":
-            await import_aside(LIBRARY)
+            await import_in_thread(LIBRARY)
         return one(
             call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201
         )

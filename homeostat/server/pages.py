@@ -124,19 +124,19 @@ class Pages:
 
     async def _openapi(self, request: Request, user: User) -> Reply:
         document = await self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/"))
-        return await _sent_aside(request, document, JSON)
+        return await _sent_from_thread(request, document, JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
         """Protobuf for Go clients, which request it by its name; JSON for everybody else."""
         accepted = request.headers.get("accept", "")
         if any(each in accepted for each in _V2_ACCEPTED):
-            return await _sent_aside(request, await self._catalog.openapi_v2("protobuf"), _V2_MEDIA_TYPE)
+            return await _sent_from_thread(request, await self._catalog.openapi_v2("protobuf"), _V2_MEDIA_TYPE)
         if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
             raise NotAcceptableError(f"OpenAPI v2 is served as application/json and {_V2_ACCEPTED[0]}")
-        return await _sent_aside(request, await self._catalog.openapi_v2("json"), JSON)
+        return await _sent_from_thread(request, await self._catalog.openapi_v2("json"), JSON)
 
 
-async def _sent_aside(request: Request, document: Document, content_type: str) -> Reply:
+async def _sent_from_thread(request: Request, document: Document, content_type: str) -> Reply:
     """As `_sent`. A large document is unpacked in a thread."""
     make = partial(_sent, request, document, content_type)
     if document.is_quick or _accepts_gzip(request):

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 
 
 async def test_callers_that_need_a_module_while_it_is_imported_hold_up_nobody(
@@ -22,7 +22,7 @@ async def test_callers_that_need_a_module_while_it_is_imported_hold_up_nobody(
     monkeypatch.syspath_prepend(tmp_path)
 
     async def use() -> bool:
-        await import_aside(name)
+        await import_in_thread(name)
         return bool(import_module(name).READY)
 
     users = [asyncio.ensure_future(use())]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.edge.metrics.exposition import Collector, exposition
 from homeostat.edge.threads import in_thread
 
@@ -37,7 +37,7 @@ class MetricsPage:
             return self._text
 
     async def _make(self) -> bytes:
-        await import_aside("prometheus_client")
+        await import_in_thread("prometheus_client")
         found: list[Metric] = []
         for collector in self._collectors:
             for metric in collector.collect():

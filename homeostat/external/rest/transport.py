@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.external.addresses import RefusedAddressError, UrlError, check_url, refusal_of
 from homeostat.external.rest.errors import (
     AddressRefusedError,
@@ -118,7 +118,7 @@ class Transport:
             raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
-        await import_aside("homeostat.edge.responses")
+        await import_in_thread("homeostat.edge.responses")
         session = self._session(is_proxied=bool(proxy))
         routed = _routed(request.headers, scheme, proxy)
         if isinstance(request.body, StreamedBody) and request.body.length is not None:

@@ -3,7 +3,6 @@
 A write may call hundreds of webhooks. To open a connection, to receive a handshake and to give up a call take up to a
 millisecond each, so calls that all begin or all time out in one turn would hold up everybody else. `Pace` lets a few
 begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under way.
-`Share` ends the turn of one write that thousands of configurations match.
 """
 
 from __future__ import annotations
@@ -16,24 +15,6 @@ from contextlib import asynccontextmanager
 _SWEEP_EVERY_S = 0.02
 _MOST_MADE = 2
 """Large bodies that are being made at once."""
-
-
-_LONGEST_TURN_S = 0.005
-
-
-class Share:
-    """The part of a turn that one write takes, in many small steps: `pause` after each of them."""
-
-    __slots__ = ("_clock", "_until")
-
-    def __init__(self) -> None:
-        self._clock = asyncio.get_running_loop().time
-        self._until = self._clock() + _LONGEST_TURN_S
-
-    async def pause(self) -> None:
-        if self._clock() >= self._until:
-            await asyncio.sleep(0)
-            self._until = self._clock() + _LONGEST_TURN_S
 
 
 class Pace:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.edge.threads import give_way, in_thread
 from homeostat.objects.errors import BadRequestError, TooLargeError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
@@ -87,7 +87,7 @@ async def settle_body(call: Call) -> None:
     if "yaml" not in call.content_type:
         return
     if not call.body.lstrip().startswith(b"{"):  # Most bodies that are called YAML are JSON, which needs no reader.
-        await import_aside("homeostat.objects.yaml.reader")
+        await import_in_thread("homeostat.objects.yaml.reader")
     if not _is_slow_yaml(call.body):
         return
     from homeostat.objects import yaml

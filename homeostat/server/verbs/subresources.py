@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.access.tokens.service_account import LIBRARY
 from homeostat.server.request.body import conform, parse_body
@@ -41,7 +41,7 @@ async def finalize(call: Call) -> Answer:
 
 async def create_token(call: Call) -> Answer:
     """POST of a service account's `token`: a signed token for it."""
-    await import_aside(LIBRARY)
+    await import_in_thread(LIBRARY)
     return one(call, encode(call.backend.issue_token(call)), status=201)
 
 

@@ -95,10 +95,10 @@ class Gate:
             return self._reply(asked, policies, ALLOWED, began)
         judged = partial(judge, asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
         if any(each.needs_body for each in found):
-            return self._judged_aside(asked, policies, judged, began)
+            return self._judged_in_thread(asked, policies, judged, began)
         return self._reply(asked, policies, judged(), began)
 
-    async def _judged_aside(
+    async def _judged_in_thread(
         self, asked: Request, policies: InTime, judged: Callable[[], Verdict], began: float
     ) -> Reply:
         """In a thread: rules may take long, and meanwhile other reviews and probes are to be answered."""

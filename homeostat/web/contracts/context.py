@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
+from homeostat.web.contracts.bundles import Bundles
 from homeostat.web.contracts.library import Library
 from homeostat.web.contracts.repositories import Repositories
 from homeostat.web.contracts.settings import Settings
-from homeostat.web.contracts.shelf import Shelf
-from homeostat.web.contracts.viewing import Viewing
+from homeostat.web.contracts.visibility import Visibility
 
 
 @dataclass(slots=True)
 class ContractsFace:
-    viewing: Viewing
-    shelf: Shelf
+    visibility: Visibility
+    bundles: Bundles
     library: Library
     repositories: Repositories
     settings: Settings

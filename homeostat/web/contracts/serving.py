@@ -32,13 +32,13 @@ from homeostat.operators.contracts.spec import KeyRef
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.contracts.app import contracts_app
+from homeostat.web.contracts.bundles import Bundles
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.index import ServiceIndex
 from homeostat.web.contracts.library import Library
 from homeostat.web.contracts.repositories import Repositories
 from homeostat.web.contracts.settings import read_settings
-from homeostat.web.contracts.shelf import Shelf
-from homeostat.web.contracts.viewing import Viewing
+from homeostat.web.contracts.visibility import Visibility
 from homeostat.web.kit.gate import KubernetesGate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.review_gate import Kinds, ReviewGate
@@ -65,13 +65,13 @@ async def open_face(
 
         library = Library(new_source, PullSecrets(client), seconds=asyncio.get_running_loop().time)
         repositories = Repositories(settings.repositories, index, library)
-        viewing = Viewing(index, gate, namespace=settings.namespace or namespace, origin=settings.cors_origin)
+        visibility = Visibility(index, gate, namespace=settings.namespace or namespace, origin=settings.cors_origin)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(index.run())]
             running += [tasks.create_task(repositories.run())] if settings.repositories else []
             try:
-                shelf = Shelf(index, library, TrustedKeys(client))
-                yield ContractsFace(viewing, shelf, library, repositories, settings)
+                bundles = Bundles(index, library, TrustedKeys(client))
+                yield ContractsFace(visibility, bundles, library, repositories, settings)
             finally:
                 await library.close()
                 for task in running:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from homeostat.server.admission.pace import Deadlines, Pace, Room, Share
+from homeostat.server.admission.pace import Deadlines, Pace, Room
 from homeostat.server.admission.policies.policy import binding_of, policy_of
 from homeostat.server.admission.registry import AdmissionRules
 from homeostat.server.kinds.registry import Kind, Registry
@@ -107,17 +107,6 @@ async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on
     await asyncio.gather(*tasks, return_exceptions=True)
     assert sorted(entered) == [0, 1, 3, 4, 5]
     assert room.total == 0
-
-
-async def test_a_write_that_thousands_of_configurations_match_shares_its_turn() -> None:
-    share = Share()
-    async with measured_turns() as turns:
-        for _ in range(100):
-            until = time.thread_time() + 0.001
-            while time.thread_time() < until:
-                pass
-            await share.pause()
-    assert turns.longest_s < 0.05
 
 
 def test_the_bindings_of_thousands_of_policies_are_found_in_little_time() -> None:

@@ -42,7 +42,7 @@ class Counting(Registry):
         return await super().resolve(reference)  # type: ignore[arg-type]
 
 
-class Shelf:
+class Bundles:
     def __init__(self, client: RestClient, limit_bytes: int = 1 << 20) -> None:
         self.now = 100.0
         self.registry = Counting(client)
@@ -64,90 +64,90 @@ async def client() -> AsyncIterator[RestClient]:
 
 async def test_equal_requests_share_one_pull(client: RestClient, host: str) -> None:
     await push(host, "1.0.0")
-    shelf, wanted = Shelf(client), Wanted(f"{host}/contracts/ledger:1.0.0")
-    found = await asyncio.gather(*(shelf.library.bundle(wanted) for _ in range(10)))
+    bundles, wanted = Bundles(client), Wanted(f"{host}/contracts/ledger:1.0.0")
+    found = await asyncio.gather(*(bundles.library.bundle(wanted) for _ in range(10)))
     assert {id(each) for each in found} == {id(found[0])}
-    assert shelf.registry.asked == ["resolve"]
+    assert bundles.registry.asked == ["resolve"]
 
 
 async def test_a_request_that_goes_away_does_not_end_what_others_wait_for(client: RestClient, host: str) -> None:
     await push(host, "1.0.0")
-    shelf, wanted = Shelf(client), Wanted(f"{host}/contracts/ledger:1.0.0")
-    first = asyncio.create_task(shelf.library.bundle(wanted))
-    second = asyncio.create_task(shelf.library.bundle(wanted))
+    bundles, wanted = Bundles(client), Wanted(f"{host}/contracts/ledger:1.0.0")
+    first = asyncio.create_task(bundles.library.bundle(wanted))
+    second = asyncio.create_task(bundles.library.bundle(wanted))
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).contract.service.version == "1.0.0"
 
 
 async def test_a_failure_is_not_repeated_for_half_a_minute(client: RestClient, host: str) -> None:
-    shelf, wanted = Shelf(client), Wanted(f"{host}/contracts/none:1.0.0")
+    bundles, wanted = Bundles(client), Wanted(f"{host}/contracts/none:1.0.0")
     for _ in range(3):
         with pytest.raises(NotFoundError):
-            await shelf.library.bundle(wanted)
-    assert shelf.registry.asked == ["resolve"]
-    shelf.now += FAILURE_LIFE_S + 1
+            await bundles.library.bundle(wanted)
+    assert bundles.registry.asked == ["resolve"]
+    bundles.now += FAILURE_LIFE_S + 1
     with pytest.raises(SourceError):
-        await shelf.library.bundle(wanted)
-    assert len(shelf.registry.asked) == 2
+        await bundles.library.bundle(wanted)
+    assert len(bundles.registry.asked) == 2
 
 
 async def test_tags_are_listed_again_after_a_while_or_on_request(client: RestClient, host: str) -> None:
     await push(host, "1.0.0", name="rates")
-    shelf, wanted = Shelf(client), Wanted(f"{host}/contracts/rates")
-    assert await shelf.library.tags(wanted) == ["1.0.0"]
+    bundles, wanted = Bundles(client), Wanted(f"{host}/contracts/rates")
+    assert await bundles.library.tags(wanted) == ["1.0.0"]
     await push(host, "1.1.0", name="rates")
-    assert await shelf.library.tags(wanted) == ["1.0.0"]
-    shelf.now += TAGS_LIFE_S + 1
-    assert await shelf.library.tags(wanted) == ["1.1.0", "1.0.0"]
+    assert await bundles.library.tags(wanted) == ["1.0.0"]
+    bundles.now += TAGS_LIFE_S + 1
+    assert await bundles.library.tags(wanted) == ["1.1.0", "1.0.0"]
     await push(host, "1.2.0", name="rates")
-    shelf.library.forget()
-    assert (await shelf.library.tags(Wanted(f"{host}/contracts/rates:1.0.0")))[0] == "1.2.0"
+    bundles.library.forget()
+    assert (await bundles.library.tags(Wanted(f"{host}/contracts/rates:1.0.0")))[0] == "1.2.0"
 
 
 async def test_bundles_stay_below_the_limit_and_the_least_recently_used_goes_first(
     client: RestClient, host: str
 ) -> None:
     digests = [await push(host, f"1.{each}.0", name="small") for each in range(3)]
-    shelf = Shelf(client, limit_bytes=20 << 10)
+    bundles = Bundles(client, limit_bytes=20 << 10)
     wanted = [Wanted(f"{host}/contracts/small:1.{at}.0", digest) for at, digest in enumerate(digests)]
-    await shelf.library.bundle(wanted[0])
-    await shelf.library.bundle(wanted[1])
-    await shelf.library.bundle(wanted[0])
-    await shelf.library.bundle(wanted[2])
-    assert [shelf.library.held(each) is not None for each in wanted] == [True, False, True]
+    await bundles.library.bundle(wanted[0])
+    await bundles.library.bundle(wanted[1])
+    await bundles.library.bundle(wanted[0])
+    await bundles.library.bundle(wanted[2])
+    assert [bundles.library.held(each) is not None for each in wanted] == [True, False, True]
 
 
 async def test_what_one_credential_pulled_is_not_given_to_another(client: RestClient, host: str) -> None:
     digest = await push(host, "1.0.0")
-    shelf, ref = Shelf(client), f"{host}/contracts/ledger:1.0.0"
-    await shelf.library.bundle(Wanted(ref, digest, secret=("shop", "pull")))
-    assert shelf.library.held(Wanted(ref, digest, secret=("shop", "pull"))) is not None
-    assert shelf.library.held(Wanted(ref, digest)) is None
-    assert shelf.library.held(Wanted(ref, digest, secret=("pay", "pull"))) is None
+    bundles, ref = Bundles(client), f"{host}/contracts/ledger:1.0.0"
+    await bundles.library.bundle(Wanted(ref, digest, secret=("shop", "pull")))
+    assert bundles.library.held(Wanted(ref, digest, secret=("shop", "pull"))) is not None
+    assert bundles.library.held(Wanted(ref, digest)) is None
+    assert bundles.library.held(Wanted(ref, digest, secret=("pay", "pull"))) is None
 
 
 async def test_what_was_not_verified_with_the_trusted_keys_is_not_given(client: RestClient, host: str) -> None:
     digest, key = await push(host, "1.0.0", name="sealed"), signing_key()
-    shelf, ref = Shelf(client), f"{host}/contracts/sealed:1.0.0"
+    bundles, ref = Bundles(client), f"{host}/contracts/sealed:1.0.0"
     trusts = [read_keys(public_pem(each), "cosign.pub") for each in (key, signing_key())]
-    await shelf.library.bundle(Wanted(ref, digest))
+    await bundles.library.bundle(Wanted(ref, digest))
     for trust in trusts:
         with pytest.raises(UntrustedError):
-            await shelf.library.bundle(Wanted(ref, digest, trust=trust))
-    await Signed(shelf.registry, f"{host}/contracts/sealed", digest).tag(key)
-    shelf.library.forget()
-    assert await shelf.library.bundle(Wanted(ref, digest, trust=trusts[0]))
-    assert shelf.library.held(Wanted(ref, digest, trust=trusts[0])) is not None
-    assert shelf.library.held(Wanted(ref, digest, trust=trusts[1])) is None
+            await bundles.library.bundle(Wanted(ref, digest, trust=trust))
+    await Signed(bundles.registry, f"{host}/contracts/sealed", digest).tag(key)
+    bundles.library.forget()
+    assert await bundles.library.bundle(Wanted(ref, digest, trust=trusts[0]))
+    assert bundles.library.held(Wanted(ref, digest, trust=trusts[0])) is not None
+    assert bundles.library.held(Wanted(ref, digest, trust=trusts[1])) is None
     with pytest.raises(UntrustedError):
-        await shelf.library.bundle(Wanted(ref, digest, trust=trusts[1]))
+        await bundles.library.bundle(Wanted(ref, digest, trust=trusts[1]))
 
 
 async def test_closing_ends_what_is_under_way(client: RestClient) -> None:
-    shelf = Shelf(client)
-    waiting = asyncio.create_task(shelf.library.bundle(Wanted("192.0.2.1:1/contracts/far:1.0.0")))
+    bundles = Bundles(client)
+    waiting = asyncio.create_task(bundles.library.bundle(Wanted("192.0.2.1:1/contracts/far:1.0.0")))
     await asyncio.sleep(0.01)
-    await shelf.library.close()
+    await bundles.library.close()
     with pytest.raises((asyncio.CancelledError, SourceError)):
         await waiting

@@ -7,7 +7,6 @@ evaluations yield to the event loop, and rules that cost much run in a thread.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 
@@ -16,6 +15,7 @@ import msgspec
 from homeostat.cel import Budget
 from homeostat.client.base import Client
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import POD
@@ -28,7 +28,6 @@ from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.cache.cache import Cache
 
-_MAX_TURN_S = 0.01
 """CEL rules, exemptions and budgets take an unknown time, so evaluations yield by time and not by count."""
 _QUICK_COST = 20_000
 """What the rules of a policy may cost for a Pod on the event loop: some milliseconds."""
@@ -62,7 +61,7 @@ class PolicyEvaluation:
         if not results.is_complete:
             results.dirty.update(each.name for each in self._pods.in_namespace(namespace))
             results.is_complete = True
-        turn = _Turn()
+        turn = Turn()
         while results.dirty:
             name = results.dirty.pop()
             pod = self._pods.readable(namespace, name)
@@ -85,7 +84,7 @@ class PolicyEvaluation:
         else:
             missing.update(each for each in results.running.keys() if not _is_workload(each))  # noqa: SIM118
             bodies = self._listed(namespace)
-        turn = _Turn()
+        turn = Turn()
         try:
             async for body in bodies:
                 pod = _pod_of(body)
@@ -136,7 +135,7 @@ class PolicyEvaluation:
             results.workloads.update(each.key for each in self._workload_cache.workloads(namespace))
             results.workloads.update(filter(_is_workload, results.running.keys()))
         budgets = self._workload_cache.budgets(namespace)
-        turn = _Turn()
+        turn = Turn()
         while results.workloads:
             key = results.workloads.pop()
             workload = self._workload_cache.workload(key)
@@ -155,19 +154,6 @@ async def evaluate_body(pod: Pod, evaluator: Evaluator, at: float, body: JsonObj
         return result
     user = f"policies of {pod.metadata.namespace}"
     return await in_thread(lambda: evaluator.evaluate(pod, now=at, body=body), user=user)
-
-
-class _Turn:
-    """Yields to the event loop after its time."""
-
-    def __init__(self) -> None:
-        self._clock = asyncio.get_running_loop().time
-        self._until = self._clock() + _MAX_TURN_S
-
-    async def pause(self) -> None:
-        if self._clock() >= self._until:
-            await asyncio.sleep(0)
-            self._until = self._clock() + _MAX_TURN_S
 
 
 def _pod_of(body: JsonObject) -> Pod | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from homeostat.edge.turn import Turn
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, of
 from homeostat.operators.sync.engine.paths.logical import parent
@@ -24,8 +25,8 @@ from homeostat.operators.sync.run.prepare import Advance, Prepared
 from homeostat.operators.sync.run.record import Record
 from homeostat.operators.sync.run.remember import remembered
 from homeostat.operators.sync.run.report import Became, Report, Result
-from homeostat.operators.sync.session.apply import Turns, together
 from homeostat.operators.sync.session.apply import levels as by_depth
+from homeostat.operators.sync.session.apply import together
 from homeostat.operators.sync.session.desired import Desired
 from homeostat.operators.sync.session.remote import Remote, observe
 from homeostat.operators.sync.session.session import Session
@@ -101,9 +102,9 @@ async def execute(
     start = now()
     deadline = datetime.fromtimestamp(start.timestamp() + plan.options.timeout_seconds, UTC)
     run = Run(session, prepared, now, deadline, advance or (lambda _: None))
-    due, turns = list[Step](), Turns()
+    due, turn = list[Step](), Turn()
     for step in plan.steps:
-        await turns.give_way()
+        await turn.pause()
         if step.action == "unknown":
             if (error := prepared.errors.get(step.path)) is not None:
                 run.wait(step.path, error)
@@ -214,9 +215,9 @@ def _with_nulls(wanted: Desired, step: Step) -> Desired:
 
 
 async def _confirm_all(run: Run, steps: dict[str, Step]) -> None:
-    turns = Turns()
+    turn = Turn()
     for path, found in (await confirm(run.session, run.created)).items():
-        await turns.give_way()
+        await turn.pause()
         if isinstance(found, SyncError):
             run.remotes.pop(path)
             run.fail(steps[path], found)

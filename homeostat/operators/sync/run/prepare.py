@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from homeostat.edge.turn import Turn
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
 from homeostat.operators.sync.engine.paths.logical import ROOT, parent
@@ -24,7 +25,7 @@ from homeostat.operators.sync.run.prune import observe_candidates
 from homeostat.operators.sync.run.record import Owned, Record
 from homeostat.operators.sync.run.rename import same_object, with_renames
 from homeostat.operators.sync.run.shape import content_digest, dropped, shape_of
-from homeostat.operators.sync.session.apply import Compared, Turns, compare, prepare_lists, together
+from homeostat.operators.sync.session.apply import Compared, compare, prepare_lists, together
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
 
@@ -80,14 +81,14 @@ async def make_plan(
             advance(1)
 
     await together(one, declared, most=session.concurrency)
-    turns = Turns()
+    turn = Turn()
     refuse_doubles(found.steps, found.facts)
-    await turns.give_way()
+    await turn.pause()
     gone = await observe_candidates(session, _gone(scope, source, record, declared), record, options)
-    await turns.give_way()
+    await turn.pause()
     gone = same_object(gone, found.steps, found.facts)
     gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
-    await turns.give_way()
+    await turn.pause()
     held, held_until = held_plan(options, record, now)
     steps = held_steps(
         [*(found.steps[each] for each in declared), *(each.step for each in gone)],

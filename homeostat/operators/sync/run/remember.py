@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from homeostat.edge.turn import Turn
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.run.options import SyncOptions
@@ -16,7 +17,6 @@ from homeostat.operators.sync.run.prepare import Prepared
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import Event, Origin, Owned, Record
 from homeostat.operators.sync.run.report import Report, Result
-from homeostat.operators.sync.session.apply import Turns
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
 
@@ -34,11 +34,11 @@ async def remembered(
 ) -> Record:
     objects, events = dict[str, Owned | None](), list[Event]()
     last = {each.path: each for each in record.history}
-    addresses, turns = Addresses(session), Turns()
+    addresses, turn = Addresses(session), Turn()
     steps = {each.path: each for each in prepared.plan.steps}
     options = prepared.plan.options
     for result in report.results:
-        await turns.give_way()
+        await turn.pause()
         step = steps[result.path]
         if result.became in ("deleted", "gone"):
             objects[result.path] = None

@@ -8,12 +8,12 @@ Anything else is read before it is changed.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
+from homeostat.edge.turn import Turn
 from homeostat.operators.sync.engine.compare.difference import Difference, differences, is_equal, masked
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
 from homeostat.operators.sync.engine.lists.items import Item
@@ -29,7 +29,6 @@ from homeostat.operators.sync.session.transform import transformed
 from homeostat.operators.sync.session.write import Written, create, described, update
 
 T = TypeVar("T")
-_SLICE_S: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +85,17 @@ def levels(paths: Iterable[str]) -> list[list[str]]:
 async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str], *, most: int = CONCURRENT) -> list[T]:
     """Up to so many at a time, in the order of the paths."""
     results = dict[int, T]()
-    waiting, turns = iter(enumerate(paths)), Turns()
+    waiting, turn = iter(enumerate(paths)), Turn()
 
     async def worker() -> None:
         for place, path in waiting:
             results[place] = await work(path)
-            await turns.give_way()
+            await turn.pause()
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(most, len(paths))):
             group.create_task(worker())
     return [results[place] for place in range(len(paths))]
-
-
-class Turns:
-    """Lets others run after some milliseconds: a comparison that needs no request would never leave the event loop.
-
-    One worker at a time gives way. If all did at once, each would get a slice of its own before others run.
-    """
-
-    def __init__(self) -> None:
-        self._end_s, self._giving = time.monotonic() + _SLICE_S, asyncio.Lock()
-
-    async def give_way(self) -> None:
-        if time.monotonic() < self._end_s:
-            return
-        async with self._giving:
-            await asyncio.sleep(0)
-            self._end_s = time.monotonic() + _SLICE_S
 
 
 async def prepare_lists(session: Session, paths: Sequence[str]) -> None:

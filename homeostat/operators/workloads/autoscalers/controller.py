@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError, BadRequestError
 from homeostat.objects.kind import DEPLOYMENT, POD, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.objects.selectors import NOTHING
@@ -21,7 +22,6 @@ from homeostat.operators.workloads.pods.rules import Rulebook, RuleError
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.replicas.decide import selector_of_set
 from homeostat.operators.workloads.status import status_patch
-from homeostat.operators.workloads.turn import Turn
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
@@ -105,9 +105,9 @@ class Autoscalers:
             selector = selector_of_set(found, is_plain=kind is REPLICATION_CONTROLLER)
         except BadRequestError:
             selector = NOTHING
-        pods, uses, turn = [], {}, Turn(self._clock)
+        pods, uses, turn = [], {}, Turn()
         for each in self._pods.in_namespace(found.metadata.namespace):
-            await turn.rest()
+            await turn.pause()
             if each.is_active and selector.matches(each.metadata.labels):
                 pods.append(each)
                 if use := self._use(each):
@@ -122,11 +122,11 @@ class Autoscalers:
         )
 
     async def _outcomes(self, scaler: Workload, target: Target) -> list[Outcome]:
-        found, turn = [], Turn(self._clock)
+        found, turn = [], Turn()
         for metric in metrics_of(scaler):
             is_long = len(target.pods) > _MOST_PODS
             found.append(await asyncio.to_thread(outcome, metric, target) if is_long else outcome(metric, target))
-            await turn.rest()
+            await turn.pause()
         return found
 
     def _use(self, pod: Pod) -> Mapping[str, Use]:

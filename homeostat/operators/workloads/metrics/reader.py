@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeVar
 
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -28,7 +29,6 @@ from homeostat.operators.workloads.metrics.objects import (
 from homeostat.operators.workloads.nodes.failure import FAILURES
 from homeostat.operators.workloads.pods.rules import Rulebook, RuleError
 from homeostat.operators.workloads.replicas.decide import selector_of_set
-from homeostat.operators.workloads.turn import Turn
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
@@ -65,13 +65,13 @@ class MetricsReader:
         """Of running Pods that an annotation or a rule covers."""
         now = format_time(datetime.now(UTC))
         measured = await self._measured(namespace)
-        return await _aside(lambda: [pod_metrics(pod, uses, now) for pod, uses in _uses(measured)], measured)
+        return await _in_thread(lambda: [pod_metrics(pod, uses, now) for pod, uses in _uses(measured)], measured)
 
     async def read_nodes(self, _: str) -> list[JsonObject]:
         now = format_time(datetime.now(UTC))
         measured = await self._measured("")
         by_node: dict[str, list[Uses]] = {}
-        for pod, uses in await _aside(lambda: _uses(measured), measured):
+        for pod, uses in await _in_thread(lambda: _uses(measured), measured):
             by_node.setdefault(pod.spec.node_name, []).append(uses)
         nodes = [each for each in self._nodes if each.metadata.annotations.get(OUTCOME) not in FAILURES]
         found = [node_metrics(each.metadata, by_node.get(each.metadata.name, ()), now) for each in nodes]
@@ -79,9 +79,9 @@ class MetricsReader:
 
     async def _measured(self, namespace: str) -> list[Measured]:
         found = []
-        loads, turn = self._loads(namespace), Turn(self._clock)
+        loads, turn = self._loads(namespace), Turn()
         for pod in [*(self._pods.in_namespace(namespace) if namespace else self._pods)]:
-            await turn.rest()
+            await turn.pause()
             if pod.is_active and pod.status.phase == "Running":
                 load = next((each for each in loads if pod.is_ready and each.selects(pod)), None)
                 if load is not None:
@@ -123,6 +123,6 @@ def _uses(measured: Iterable[Measured]) -> list[tuple[Pod, Uses]]:
     return sorted((each for each in found if each[1]), key=lambda each: each[0].key)
 
 
-async def _aside(work: Callable[[], list[T]], measured: Sequence[Measured]) -> list[T]:
+async def _in_thread(work: Callable[[], list[T]], measured: Sequence[Measured]) -> list[T]:
     """In a thread if there are many: 10,000 take a tenth of a second."""
     return await asyncio.to_thread(work) if len(measured) > _MANY else work()

@@ -13,6 +13,7 @@ from functools import partial
 
 from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import Turn
 from homeostat.objects.apply.merge import merge
 from homeostat.objects.apply.shape import shape_of
 from homeostat.objects.errors import ApiError, InternalError, NotFoundError
@@ -38,7 +39,6 @@ from homeostat.server.admission.expressions import (
     evaluated,
 )
 from homeostat.server.admission.match import Narrowed
-from homeostat.server.admission.pace import Share
 from homeostat.server.admission.patched import conform
 from homeostat.server.admission.policies.params import ParamError, Params
 from homeostat.server.admission.policies.policy import Binding, Mutation, Policy
@@ -71,14 +71,14 @@ class Mutations:
             return attempt, invoked  # a deletion has nothing to change
         # Merging and defaulting a large object takes long, however cheap the expressions are.
         quick = Budget(0 if is_large(attempt.call) or is_heavy(attempt.obj) else QUICK_COST)
-        share = Share()
+        turn = Turn()
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
-            await share.pause()
+            await turn.pause()
             for binding, narrowed in bound.bindings if kind is not None else ():
                 assert kind is not None
                 changed = await self._apply(attempt, bound.policy, kind, binding, narrowed, quick=quick)
-                await share.pause()
+                await turn.pause()
                 if changed is not None:
                     invoked.add(bound.policy.name)
                     attempt = changed

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import Cause, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.server.admission.attempt import Attempt
@@ -26,7 +27,6 @@ from homeostat.server.admission.expressions import (
     evaluated,
 )
 from homeostat.server.admission.match import Narrowed
-from homeostat.server.admission.pace import Share
 from homeostat.server.admission.policies.params import ParamError, Params
 from homeostat.server.admission.policies.policy import AuditAnnotation, Binding, Expressions, Policy, Validation
 from homeostat.server.kinds.registry import Kind
@@ -173,16 +173,16 @@ class Policies:
 
     async def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
         """Raise the first denial after all policies, so that a denied call has the warnings and annotations of all."""
-        quick, share, denials = Budget(QUICK_COST), Share(), list[DeniedError]()
+        quick, turn, denials = Budget(QUICK_COST), Turn(), list[DeniedError]()
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
-            await share.pause()
+            await turn.pause()
             if kind is not None:
                 await attempt.convert(kind)
                 noted: Noted = {}
                 for binding, narrowed in bound.bindings:
                     denials += await self._apply(attempt, bound.policy, kind, binding, narrowed, noted, quick=quick)
-                    await share.pause()
+                    await turn.pause()
                 for key, values in noted.items():
                     attempt.call.annotate(f"{bound.policy.name}/{key}", ", ".join(values))
         if denials:

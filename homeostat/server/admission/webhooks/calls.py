@@ -16,13 +16,13 @@ from typing import cast
 
 from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.patch.json import json_patch
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.expressions import QUICK_COST, ExpressionError, bindings_of, evaluated
 from homeostat.server.admission.match import Narrowed
-from homeostat.server.admission.pace import Share
 from homeostat.server.admission.patched import conform
 from homeostat.server.admission.webhooks.client import CallError, WebhookClient, address_of
 from homeostat.server.admission.webhooks.review import AnswerError, Verdict, review_of, verdict_of
@@ -57,9 +57,9 @@ class Webhooks:
         """The attempt after the webhooks, the same value if none changed it; those called, and those to call again."""
         asked: list[Webhook] = []
         again: set[Webhook] = set()
-        share = Share()
+        turn = Turn()
         for webhook, narrowed in webhooks:
-            await share.pause()
+            await turn.pause()
             changed = await self._mutate_once(attempt, webhook, narrowed, asked)
             if changed is not attempt:
                 # Webhooks called before have not seen this change.
@@ -88,10 +88,10 @@ class Webhooks:
     async def validate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> None:
         """Raise the denial of the first webhook that denies the write."""
         calls: list[Callable[[], Awaitable[Verdict | None]]] = []
-        share = Share()
+        turn = Turn()
         for webhook, narrowed in webhooks:
             kind = await concerned_kind(attempt, webhook, narrowed)
-            await share.pause()
+            await turn.pause()
             if kind is not None:
                 calls.append(self._question(attempt, webhook, kind))
         if len(calls) <= 1:
@@ -102,7 +102,7 @@ class Webhooks:
         try:
             for call in calls:
                 asking.append(asyncio.ensure_future(call()))
-                await share.pause()
+                await turn.pause()
             outcomes = await asyncio.gather(*asking, return_exceptions=True)
         except BaseException:
             for each in asking:

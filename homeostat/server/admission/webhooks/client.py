@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admission.pace import Deadlines, Pace, Room
@@ -147,7 +147,7 @@ class WebhookClient:
             self._session = None
 
     async def _post(self, address: Address, authorities: str, body: Body, *, timeout_s: float, large_for: str) -> bytes:
-        await import_aside("homeostat.edge.responses")
+        await import_in_thread("homeostat.edge.responses")
         context = _contexts.get(authorities) or await self._read_context(authorities)
         from aiohttp import ClientConnectorError, ClientError
 

@@ -12,10 +12,10 @@ from msgspec import Meta
 from homeostat.objects.json import Json
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Change, worst
-from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.contracts.index import RevisionEntry
+from homeostat.web.contracts.threads import with_bundles
 from homeostat.web.dashboard.html.command import command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, row, table
 from homeostat.web.dashboard.html.layout import Page
@@ -57,20 +57,20 @@ class Revisions:
         """The difference between two versions."""
         namespace, name = visit.captured["namespace"], visit.captured["name"]
         query, face = read_query(visit.request, Versions), await self._services.face()
-        entry = face.viewing.index.pacto((namespace, name)) if face is not None else None
+        entry = face.visibility.index.pacto((namespace, name)) if face is not None else None
         if face is None or entry is None:
             raise unknown(f"Contract {namespace}/{name} not found")
         instance = entry.instance()
-        service = face.viewing.index.view(None).get(instance.service)
+        service = face.visibility.index.view(None).get(instance.service)
         crumbs = el("p", el("a", name, href=f"{HERE}/{namespace}/{name}"), class_="crumbs")
         title = el("h1", f"{instance.service}: {query.old or 'current'} → {query.new or 'current'}")
         if service is None:
             raise unknown(f"Contract {namespace}/{name} has no service")
         try:
-            old, before = await face.shelf.bundle_of(service, query.old)
-            new, after = await face.shelf.bundle_of(service, query.new)
+            old, before = await face.bundles.bundle_of(service, query.old)
+            new, after = await face.bundles.bundle_of(service, query.new)
         except RefusalError as error:
-            revisions = {each.spec.version: each for each in face.viewing.index.revisions((namespace, name))}
+            revisions = {each.spec.version: each for each in face.visibility.index.revisions((namespace, name))}
             steps = _command(revisions.get(query.old), revisions.get(query.new))
             problem = nothing(without_credentials(str(error)), *steps)
             return Page(name, [crumbs, title, problem], TITLE)

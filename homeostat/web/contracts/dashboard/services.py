@@ -51,11 +51,11 @@ class Services:
     async def _synced(self) -> None:
         await self._opened.wait()
         assert self._face is not None
-        await self._face.viewing.index.synced()
+        await self._face.visibility.index.synced()
 
     async def index(self) -> ServiceIndex | None:
         face = await self.face()
-        return None if face is None else face.viewing.index
+        return None if face is None else face.visibility.index
 
     async def catalogue(self) -> Catalogue:
         index = await self.index()

@@ -16,9 +16,9 @@ from homeostat.operators.contracts.engine.diff.change import Change, worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 from homeostat.operators.contracts.engine.diff.sbom import SbomDifference, compare_sboms, read_sbom
 from homeostat.operators.contracts.engine.services.relations import graph_body
-from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.pages.services import find_service
+from homeostat.web.contracts.threads import with_bundles
 from homeostat.web.kit.etags import fresh
 from homeostat.web.kit.form import read_query
 
@@ -41,16 +41,16 @@ class Comparison:
         self._graph: tuple[str, bytes] = ("", b"")
 
     async def graph(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         tag = self._face.tag(view)
         if self._graph[0] != tag:
             self._graph = tag, graph_body(view)
         return fresh(request, self._graph[1], version=tag)
 
     async def diff(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view, query = await self._face.viewing.view(request), read_query(request, DiffQuery)
-        old, before = await self._face.shelf.bundle_of(find_service(view, query.from_name), query.from_version)
-        new, after = await self._face.shelf.bundle_of(find_service(view, query.to_name), query.to_version)
+        view, query = await self._face.visibility.view(request), read_query(request, DiffQuery)
+        old, before = await self._face.bundles.bundle_of(find_service(view, query.from_name), query.from_version)
+        new, after = await self._face.bundles.bundle_of(find_service(view, query.to_name), query.to_version)
         changes, packages = await with_bundles([old, new], lambda: _compared(old, new))
         found: JsonObject = {
             "from": {"name": query.from_name, "version": before.version, "source": before.source},

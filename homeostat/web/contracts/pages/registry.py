@@ -18,9 +18,9 @@ from homeostat.edge.request import Request
 from homeostat.objects.json import encode
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
 from homeostat.operators.contracts.sources.errors import SourceError
+from homeostat.web.contracts.bundles import pulled_details, refusal_of
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.library import Wanted
-from homeostat.web.contracts.shelf import pulled_details, refusal_of
 from homeostat.web.kit.form import read_body
 
 MOST_FETCHED: Final = 50
@@ -51,7 +51,7 @@ class RegistryPages:
 
     async def resolve(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = await read_body(request, ResolveForm)
-        await self._face.viewing.require(request, "create", form.namespace)
+        await self._face.visibility.require(request, "create", form.namespace)
         try:
             bundle = await self._face.library.bundle(Wanted(form.ref, constraint=form.compatibility))
         except SourceError as error:
@@ -61,7 +61,7 @@ class RegistryPages:
 
     async def versions(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = await read_body(request, VersionsForm)
-        await self._face.viewing.require(request, "create", form.namespace)
+        await self._face.visibility.require(request, "create", form.namespace)
         name = parse_parts(registry_reference(form.ref)).name
         try:
             tags = await self._face.library.tags(Wanted(form.ref))

@@ -20,8 +20,8 @@ from homeostat.operators.contracts.engine.services.relations import (
     references_of,
     service_tree,
 )
-from homeostat.web.contracts.aside import with_bundles
 from homeostat.web.contracts.context import ContractsFace
+from homeostat.web.contracts.threads import with_bundles
 from homeostat.web.kit.etags import fresh
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.pages import next_page
@@ -51,7 +51,7 @@ class Services:
         self._face = face
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view, query = await self._face.viewing.view(request), read_query(request, ServiceQuery)
+        view, query = await self._face.visibility.view(request), read_query(request, ServiceQuery)
         if query.is_whole and len(view) <= LARGEST_PAGE:
             return fresh(request, view.list_body(), version=self._face.tag(view))
         view.refresh()
@@ -65,22 +65,22 @@ class Services:
         return Reply(200, b"[%b]" % entries, headers=headers)
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         service, chosen = find_service(view, captured["name"]), read_query(request, ServiceQuery).namespace
-        details = await self._face.shelf.details(view, _instance(service, chosen), self._face.now())
+        details = await self._face.bundles.details(view, _instance(service, chosen), self._face.now())
         details["instances"] = [_place(each) for each in _in_order(service)]
         return Reply(200, encode(details))
 
     async def versions(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        service = (await self._face.viewing.view(request)).get(captured["name"])
-        return Reply(200, encode(await self._face.shelf.versions(service) if service is not None else []))
+        service = (await self._face.visibility.view(request)).get(captured["name"])
+        return Reply(200, encode(await self._face.bundles.versions(service) if service is not None else []))
 
     async def version(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         service, now = find_service(view, captured["name"]), self._face.now()
-        bundle, found = await self._face.shelf.bundle_of(service, captured["version"])
+        bundle, found = await self._face.bundles.bundle_of(service, captured["version"])
         if found.is_current:
-            details = await self._face.shelf.details(view, service.primary, now)
+            details = await self._face.bundles.details(view, service.primary, now)
         else:
             source = "oci" if found.ref else "k8s"
             details = await with_bundles(
@@ -89,26 +89,26 @@ class Services:
         return Reply(200, encode(details | {"history": msgspec.to_builtins(found)}))
 
     async def sources(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view, now = await self._face.viewing.view(request), self._face.now()
-        first, shelf = find_service(view, captured["name"]).primary, self._face.shelf
+        view, now = await self._face.visibility.view(request), self._face.now()
+        first, bundles = find_service(view, captured["name"]).primary, self._face.bundles
         found: list[JsonObject] = []
         if first.namespace:
-            found.append({"sourceType": "k8s", "service": await shelf.details_of_cluster(view, first, now)})
-        if (pulled := await shelf.details_of_registry(first, now)) is not None:
+            found.append({"sourceType": "k8s", "service": await bundles.details_of_cluster(view, first, now)})
+        if (pulled := await bundles.details_of_registry(first, now)) is not None:
             found.append({"sourceType": "oci", "service": pulled})
-        merged = await shelf.details(view, first, now)
+        merged = await bundles.details(view, first, now)
         return Reply(200, encode({"name": first.service, "sources": found, "merged": merged}))
 
     async def graph(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         return Reply(200, encode(service_tree(view, find_service(view, captured["name"]))))
 
     async def dependents(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         return Reply(200, encode(dependents_of(view, captured["name"])))
 
     async def references(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view, name = await self._face.viewing.view(request), captured["name"]
+        view, name = await self._face.visibility.view(request), captured["name"]
         service = view.get(name)
         outgoing = references_of(view, service) if service is not None else []
         return Reply(200, encode({"references": outgoing, "referencedBy": referenced_by(view, name)}))

@@ -27,17 +27,17 @@ class State:
         return Reply(200, encode({"status": "ok", "version": __version__}))
 
     async def metrics(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         enabled = sum(bool(each["enabled"]) for each in self._sources())
         return Reply(200, encode({"serviceCount": len(view), "sourceCount": enabled}))
 
     async def sources(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        await self._face.viewing.view(request)
+        await self._face.visibility.view(request)
         return Reply(200, encode({"sources": self._sources(), "discovering": self._face.repositories.is_discovering}))
 
     async def refresh(self, request: Request, captured: Mapping[str, str]) -> Reply:
         """The cluster is watched; only registries are asked again."""
-        await self._face.viewing.view(request)
+        await self._face.visibility.view(request)
         is_due = self._face.seconds() - self._refreshed_at >= REFRESH_EVERY_S
         if is_due:
             self._refreshed_at = self._face.seconds()
@@ -46,7 +46,7 @@ class State:
         return Reply(200, encode({"status": "ok", "refreshed": is_due}))
 
     async def debug_sources(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         problems = self._face.repositories.problems
         return Reply(
             200,
@@ -66,7 +66,7 @@ class State:
         )
 
     async def debug_services(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        view = await self._face.viewing.view(request)
+        view = await self._face.visibility.view(request)
         merged = [_merged(each) for each in view.in_order()]
         per_source = [_per_source(view, each) for each in ("k8s", "oci")]
         return Reply(200, encode({"perSource": per_source, "aggregatedList": merged}))

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.edge.imports import import_aside
+from homeostat.edge.imports import import_in_thread
 from homeostat.objects.errors import InternalError
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.kit.refusal import unauthorized
@@ -83,7 +83,7 @@ class Sessions:
 
 
 async def _sealed(key: bytes, session: bytes) -> str:
-    await import_aside(_CIPHER)
+    await import_in_thread(_CIPHER)
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = os.urandom(_NONCE_BYTES)
@@ -94,7 +94,7 @@ async def _sealed(key: bytes, session: bytes) -> str:
 
 async def _opened(key: bytes, value: str) -> bytes | None:
     """None if the value was not sealed with the key."""
-    await import_aside(_CIPHER)
+    await import_in_thread(_CIPHER)
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -23,7 +23,7 @@ MOST_NAMESPACES: Final = 1000
 _AT_ONCE: Final = 16
 
 
-class Viewing:
+class Visibility:
     """`origin` is that of pages elsewhere that may call this API; the gate need not know it."""
 
     def __init__(self, index: ServiceIndex, gate: KubernetesGate, *, namespace: str, origin: str = "") -> None:

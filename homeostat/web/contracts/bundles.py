@@ -32,9 +32,9 @@ from homeostat.operators.contracts.sources.errors import (
     UntrustedError,
 )
 from homeostat.operators.contracts.spec import KeyRef
-from homeostat.web.contracts.aside import LARGE_BYTES, with_bundles, with_bytes
 from homeostat.web.contracts.index import ServiceIndex
 from homeostat.web.contracts.library import Library, Wanted
+from homeostat.web.contracts.threads import LARGE_BYTES, with_bundles, with_bytes
 from homeostat.web.kit.refusal import RefusalError, unknown
 
 _CODES: tuple[tuple[tuple[type[SourceError], ...], int], ...] = (
@@ -54,7 +54,7 @@ class Trusts(Protocol):
         """The keys that a Pacto trusts. Raises `SourceError`."""
 
 
-class Shelf:
+class Bundles:
     def __init__(self, index: ServiceIndex, library: Library, trusts: Trusts) -> None:
         self._index, self._library, self._trusts = index, library, trusts
 
