@@ -26,6 +26,7 @@ from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import Phase
+from homeostat.operators.actions.conditions import current_message
 
 HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
 
@@ -103,5 +104,5 @@ def cells(obj: JsonObject, now: float) -> list[str]:
         ready.status if ready is not None else "Unknown",
         next_look(obj, status, now),
         human_duration(now - created) if created is not None else "",
-        status.message,
+        current_message(status),
     ]

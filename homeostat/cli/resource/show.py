@@ -21,6 +21,7 @@ from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import ResourceStatus
+from homeostat.operators.actions.conditions import current_message
 from homeostat.operators.actions.runs.run import Run
 
 
@@ -74,7 +75,7 @@ def _facts(obj: JsonObject, status: ResourceStatus, now: float) -> Iterable[tupl
     yield "Namespace", metadata["namespace"]
     yield "Type", f"{obj['kind']} ({obj['apiVersion']})"
     yield "Phase", status.phase
-    yield "Message", status.message
+    yield "Message", current_message(status)
     yield "Generation", f"{metadata['generation']}, reconciled: {status.reconciled_generation}"
     yield "Retries", str(status.retries or "")
     yield "Last run", f"{_ago(status.last_run, now)} ago" if status.last_run else ""

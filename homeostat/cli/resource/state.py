@@ -12,7 +12,7 @@ from homeostat.objects.conditions import READY, RECONCILING, find
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import ResourceStatus
-from homeostat.operators.actions.conditions import DESTROY_FAILED, FAILED
+from homeostat.operators.actions.conditions import DESTROY_FAILED, FAILED, current_message
 from homeostat.operators.actions.runs.run import Changes, Run
 from homeostat.operators.actions.schedule import is_past
 from homeostat.runtime.control.failure_conditions import PAUSE
@@ -58,7 +58,7 @@ def status_of(obj: JsonObject) -> ResourceStatus:
 def standing_of(obj: JsonObject) -> Standing:
     status = status_of(obj)
     if status.run is not None:
-        return Standing(status.phase, status.message, epoch_of(status.run.began), run_url(status.run), True)
+        return Standing(status.phase, current_message(status), epoch_of(status.run.began), run_url(status.run), True)
     changed = max((each.last_transition_time or "" for each in status.conditions), default="")
     return Standing(status.phase, status.message, epoch_of(changed), "", False)
 

@@ -35,6 +35,14 @@ def started_message(purpose: Purpose) -> str:
     return f"Running: {purpose}"
 
 
+def current_message(status: ResourceStatus) -> str:
+    """What a person should read now: while an error holds a run up, that error."""
+    ready = find(status.conditions, READY)
+    if status.run is not None and ready is not None and ready.status == "Unknown" and ready.reason != STARTED:
+        return f"{status.message}; {ready.message}"
+    return status.message
+
+
 def of_start(purpose: Purpose) -> Conditions:
     message = started_message(purpose)
     return (Condition(READY, "Unknown", STARTED, message), Condition(RECONCILING, "True", STARTED, message))

@@ -16,6 +16,7 @@ import msgspec
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import FINALIZER, METADATA, ReconciliationSpec
+from homeostat.operators.actions.conditions import current_message
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TYPE_STATUS, Entry, TypeEntry, phase_of
 from homeostat.web.actions.spec_check import passwords_of
@@ -64,7 +65,7 @@ def resource_body(
         "resource_type_version": resource_type.spec.version,
         "action_plugin": plugin,
         "status": phase_of(entry, status),
-        "status_message": status.message or None,
+        "status_message": current_message(status) or None,
         "generation": metadata.generation,
         "observed_generation": status.reconciled_generation,
         "spec": shown_spec(entry, resource_type),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.cli.resource.list import cells
 from homeostat.cli.resource.state import Goal, end_of, standing_of
 from homeostat.cli.resource.watch import row_of
 
@@ -69,3 +70,13 @@ def test_a_run_under_way_is_told_with_its_age_and_its_link() -> None:
     assert told == "reconciling: Running: apply (60s) https://ci.example.com/1"
     obj = {"kind": "Crate", "metadata": {"namespace": "default", "name": "one"}, "status": status}
     assert row_of(obj, NOW.timestamp())[4:] == ("60s", "Running: apply", "https://ci.example.com/1")
+
+
+def test_a_run_that_an_error_holds_up_shows_the_error() -> None:
+    held = {"type": "Ready", "status": "Unknown", "reason": "ForgeUnreachable", "message": "ci: cannot connect"}
+    obj = {
+        "kind": "Crate",
+        "metadata": {"name": "one"},
+        "status": {"phase": "reconciling", "message": "Running: apply", "run": RUN, "conditions": [held]},
+    }
+    assert standing_of(obj).message == cells(obj, 0)[-1] == "Running: apply; ci: cannot connect"

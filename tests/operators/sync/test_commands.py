@@ -612,6 +612,17 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "expect": {"objects": {"/s/1": {"uid": "1", "name": "a"}}},
     },
+    "a bundle that cannot be fetched fails its part of a check, and says what to use instead": {
+        "context": {"metadata": {"bundle": "keycloak:9.9.9", "proxy": {"https": "http://127.0.0.1:1"}}},
+        "steps": [
+            step(
+                *("context", "check", "-o", "json"),
+                code=2,
+                says=['"managedService"', "bundle keycloak:9.9.9: ", 'set metadata.bundle to \\"keycloak\\"'],
+            )
+        ],
+        "expect": {"objects": {}},
+    },
     "a collection that answers with an object is shown as one": {
         "server": {"objects": {"/settings": {"a": [1], "b": [2]}}},
         "steps": [step("resource", "get", "/settings/", stdout={"json": {"a": [1], "b": [2]}})],

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from homeostat.objects.json import JsonObject
     from homeostat.operators.sync.context.catalog import Catalog
     from homeostat.operators.sync.context.prompt import Ask
+    from homeostat.operators.sync.context.settings import Surroundings
     from homeostat.operators.sync.engine.compare.difference import Mode
     from homeostat.operators.sync.session.session import Session
 
@@ -81,6 +82,11 @@ class Run:
     async def context(self) -> JsonObject:
         return (await self.catalog()).context(self.settings.context)
 
+    async def surroundings(self) -> Surroundings:
+        from homeostat.operators.sync.context.settings import Surroundings
+
+        return Surroundings(await self.catalog(), self.environment, self.scrubber, _ask())
+
     @asynccontextmanager
     async def session(
         self,
@@ -90,15 +96,15 @@ class Run:
         depth: int = 1,
         mode: Mode = "declared",
         connects: bool = True,
+        fetches: bool = True,
     ) -> AsyncIterator[Session]:
-        """The session of the context, with the files that a path needs; without the server unless it `connects`."""
-        from homeostat.operators.sync.context.settings import Surroundings
+        """The session of the context, with the files that a path needs; without the server unless it `connects`, and
+        without shared metadata unless it `fetches`."""
         from homeostat.operators.sync.session.session import open_session
 
-        catalog = await self.catalog()
-        context = catalog.context(self.settings.context)
-        around = Surroundings(catalog, self.environment, self.scrubber, _ask())
-        async with await open_session(context, around, connects=connects) as session:
+        around = await self.surroundings()
+        context = around.catalog.context(self.settings.context)
+        async with await open_session(context, around, connects=connects, fetches=fetches) as session:
             session.mode = mode
             self._warn(context)
             if session.server is not None and self.settings.verbosity > 1:

@@ -9,7 +9,7 @@ from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.repository.commits import working_tree
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
-from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.session import Session, fetch_shared
 
 _PARTS = ("repository", "metadata", "managedService", "secretStore")
 
@@ -23,7 +23,7 @@ async def command(run: Run) -> None:
     Examples:
       homeostat sync context check
     """
-    async with run.session("/") as session:
+    async with run.session("/", fetches=False) as session:
         parts = [await _checked(run, session, each) for each in _PARTS]
         counts = {word: sum(each["status"] == word for each in parts) for word in ("ok", "warn", "fail", "skip")}
         passed = counts["fail"] == 0
@@ -40,13 +40,13 @@ async def command(run: Run) -> None:
 async def _checked(run: Run, session: Session, part: str) -> JsonObject:
     found = {"component": part, "status": "ok", "details": "", "error": ""}
     try:
-        found["status"], found["details"] = await _check(session, part)
+        found["status"], found["details"] = await _check(run, session, part)
     except SyncError as error:
         found["status"], found["error"] = "fail", run.scrubber.scrub(str(error))
     return dict(found)
 
 
-async def _check(session: Session, part: str) -> tuple[str, str]:
+async def _check(run: Run, session: Session, part: str) -> tuple[str, str]:
     if part == "repository" and session.repository is not None:
         if not session.files.base.is_dir():
             raise NotFoundError(f"there is no directory {session.files.base}; create it with `context init`")
@@ -54,6 +54,8 @@ async def _check(session: Session, part: str) -> tuple[str, str]:
             await working_tree(session).check()
         return "ok", str(session.files.base)
     if part == "metadata":
+        session.shared, session.openapi = await fetch_shared(session.context, await run.surroundings())
+        session.use(session.root)
         session.metadata.rules("/", is_collection=True)
         return "ok", ""
     if part == "managedService" and session.server is not None:

@@ -100,10 +100,17 @@ async def _directory(path: Path) -> Bundle:
 
 async def _released(name: str, version: str, proxies: Proxies, cache: Path | None) -> Bundle:
     url = _RELEASES.format(name, version)
-    bundle = _unpacked(await _cached(url, cache, lambda: download(url, proxies)))
+    try:
+        bundle = _unpacked(await _cached(url, cache, lambda: download(url, proxies)))
+    except (TransportError, NotFoundError) as error:
+        raise type(error)(f"bundle {name}:{version}: {error}{_instead(name)}") from error
     if (bundle.name, bundle.version.removeprefix("v")) != (name, version):
         raise ValidationError(f"bundle {name}:{version} says that it is {bundle.name}:{bundle.version}")
     return bundle
+
+
+def _instead(name: str) -> str:
+    return f'; set metadata.bundle to "{name}" for the bundle that comes with Homeostat' if name in shipped() else ""
 
 
 async def _pulled(reference: str, proxies: Proxies, keychain: Keychain, cache: Path | None) -> Bundle:

@@ -142,12 +142,14 @@ class Session:
         return self.store
 
 
-async def open_session(context: JsonObject, around: Surroundings, *, connects: bool = True) -> Session:
-    """A session that does not connect asks nobody for the server's credentials."""
+async def open_session(
+    context: JsonObject, around: Surroundings, *, connects: bool = True, fetches: bool = True
+) -> Session:
+    """A session that does not connect asks nobody for the server's credentials. One that does not fetch has the
+    repository's metadata only; `fetch_shared` adds the others."""
     base = base_directory(context)
     settings = await server_settings(context, around) if connects else None
-    bundle = await _bundle(context, around)
-    metadata = bundle.metadata if bundle is not None else await _metadata_directory(context, base)
+    shared, openapi = await fetch_shared(context, around) if fetches else (None, None)
     return Session(
         context,
         around.scrubber,
@@ -156,9 +158,16 @@ async def open_session(context: JsonObject, around: Surroundings, *, connects: b
         git_remote=await git_remote(context, around),
         server=_server(settings, around) if settings is not None else None,
         store=await secret_store(context, around),
-        openapi=await _openapi(context, bundle, around),
-        shared=metadata,
+        openapi=openapi,
+        shared=shared,
     )
+
+
+async def fetch_shared(context: JsonObject, around: Surroundings) -> tuple[Directory | None, OpenApi | None]:
+    """The metadata of the context's bundle or directory, and its OpenAPI document."""
+    bundle = await _bundle(context, around)
+    metadata = bundle.metadata if bundle is not None else await _metadata_directory(context)
+    return metadata, await _openapi(context, bundle, around)
 
 
 def _server(settings: ServerSettings, around: Surroundings) -> ManagedServer:
@@ -167,12 +176,12 @@ def _server(settings: ServerSettings, around: Surroundings) -> ManagedServer:
     return ManagedServer(settings, around.scrubber)
 
 
-async def _metadata_directory(context: JsonObject, base: Path | None) -> Directory | None:
+async def _metadata_directory(context: JsonObject) -> Directory | None:
     block = context.get("metadata", {})
     if not block.get("baseDir"):
         return None
     path = Path(block["baseDir"])
-    return None if path == base else await FileRepository(path).load("/", is_recursive=True)
+    return None if path == base_directory(context) else await FileRepository(path).load("/", is_recursive=True)
 
 
 async def _bundle(context: JsonObject, around: Surroundings) -> Bundle | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from homeostat.operators.actions.conditions import current_message
 from homeostat.web.actions.dashboard.inputs import resource_tabs
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.actions.dashboard.types import readable_types, type_title
@@ -118,7 +119,7 @@ class Listing:
             el("a", entry.metadata.name, href=f"{HERE}/{entry.number}"),
             titles.get(resource_type.metadata.uid, "") if resource_type is not None else "",
             phase_chip(self._counts.phase(resource)),
-            el("span", one_line(status.message), class_="why"),
+            el("span", one_line(current_message(status)), class_="why"),
             moment(status.last_run, "never"),
             "running" if status.run is not None else moment(status.next_run),
         )

@@ -17,6 +17,7 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, Resource, ResourceStatus
+from homeostat.operators.actions.conditions import current_message
 from homeostat.operators.actions.runs.last_output import last_output
 from homeostat.operators.actions.runs.run import Run
 from homeostat.runtime.control.failure_conditions import PAUSE
@@ -182,7 +183,7 @@ def _title(found: Found, status: ResourceStatus) -> Markup:
     entry = found.entry
     paused = chip("paused", "warn") if is_true(status.conditions, PAUSED) else None
     name = el("h1", entry.metadata.name, " ", phase_chip(phase_of(entry, status)), " ", paused)
-    message = el("p", plain_text(status.message), class_="message") if status.message else None
+    message = el("p", plain_text(current_message(status)), class_="message") if status.message else None
     return el("div", el("div", name, message), class_="title")
 
 
