@@ -33,7 +33,9 @@ class Workloads:
         outcome: Outcome,
         *,
         selector: str = "",
+        name: str = "",
         image: str = "",
+        times: int = 0,
         ready_after: str = "",
         stop_after: str = "",
         back_off: str = "",
@@ -46,7 +48,9 @@ class Workloads:
         fields = {
             "outcome": outcome,
             "selector": selector,
+            "name": name,
             "image": image,
+            "times": times,
             "ready-after": ready_after,
             "stop-after": stop_after,
             "back-off": back_off,
@@ -55,13 +59,13 @@ class Workloads:
         }
         rule = {name: value for name, value in fields.items() if value}
         # The first rule in the order of names counts, so that later ones need smaller names.
-        name = f"rule-{1_000_000 - next(self._numbers)}"
+        map_name = f"rule-{1_000_000 - next(self._numbers)}"
         rules = {
-            "metadata": {"name": name, "labels": {RULES_LABEL: "true"}},
+            "metadata": {"name": map_name, "labels": {RULES_LABEL: "true"}},
             "data": {"rule": yaml.dump(rule).decode()},
         }
         self._plane.call(self._plane.client.create(f"/api/v1/namespaces/{self.namespace}/configmaps", rules))
-        return name
+        return map_name
 
     def clear_outcomes(self) -> None:
         """Removes the rules: Pods get ready again."""

@@ -119,6 +119,7 @@ class Rules(msgspec.Struct, frozen=True):
 
 class Resources(msgspec.Struct, frozen=True, gc=False):
     requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
 
 
 class Port(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -186,9 +187,17 @@ class Gate(msgspec.Struct, frozen=True, rename="camel", gc=False):
     condition_type: str = ""
 
 
+class System(msgspec.Struct, frozen=True, gc=False):
+    """The operating system that a Pod is for."""
+
+    name: str = ""
+
+
 class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[Container, ...] = ()
+    os: System | None = None
     node_name: str = ""
     node_selector: dict[str, str] = {}
     affinity: JsonObject = {}
@@ -251,6 +260,24 @@ class ContainerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     state: ContainerState = ContainerState()
 
 
+class Run(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Of an ephemeral container: when it began, and when and how it ended."""
+
+    started_at: str | None = None
+    finished_at: str | None = None
+    exit_code: int = 0
+
+
+class EphemeralState(msgspec.Struct, frozen=True, gc=False):
+    running: Run | None = None
+    terminated: Run | None = None
+
+
+class EphemeralStatus(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    state: EphemeralState = EphemeralState()
+
+
 class PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     phase: str = "Pending"
     reason: str = ""
@@ -261,6 +288,8 @@ class PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     observed_generation: int = 0
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[EphemeralStatus, ...] = ()
 
 
 class Pod(msgspec.Struct, frozen=True):
@@ -294,11 +323,12 @@ class Pod(msgspec.Struct, frozen=True):
     @property
     def restarts(self) -> int:
         """Of all containers together, as a Job counts them."""
-        return sum(each.restart_count for each in self.status.container_statuses)
+        found = self.status
+        return sum(each.restart_count for each in (*found.init_container_statuses, *found.container_statuses))
 
     @property
     def most_restarts(self) -> int:
-        """Of the container that was restarted most often."""
+        """Of the container that was restarted most often; init containers do not count."""
         return max((each.restart_count for each in self.status.container_statuses), default=0)
 
     @property

@@ -49,6 +49,10 @@ def time_of(text: str, otherwise: datetime) -> datetime:
         return otherwise
 
 
+def age_s(pod: Pod, now: datetime) -> float:
+    return (now - time_of(pod.metadata.creation_timestamp, now)).total_seconds()
+
+
 def in_deletion_order(pods: Sequence[Pod]) -> list[Pod]:
     """Those that are least missed first: without a Node, not ready, cheap, crowded, new."""
     crowd = Counter(each.spec.node_name for each in pods)

@@ -11,8 +11,9 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
 from homeostat.operators.workloads.pods.decide import Decision, decide, decide_deadline, elapsed_before
+from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, Rulebook, RuleError, fate_of, parse_rules
-from homeostat.operators.workloads.pods.status import Picture, shows, status_of
+from homeostat.operators.workloads.pods.status import shows, status_of
 from tests.operators.workloads.objects import NOW, THEN, pod
 
 RUNNING = {"containerStatuses": [{"name": "web", "ready": True, "restartCount": 0}]}

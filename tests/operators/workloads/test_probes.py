@@ -10,9 +10,10 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod
 from homeostat.operators.workloads.pods.decide import decide
+from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.probes import UNPROBED, Probed, probed
 from homeostat.operators.workloads.pods.rules import Fate, fate_of
-from homeostat.operators.workloads.pods.status import Picture, status_of
+from homeostat.operators.workloads.pods.status import status_of
 from tests.operators.workloads.objects import pod
 
 HTTP: JsonObject = {"httpGet": {"path": "/", "port": 80}}

@@ -738,3 +738,84 @@ def test_a_pod_on_a_node_whose_port_is_taken_is_rejected(stage: Stage) -> None:
         await on.until_events("second", "NodePorts")
 
     stage.play(scene)
+
+
+def test_a_kubelet_rejects_what_does_not_fit_on_its_node(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        app = "{name: app, image: 'app:1', resources: {requests: {cpu: 20}}}"
+        text = "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s, containers: [" + app + "]}}"
+        for name, more in (("big", "nodeName: node-1"), ("picky", "nodeName: node-2, nodeSelector: {disk: none}")):
+            await on.apply(text % (name, more))
+        await on.until("Pod", "big", is_ready)
+        await on.apply(text % ("bigger", "nodeName: node-1"))
+        found = (await on.until("Pod", "bigger", lambda pod: pod["status"]["phase"] == "Failed"))["status"]
+        message = "Node didn't have enough resource: cpu, requested: 20000, used: 20000, capacity: 32000"
+        assert (found["reason"], found["message"]) == ("OutOfcpu", f"Pod was rejected: {message}")
+        assert "conditions" not in found
+        assert found["startTime"]
+        picky = (await on.until("Pod", "picky", lambda pod: pod["status"]["phase"] == "Failed"))["status"]
+        assert picky["reason"] == "NodeAffinity"
+        await on.until_events("bigger", "OutOfcpu")
+
+    stage.play(scene)
+
+
+def test_init_and_ephemeral_containers_run(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        for name, command in (("slow", "[sleep, '1']"), ("broken", "['false']")):
+            await on.apply(
+                f"""
+                apiVersion: v1
+                kind: Pod
+                metadata: {{name: {name}}}
+                spec:
+                  restartPolicy: Never
+                  initContainers: [{{name: first, image: 'app:1', command: {command}}}]
+                  containers: [{{name: app, image: 'app:1'}}]
+                """
+            )
+        broken = await on.until("Pod", "broken", lambda pod: pod["status"]["phase"] == "Failed")
+        assert broken["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
+        waits = await on.until("Pod", "slow", lambda pod: "initContainerStatuses" in pod["status"])
+        assert "running" in waits["status"]["initContainerStatuses"][0]["state"]
+        assert waits["status"]["phase"] == "Pending"
+        await on.until("Pod", "slow", is_ready)
+        debugger = {"ephemeralContainers": [{"name": "debugger", "image": "busybox", "command": ["sh"]}]}
+        await on.client.merge(on.path("Pod", "slow", "ephemeralcontainers"), {"spec": debugger})
+        found = await on.until("Pod", "slow", lambda pod: "ephemeralContainerStatuses" in pod["status"])
+        assert "running" in found["status"]["ephemeralContainerStatuses"][0]["state"]
+        await on.until_events("slow", "Started")
+
+    stage.play(scene)
+
+
+def test_a_rule_for_a_number_of_pods_leaves_the_later_ones_alone(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            """
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: flaky, labels: {simulation.homeostat.dev/rules: "true"}}
+            data:
+              twice: |
+                name: "flaky-*"
+                times: 2
+                outcome: evicted-memory
+            ---
+            apiVersion: batch/v1
+            kind: Job
+            metadata: {name: flaky}
+            spec:
+              backoffLimit: 0
+              podFailurePolicy:
+                rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]
+              template:
+                metadata: {annotations: {simulation.homeostat.dev/back-off: 10ms}}
+                spec: {restartPolicy: Never, containers: [{name: app, image: 'app:1'}]}
+            """
+        )
+        await on.until("Job", "flaky", lambda job: (job.get("status") or {}).get("succeeded") == 1)
+        pods = await on.all("Pod")
+        assert sorted(each["status"].get("reason", "") for each in pods) == ["", "Evicted", "Evicted"]
+
+    stage.play(scene)

@@ -32,7 +32,7 @@ def _exit_code(wanted: JsonObject | None, pod: Pod) -> str:
     if wanted is None:
         return ""
     values = wanted.get("values") or ()
-    for each in pod.status.container_statuses:
+    for each in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         ended = each.state.terminated
         if ended is None or not ended.exit_code or wanted.get("containerName") not in (None, each.name):
             continue

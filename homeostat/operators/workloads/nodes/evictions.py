@@ -14,14 +14,13 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_NODE
 from homeostat.operators.workloads.nodes.failure import stays_s
-from homeostat.operators.workloads.pods.status import other_conditions
+from homeostat.operators.workloads.pods.status import DISRUPTED, disruption, other_conditions
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 _COMPONENT: Final = "taint-eviction-controller"
-_TARGET: Final = "DisruptionTarget"
 
 
 class Evictions:
@@ -69,16 +68,9 @@ class Evictions:
 
     async def _evict(self, pod: Pod) -> None:
         now = format_time(datetime.now(UTC))
-        condition: JsonObject = {
-            "type": _TARGET,
-            "status": "True",
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-        }
+        condition = disruption(pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint", now)
         metadata: JsonObject = {"uid": pod.metadata.uid, "resourceVersion": pod.metadata.resource_version}
-        conditions = [condition, *other_conditions(pod, (_TARGET,))]
+        conditions = [condition, *other_conditions(pod, (DISRUPTED,))]
         try:
             path = POD.path(*pod.key, "status")
             await self._client.merge(path, {"metadata": metadata, "status": {"conditions": conditions}})

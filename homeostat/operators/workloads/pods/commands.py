@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -36,7 +36,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,6})?)([smhd]?)")
 _CODE: Final = re.compile(r"[0-9]{1,3}")
 
 
-class Ending(msgspec.Struct, frozen=True):
+class Ending(msgspec.Struct, frozen=True, gc=False):
     code: int
     after_s: float
     """Infinite for a container that does not end by itself."""
@@ -51,8 +51,8 @@ NEVER: Final = Ending(0, math.inf)
 
 def ending_of(spec: PodSpec) -> Ending | None:
     """When all containers have ended, and the first code that is not 0; None if that of one is unknown."""
-    is_short = sum(len(word) for each in spec.containers for word in (*each.command, *each.args)) <= MOST_SCRIPT
-    found = [_container(each, is_short=is_short) for each in spec.containers]
+    is_short = has_short_commands(spec.containers)
+    found = [container_ending(each, is_short=is_short) for each in spec.containers]
     known = [each for each in found if each is not None]
     if any(each.is_never for each in known):
         return NEVER
@@ -61,7 +61,12 @@ def ending_of(spec: PodSpec) -> Ending | None:
     return Ending(next((each.code for each in known if each.code), 0), max(each.after_s for each in known))
 
 
-def _container(container: Container, *, is_short: bool) -> Ending | None:
+def has_short_commands(containers: Iterable[Container]) -> bool:
+    return sum(len(word) for each in containers for word in (*each.command, *each.args)) <= MOST_SCRIPT
+
+
+def container_ending(container: Container, *, is_short: bool) -> Ending | None:
+    """None if that is unknown, as it is of commands that are too long to read."""
     words = (*container.command, *container.args)
     image = "" if container.command else image_name(container.image)
     # What follows the name of an image are options, or another program to run instead.

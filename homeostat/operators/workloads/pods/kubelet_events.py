@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from homeostat.objects.kind import POD
-from homeostat.operators.workloads.api import Pod
+from homeostat.operators.workloads.api import Container, Pod
 from homeostat.operators.workloads.events import KUBELET, Events
-from homeostat.operators.workloads.pods.status import OVERDUE, OVERDUE_MESSAGE, Picture
+from homeostat.operators.workloads.pods.eviction import EVICTED
+from homeostat.operators.workloads.pods.picture import Picture
+from homeostat.operators.workloads.pods.status import is_initialized
+from homeostat.runtime.control.recorder import EventType
 
 
 def record_shown(events: Events, pod: Pod, picture: Picture, *, is_new: bool) -> None:
     """`is_new` if nothing was shown of the Pod before."""
     record, meta = events.record, pod.metadata
-    if picture.is_overdue:
-        record(POD, meta, OVERDUE, OVERDUE_MESSAGE, by=KUBELET)
-    for container in pod.spec.containers:
+    if picture.cause is not None:
+        type_: EventType = "Warning" if picture.cause.reason == EVICTED else "Normal"
+        record(POD, meta, picture.cause.reason, picture.cause.message, by=KUBELET, type_=type_)
+    if picture.reason in ("ContainerCreating", "PodInitializing"):
+        return
+    concerned = pod.spec.containers if picture.init is None else pod.spec.init_containers[picture.init :][:1]
+    for container in concerned:
         image = container.image
         match picture.reason:
             case "ErrImagePull":
@@ -22,13 +31,28 @@ def record_shown(events: Events, pod: Pod, picture: Picture, *, is_new: bool) ->
                 record(POD, meta, "Failed", failed, by=KUBELET, type_="Warning")
             case "ImagePullBackOff":
                 record(POD, meta, "BackOff", f'Back-off pulling image "{image}"', by=KUBELET)
-            case "ContainerCreating":
-                return
-            case _ if is_new:
-                pulled = f'Container image "{image}" already present on machine'
-                record(POD, meta, "Pulled", pulled, by=KUBELET)
-                record(POD, meta, "Created", f"Created container: {container.name}", by=KUBELET)
-                record(POD, meta, "Started", f"Started container {container.name}", by=KUBELET)
-        if picture.reason == "CrashLoopBackOff":
+    if picture.reason not in ("ErrImagePull", "ImagePullBackOff"):
+        for container in _started(pod, picture, is_new=is_new):
+            _record_start(events, pod, container)
+    if picture.reason == "CrashLoopBackOff":
+        for container in concerned:
             message = f"Back-off restarting failed container {container.name} in pod {meta.name}_{meta.namespace}"
             record(POD, meta, "BackOff", message, by=KUBELET, type_="Warning")
+
+
+def _started(pod: Pod, picture: Picture, *, is_new: bool) -> Iterator[Container]:
+    """The containers that start for the first time with what is shown now."""
+    spec, known = pod.spec, pod.status.init_container_statuses
+    for number, each in enumerate(spec.init_containers[: None if picture.init is None else picture.init + 1]):
+        if is_new or (number < len(known) and known[number].state.waiting and not known[number].restart_count):
+            yield each
+    if picture.init is None and (is_new or (spec.init_containers and not is_initialized(pod))):
+        yield from spec.containers
+
+
+def _record_start(events: Events, pod: Pod, container: Container) -> None:
+    record, meta = events.record, pod.metadata
+    pulled = f'Container image "{container.image}" already present on machine'
+    record(POD, meta, "Pulled", pulled, by=KUBELET)
+    record(POD, meta, "Created", f"Created container: {container.name}", by=KUBELET)
+    record(POD, meta, "Started", f"Started container {container.name}", by=KUBELET)

@@ -12,9 +12,6 @@ from typing import Final, NamedTuple
 from homeostat.operators.workloads.api import Container, PodSpec, Probe
 from homeostat.operators.workloads.pods.commands import MOST_SCRIPT, command_ending
 
-KILLED: Final = 137
-"""The exit code of a container that a failed probe ends."""
-
 
 class Probed(NamedTuple):
     """Seconds after the start of the containers; infinite for what never happens."""

@@ -5,7 +5,9 @@
     data:
       slow: |
         selector: app=web            # labels of the Pod
+        name: "web-*"                # a pattern for its name
         image: "registry.example/*"  # a pattern for one of its images
+        times: 2                     # so many Pods; later ones go on as if the rule did not exist
         outcome: crash-loop
         ready-after: 2s
 
@@ -41,19 +43,33 @@ from homeostat.operators.workloads.api import (
     Rules,
 )
 from homeostat.operators.workloads.pods.commands import NEVER, Ending, ending_of
-from homeostat.operators.workloads.pods.probes import KILLED, UNPROBED, probed
+from homeostat.operators.workloads.pods.initialization import failing_init, init_endings
+from homeostat.operators.workloads.pods.picture import KILLED
+from homeostat.operators.workloads.pods.probes import UNPROBED, probed
 from homeostat.operators.workloads.sizes import integer_of
 
-Outcome = Literal["ready", "crash-loop", "image-pull-error", "pending", "oom-killed", "fail", "never-ready", "succeed"]
+Outcome = Literal[
+    "ready",
+    "crash-loop",
+    "image-pull-error",
+    "pending",
+    "oom-killed",
+    "fail",
+    "never-ready",
+    "succeed",
+    "init-fail",
+    "evicted-memory",
+    "evicted-storage",
+]
 OUTCOMES: Final = get_args(Outcome)
 SHARED_NAMESPACE: Final = "kube-system"
 MOST_BYTES: Final = 65_536
 MOST_RULES: Final = 1000
+MOST_TIMES: Final = 1000
 _MOST_JOINED: Final = 1000
 _LARGEST_EXIT_CODE: Final = 255
-_FIELDS: Final = frozenset(
-    {"selector", "image", "outcome", "ready-after", "back-off", "stop-after", "use", "exit-code"}
-)
+_CHOICE: Final = ("selector", "name", "image", "times")
+_FIELDS: Final = (*_CHOICE, "outcome", "ready-after", "back-off", "stop-after", "use", "exit-code")
 
 
 class RuleError(ValueError):
@@ -73,6 +89,8 @@ class Fate(msgspec.Struct, frozen=True):
     """Of containers that fail by themselves."""
     run_s: float = 0.0
     """How long the containers run, ready, before they end or fail."""
+    init: tuple[Ending, ...] = ()
+    """How each init container ends; none if all succeed at once."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -84,11 +102,25 @@ class Rule(msgspec.Struct, frozen=True):
     stop_after_s: float | None
     use: str | None
     exit_code: int | None
+    name: str = ""
+    times: int | None = None
+    """It is for so many Pods; the later ones go on as if it did not exist."""
+    taken: set[str] = msgspec.field(default_factory=set)
+    """The uids of those Pods."""
 
     def selects(self, pod: Pod) -> bool:
         if not self.selector.matches(pod.metadata.labels):
             return False
-        return not self.image or any(fnmatchcase(each.image, self.image) for each in pod.spec.containers)
+        if self.name and not fnmatchcase(pod.metadata.name, self.name):
+            return False
+        if self.image and not any(fnmatchcase(each.image, self.image) for each in pod.spec.containers):
+            return False
+        return self.times is None or self._takes(pod.metadata.uid, self.times)
+
+    def _takes(self, uid: str, times: int) -> bool:
+        if uid not in self.taken and len(self.taken) < times:
+            self.taken.add(uid)
+        return uid in self.taken
 
 
 def parse_rules(source: Rules) -> tuple[list[Rule], list[str]]:
@@ -112,11 +144,9 @@ def _rule(text: str) -> Rule:
     except yaml.YamlError as error:
         raise RuleError(f"it is not YAML: {error}") from error
     if not isinstance(found, dict):
-        raise RuleError(
-            "expected the fields selector, image, outcome, ready-after, back-off, stop-after, use, exit-code"
-        )
-    if unknown := sorted(map(str, found.keys() - _FIELDS)):
-        raise RuleError(f"unknown field {unknown[0]!r}; expected {', '.join(sorted(_FIELDS))}")
+        raise RuleError(f"expected the fields {', '.join(_FIELDS)}")
+    if unknown := sorted(map(str, found.keys() - {*_FIELDS})):
+        raise RuleError(f"unknown field {unknown[0]!r}; expected one of {', '.join(_FIELDS)}")
     try:
         selector = parse_labels(str(found["selector"])) if found.get("selector") else EVERYTHING
     except BadRequestError as error:
@@ -129,7 +159,9 @@ def _rule(text: str) -> Rule:
         _given(found, "back-off"),
         _given(found, "stop-after"),
         None if found.get("use") is None else str(found["use"]),
-        None if found.get("exit-code") is None else _exit_code(str(found["exit-code"])),
+        None if found.get("exit-code") is None else _whole("exit-code", found["exit-code"], _LARGEST_EXIT_CODE),
+        str(found.get("name") or ""),
+        None if found.get("times") is None else _whole("times", found["times"], MOST_TIMES),
     )
 
 
@@ -151,17 +183,25 @@ def fate_of(pod: Pod, rules: Iterable[Rule], usual: Fate) -> Fate:
                 fate.use if rule.use is None else rule.use,
                 fate.exit_code if rule.exit_code is None else rule.exit_code,
                 0.0 if rule.outcome else fate.run_s,
+                () if rule.outcome else fate.init,
             )
             break
     if annotations and not _SAID.isdisjoint(annotations):
         fate = _annotated(annotations, fate)
+    if fate.outcome == "init-fail":
+        return replace(fate, outcome="fail", init=failing_init(pod.spec, fate.exit_code, fate.after_s))
     return fate
 
 
 def _commanded(pod: Pod, usual: Fate) -> Fate:
-    """What its commands, images and probes say, if nobody says something else. Pods of a Job succeed if that is
-    unknown.
-    """
+    """What its commands, images and probes say, if nobody says something else."""
+    fate = _running(pod, usual)
+    init = init_endings(pod.spec)
+    return replace(fate, init=init) if init else fate
+
+
+def _running(pod: Pod, usual: Fate) -> Fate:
+    """Once its init containers have ended. Pods of a Job succeed if what becomes of them is unknown."""
     ending, probes = ending_of(pod.spec), probed(pod.spec)
     if ending is None:
         owner = pod.metadata.controller
@@ -229,8 +269,9 @@ def _annotated(annotations: Mapping[str, str], fate: Fate) -> Fate:
         _seconds(BACK_OFF, annotations[BACK_OFF]) if BACK_OFF in annotations else fate.back_off_s,
         _seconds(STOP_AFTER, annotations[STOP_AFTER]) if STOP_AFTER in annotations else fate.stop_after_s,
         annotations.get(USE, fate.use),
-        _exit_code(annotations[EXIT_CODE]) if EXIT_CODE in annotations else fate.exit_code,
+        _whole("exit-code", annotations[EXIT_CODE], _LARGEST_EXIT_CODE) if EXIT_CODE in annotations else fate.exit_code,
         0.0 if OUTCOME in annotations else fate.run_s,
+        () if OUTCOME in annotations else fate.init,
     )
 
 
@@ -242,10 +283,10 @@ def _outcome(text: str) -> Outcome:
     raise RuleError(f"outcome {text[:64]!r} is unknown; expected one of {', '.join(OUTCOMES)}")
 
 
-def _exit_code(text: str) -> int:
-    found = integer_of(text)
-    if found is None or not 0 < found <= _LARGEST_EXIT_CODE:
-        raise RuleError(f"exit-code {text[:64]!r} is invalid; expected 1 to {_LARGEST_EXIT_CODE}")
+def _whole(name: str, given: object, most: int) -> int:
+    found = integer_of(str(given))
+    if found is None or not 0 < found <= most:
+        raise RuleError(f"{name} {str(given)[:64]!r} is invalid; expected 1 to {most}")
     return found
 
 

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection
-from typing import Final, Literal
+from collections.abc import Collection, Sequence
+from typing import Final
 
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.workloads.api import Container, Pod
+from homeostat.operators.workloads.api import Pod
+from homeostat.operators.workloads.pods.containers import container_statuses, init_statuses
+from homeostat.operators.workloads.pods.picture import Picture
 
-Stage = Literal["running", "ready", "waiting", "succeeded", "failed"]
-
-
-class Picture(msgspec.Struct, frozen=True):
-    """What is to be shown of a Pod. `reason` is that of waiting or ended containers."""
-
-    stage: Stage
-    reason: str = ""
-    message: str = ""
-    exit_code: int = 0
-    restarts: int = 0
-    ended: str = ""
-    """The reason of the last end of the containers, where they were restarted."""
-    is_overdue: bool = False
-    """It was active for too long."""
-
-
-OVERDUE: Final = "DeadlineExceeded"
-OVERDUE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 _CONDITIONS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+DISRUPTED: Final = "DisruptionTarget"
 
 
 def shows(pod: Pod, picture: Picture) -> bool:
@@ -39,12 +22,14 @@ def shows(pod: Pod, picture: Picture) -> bool:
     phase = _phase(picture)
     if status.phase != phase or not status.container_statuses or not status.pod_ip:
         return False
-    if picture.stage in ("succeeded", "failed"):
+    if picture.is_over:
         return True
     if status.observed_generation != pod.metadata.generation:
         return False
-    is_ready = picture.stage == "ready"
     waits = picture.reason if picture.stage == "waiting" else ""
+    if picture.init is not None:
+        return _shows_init(pod, picture, picture.init, waits)
+    is_ready = picture.stage == "ready"
     if pod.is_ready != (is_ready and not _closed_gates(pod)):
         return False
     return all(
@@ -55,7 +40,23 @@ def shows(pod: Pod, picture: Picture) -> bool:
     )
 
 
-def status_of(pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str) -> JsonObject:
+def _shows_init(pod: Pod, picture: Picture, number: int, waits: str) -> bool:
+    found = pod.status.init_container_statuses
+    if number >= len(found) or is_initialized(pod):
+        return False
+    each = found[number]
+    return each.restart_count == picture.restarts and (each.state.waiting.reason if each.state.waiting else "") == waits
+
+
+def is_initialized(pod: Pod) -> bool:
+    """Whether the status says that all init containers have ended, or that there are none."""
+    found = pod.condition("Initialized")
+    return found is not None and found.status == "True"
+
+
+def status_of(
+    pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str, ephemeral: Sequence[JsonObject] = ()
+) -> JsonObject:
     started = pod.status.start_time or now
     status: JsonObject = {
         "phase": _phase(picture),
@@ -63,17 +64,39 @@ def status_of(pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str) ->
         "podIP": ip,
         "podIPs": [{"ip": ip}],
         "startTime": started,
-        "containerStatuses": [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers],
+        "containerStatuses": container_statuses(pod, picture, now=now, started=started),
     }
-    if picture.is_overdue:
-        status |= {"reason": OVERDUE, "message": OVERDUE_MESSAGE}
+    if picture.cause is not None:
+        status |= {"reason": picture.cause.reason, "message": picture.cause.message}
     if host_ip:
         status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
     if pod.metadata.generation:
         status["observedGeneration"] = pod.metadata.generation
     if pod.spec.init_containers:
-        status["initContainerStatuses"] = [_initialised(pod, each, started) for each in pod.spec.init_containers]
+        status["initContainerStatuses"] = init_statuses(pod, picture, now=now, started=started)
+    if ephemeral:
+        status["ephemeralContainerStatuses"] = list(ephemeral)
     return status
+
+
+def rejected_status(pod: Pod, reason: str, message: str, now: str) -> JsonObject:
+    """Of a Pod that a kubelet does not admit: it drops the conditions that it would report itself."""
+    status: JsonObject = {
+        "phase": "Failed",
+        "reason": reason,
+        "message": f"Pod was rejected: {message}",
+        "startTime": pod.status.start_time or now,
+        "conditions": other_conditions(pod, _CONDITIONS) or None,
+    }
+    if pod.metadata.generation:
+        status["observedGeneration"] = pod.metadata.generation
+    return status
+
+
+def orphaned_status(pod: Pod, now: str) -> JsonObject:
+    """Of a Pod whose Node is gone."""
+    condition = disruption(pod, "DeletionByPodGC", "PodGC: node no longer exists", now)
+    return {"phase": "Failed", "conditions": [condition, *other_conditions(pod, (DISRUPTED,))]}
 
 
 def _phase(picture: Picture) -> str:
@@ -84,7 +107,7 @@ def _phase(picture: Picture) -> str:
             return "Failed"
         case "waiting" if not picture.ended:
             return "Pending"
-    return "Running"
+    return "Running" if picture.init is None else "Pending"
 
 
 def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
@@ -101,7 +124,11 @@ def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
         if pod.metadata.generation:
             found["observedGeneration"] = pod.metadata.generation
         conditions.append(found)
-    return [*conditions, *other_conditions(pod, _CONDITIONS)]
+    others = other_conditions(pod, _CONDITIONS)
+    if picture.cause is not None and picture.cause.is_disruption:
+        others = [each for each in others if each["type"] != DISRUPTED]
+        others.append(disruption(pod, "TerminationByKubelet", picture.cause.message, now))
+    return [*conditions, *others]
 
 
 def unready_condition(now: str) -> JsonObject:
@@ -109,15 +136,15 @@ def unready_condition(now: str) -> JsonObject:
     return {"type": "Ready", "status": "False", "lastProbeTime": None, "lastTransitionTime": now}
 
 
-def preempted_condition(pod: Pod, now: str) -> JsonObject:
-    """Of a Pod that has to make room for one of higher priority."""
+def disruption(pod: Pod, reason: str, message: str, now: str) -> JsonObject:
+    """The condition of a Pod that ends because of others and not by itself."""
     generation: JsonObject = {"observedGeneration": pod.metadata.generation} if pod.metadata.generation else {}
     return {
         **generation,
-        "type": "DisruptionTarget",
+        "type": DISRUPTED,
         "status": "True",
-        "reason": "PreemptionByScheduler",
-        "message": "default-scheduler: preempting to accommodate a higher priority pod",
+        "reason": reason,
+        "message": message,
         "lastProbeTime": None,
         "lastTransitionTime": now,
     }
@@ -150,79 +177,28 @@ def _closed_gates(pod: Pod) -> list[str]:
 
 
 def _condition(pod: Pod, kind: str, picture: Picture) -> tuple[str, str, str]:
-    is_over = picture.stage in ("succeeded", "failed")
     if kind == "PodScheduled":
         return "True", "", ""
     if kind == "PodReadyToStartContainers":
-        return "False" if is_over else "True", "", ""
+        return "False" if picture.is_over else "True", "", ""
     if kind == "Initialized":
-        return "True", "PodCompleted" if picture.stage == "succeeded" else "", ""
+        return _initialized(pod, picture)
     if picture.stage == "ready":
         closed = _closed_gates(pod) if kind == "Ready" else []
         return ("False", "ReadinessGatesNotReady", ", ".join(closed)) if closed else ("True", "", "")
-    if is_over:
+    if picture.is_over:
         return "False", "PodCompleted" if picture.stage == "succeeded" else "PodFailed", ""
-    names = " ".join(each.name for each in pod.spec.containers)
-    return "False", "ContainersNotReady", f"containers with unready status: [{names}]"
+    return "False", "ContainersNotReady", f"containers with unready status: [{' '.join(_unready(pod, picture))}]"
 
 
-def _container(pod: Pod, container: Container, picture: Picture, *, now: str, started: str) -> JsonObject:
-    number = container_id(pod, container.name, picture.restarts)
-    ended: JsonObject = {
-        "exitCode": picture.exit_code,
-        "reason": picture.ended or picture.reason,
-        "startedAt": started,
-        "finishedAt": now,
-        "containerID": number,
-    }
-    found: JsonObject = {
-        "name": container.name,
-        "image": container.image,
-        "imageID": "",
-        "ready": picture.stage == "ready",
-        "restartCount": picture.restarts,
-        "started": picture.stage == "ready" or (picture.stage == "running" and container.startup_probe is None),
-        "state": {},
-        "lastState": {},
-    }
-    match picture.stage:
-        case "waiting":
-            found["state"] = {"waiting": {"reason": picture.reason, "message": picture.message}}
-            if picture.ended:
-                found["lastState"] = {"terminated": ended}
-        case "succeeded" | "failed":
-            found["state"] = {"terminated": ended}
-        case _:
-            found["state"] = {"running": {"startedAt": now}}
-            if picture.ended:
-                found["lastState"] = {"terminated": ended}
-    if picture.stage != "waiting" or picture.ended:
-        found["containerID"] = number
-        found["imageID"] = image_id(container.image)
-    return found
+def _initialized(pod: Pod, picture: Picture) -> tuple[str, str, str]:
+    if picture.init is None:
+        return "True", "PodCompleted" if picture.stage == "succeeded" else "", ""
+    names = " ".join(each.name for each in pod.spec.init_containers[picture.init :])
+    return "False", "ContainersNotInitialized", f"containers with incomplete status: [{names}]"
 
 
-def _initialised(pod: Pod, container: Container, started: str) -> JsonObject:
-    number = container_id(pod, container.name, 0)
-    is_sidecar = container.restart_policy == "Always"
-    ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started, "containerID": number}
-    return {
-        "name": container.name,
-        "image": container.image,
-        "imageID": image_id(container.image),
-        "containerID": number,
-        "ready": True,
-        "restartCount": 0,
-        "started": is_sidecar,
-        "state": {"running": {"startedAt": started}} if is_sidecar else {"terminated": ended},
-        "lastState": {},
-    }
-
-
-def container_id(pod: Pod, name: str, restarts: int) -> str:
-    return f"simulated://{pod.metadata.uid}/{name}/{restarts}"
-
-
-def image_id(image: str) -> str:
-    """The same image always has the same digest."""
-    return f"{image.partition('@')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
+def _unready(pod: Pod, picture: Picture) -> list[str]:
+    waiting = () if picture.init is None else pod.spec.init_containers[picture.init :]
+    sidecars = [each.name for each in waiting if each.restart_policy == "Always"]
+    return [*sidecars, *(each.name for each in pod.spec.containers)]

@@ -23,7 +23,7 @@ HELPLESS: Final = "Preemption is not helpful for scheduling"
 _BLOCKING: Final = ("NoSchedule", "NoExecute")
 _SOFT: Final = "PreferNoSchedule"
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
-_AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
+UNFIT: Final = "node(s) didn't match Pod's node affinity/selector"
 _CORDONED: Final = "node(s) were unschedulable"
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _PORT: Final = "host port "
@@ -110,6 +110,11 @@ def host_ports(spec: PodSpec) -> Amounts:
     }
 
 
+def is_port(name: str) -> bool:
+    """Whether an amount is of a port of the host."""
+    return name.startswith(_PORT)
+
+
 def lacks_ports(spec: PodSpec, others: Iterable[PodSpec]) -> bool:
     """Whether one of these Pods on the same Node has a port of the host that the Pod needs."""
     wanted = host_ports(spec)
@@ -153,9 +158,9 @@ def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[st
         if not tolerates(spec, taint):
             return f"node(s) had untolerated taint {{{taint.get('key', '')}: {taint.get('value', '')}}}"
     if not matches_node(spec, node.labels, node.name):
-        return _AFFINITY
+        return UNFIT
     for name, amount in requests.items():
-        if name.startswith(_PORT):
+        if is_port(name):
             if _is_taken(name, used):
                 return NO_PORTS
         elif amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):

@@ -22,6 +22,7 @@ from homeostat.operators.workloads.scheduling.fit import (
     NodeFacts,
     facts_of,
     fit_error,
+    is_port,
     no_victims,
     obstacle,
     requests_of,
@@ -99,6 +100,15 @@ class Scheduler:
 
     def node(self, name: str) -> NodeFacts | None:
         return self._nodes.get(name)
+
+    def is_crowded(self, key: Key) -> bool:
+        """Whether the Pods on its Node request more of something that it requests, too, than the Node has."""
+        placed = self._placed.get(key)
+        node = self._nodes.get(placed.node) if placed is not None else None
+        if placed is None or node is None:
+            return False
+        used, has = self._usage(placed.node), node.allocatable
+        return any(used[name] > has.get(name, 0) for name, amount in placed.requests if amount and not is_port(name))
 
     @property
     def nodes(self) -> Iterable[NodeFacts]:

@@ -1,0 +1,112 @@
+"""The statuses of the containers of a Pod that a kubelet would report. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.workloads.api import Container, Pod
+from homeostat.operators.workloads.pods.picture import Picture
+
+_INITIALIZING: Final = "PodInitializing"
+
+
+def container_statuses(pod: Pod, picture: Picture, *, now: str, started: str) -> list[JsonObject]:
+    if picture.init is not None:
+        return [_waiting(each) for each in pod.spec.containers]
+    return [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers]
+
+
+def init_statuses(pod: Pod, picture: Picture, *, now: str, started: str) -> list[JsonObject]:
+    found = []
+    for number, each in enumerate(pod.spec.init_containers):
+        if picture.init is None or number < picture.init:
+            found.append(_initialized(pod, each, picture, started))
+        elif number == picture.init:
+            found.append(_container(pod, each, picture, now=now, started=started))
+        else:
+            found.append(_waiting(each))
+    return found
+
+
+def _container(pod: Pod, container: Container, picture: Picture, *, now: str, started: str) -> JsonObject:
+    number = container_id(pod, container.name, picture.restarts)
+    ended: JsonObject = {
+        "exitCode": picture.exit_code,
+        "reason": picture.ended or picture.reason,
+        "startedAt": started,
+        "finishedAt": now,
+        "containerID": number,
+    }
+    found: JsonObject = {
+        "name": container.name,
+        "image": container.image,
+        "imageID": "",
+        "ready": picture.stage == "ready",
+        "restartCount": picture.restarts,
+        "started": picture.stage == "ready" or (picture.stage == "running" and container.startup_probe is None),
+        "state": {},
+        "lastState": {},
+    }
+    match picture.stage:
+        case "waiting":
+            found["state"] = {"waiting": _reason(picture.reason, picture.message)}
+            if picture.ended:
+                found["lastState"] = {"terminated": ended}
+        case "succeeded" | "failed":
+            found["state"] = {"terminated": ended}
+        case _:
+            found["state"] = {"running": {"startedAt": now}}
+            if picture.ended:
+                found["lastState"] = {"terminated": ended}
+    if picture.stage != "waiting" or picture.ended:
+        found["containerID"] = number
+        found["imageID"] = image_id(container.image)
+    return found
+
+
+def _reason(reason: str, message: str) -> JsonObject:
+    return {"reason": reason, "message": message} if message else {"reason": reason}
+
+
+def _waiting(container: Container) -> JsonObject:
+    """Of one that waits for the init containers before it."""
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+        "started": False,
+        "state": {"waiting": {"reason": _INITIALIZING}},
+        "lastState": {},
+    }
+
+
+def _initialized(pod: Pod, container: Container, picture: Picture, started: str) -> JsonObject:
+    """Sidecars run until the Pod ends."""
+    number = container_id(pod, container.name, 0)
+    is_over = picture.stage in ("succeeded", "failed")
+    is_sidecar = container.restart_policy == "Always"
+    ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started, "containerID": number}
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": image_id(container.image),
+        "containerID": number,
+        "ready": not (is_sidecar and is_over),
+        "restartCount": 0,
+        "started": is_sidecar and not is_over,
+        "state": {"running": {"startedAt": started}} if is_sidecar and not is_over else {"terminated": ended},
+        "lastState": {},
+    }
+
+
+def container_id(pod: Pod, name: str, restarts: int) -> str:
+    return f"simulated://{pod.metadata.uid}/{name}/{restarts}"
+
+
+def image_id(image: str) -> str:
+    """The same image always has the same digest."""
+    return f"{image.partition('@')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
