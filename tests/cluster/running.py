@@ -3,7 +3,7 @@
 Promises: both are ended when the block is left, and by the kernel should this process die first; every wait has an end;
 what they log is beside their data, and the end of it in the error where they do not start.
 
-There are no controllers: nothing collects garbage, empties namespaces or makes service accounts.
+There are no controllers: nothing collects garbage, empties namespaces or makes service accounts, which Pods need.
 """
 
 from __future__ import annotations
@@ -152,9 +152,8 @@ class Cluster:
             f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}",
             f"--token-auth-file={self.directory / 'tokens.csv'}",
-            "--authorization-mode=RBAC",
-            # Nothing makes service accounts here, and Pods are records as they are on a plane.
-            "--disable-admission-plugins=ServiceAccount",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--endpoint-reconciler-type=none",
             # Served by default from the next version on, and by the plane.

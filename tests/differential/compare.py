@@ -28,7 +28,7 @@ _AGE = re.compile(r"\d+s|\d+m\d*s?")
 _ALLOCATED = re.compile(r"10\.0\.0\.(1[7-9]|[2-9]\d|\d{3})")
 """Of the part of the range from which a server takes addresses by itself."""
 _FIRST_ALLOCATED_PORT = 30086
-_GENERATED = re.compile(r"\bg-[a-z0-9]{5}\b")
+_GENERATED = re.compile(r"\b(g|kube-api-access)-[a-z0-9]{5}\b")
 
 
 class Answer(NamedTuple):
@@ -109,7 +109,7 @@ def comparable(value: Any) -> Any:
         case str() if _ALLOCATED.fullmatch(value):
             return "an allocated address"
         case str():
-            return _GENERATED.sub("g-xxxxx", value)
+            return _GENERATED.sub(r"\1-xxxxx", value)
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential.pods import record
-from tests.differential.step import MERGE, Step, api
+from tests.differential.step import MERGE, Step, account, api
 
 RANGE, QUOTA = "/api/v1/namespaces/diff-range", "/api/v1/namespaces/diff-quota"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -49,6 +49,7 @@ _AFTER = ("two containers beyond", [{"name": name, "image": "b"} for name in ("a
 
 _RANGE_STEPS = [
     Step("range space", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff-range")),
+    account("diff-range"),
     Step("range", "POST", f"{RANGE}/limitranges", api("LimitRange", "v1", "bounds", spec={"limits": _LIMITS})),
     Step("range fills in", "POST", f"{RANGE}/pods", _pod("plain")),
     Step("range keeps what is said", "POST", f"{RANGE}/pods", _pod("said", {"cpu": "200m"}, {"cpu": "300m"})),
@@ -81,6 +82,7 @@ def _scoped(hard: str, scopes: list[str], selector: dict[str, Any] | None) -> di
 
 _QUOTA_STEPS = [
     Step("quota space", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff-quota")),
+    account("diff-quota"),
     *_quota("compute", _COMPUTE),
     Step("quota unspecified", "POST", f"{QUOTA}/pods", _pod("vague")),
     Step("quota dry run", "POST", f"{QUOTA}/pods?dryRun=All", _pod("one", *_SIZED)),

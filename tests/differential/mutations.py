@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.differential.step import MERGE, TABLE, Step, api, cm
+from tests.differential.step import MERGE, TABLE, Step, account, api, cm
 
 _GROUP = "admissionregistration.k8s.io"
 _BETA, _V1 = f"/apis/{_GROUP}/v1beta1", f"/apis/{_GROUP}/v1"
@@ -137,6 +137,7 @@ _VALIDATING = {
 
 MUTATION_SETUP = [
     Step("namespace of policies", "POST", "/api/v1/namespaces", api("Namespace", "v1", "mutated")),
+    account("mutated"),
     *(
         Step(f"policy {name}", "POST", POLICIES, policy(name, *mutations, matchConditions=_conditions(name), **spec))
         for name, (mutations, spec) in _WORKS.items()

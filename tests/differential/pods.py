@@ -11,7 +11,7 @@ BUDGETS = "/apis/policy/v1/namespaces/diff/poddisruptionbudgets"
 
 
 def record(name: str, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
-    """A Pod that no ServiceAccount is needed for."""
+    """A Pod without a token."""
     container = {"name": "main", "image": "nginx:1"}
     pod = api("Pod", "v1", name, spec={"automountServiceAccountToken": False, "containers": [container], **spec})
     pod["metadata"]["labels"] = labels or {"app": name}

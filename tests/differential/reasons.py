@@ -54,6 +54,8 @@ STEPS: dict[str, dict[str, str]] = {
     "service tries a taken address": {"": "refused in a dry run too, as node ports are there"},
     "service shows an address in a dry run": {r"\.clusterIPs?": "the address of the network there"},
     "service given a taken health port": {"": "a client's mistake is 422 here and an unnamed 500 there"},
+    "account: mirror added": {r"\.causes": "told once"},
+    "account: strict-ephemeral": {"": "403 as for other containers here, an unnamed 500 there"},
     "hpa v1": {r"\.status": "no controller has been at it"},
     "hpa v2": {r"\.status": "no controller has been at it"},
     "hpa v1 without a target": {r"\.status": "no controller has been at it"},

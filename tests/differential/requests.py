@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api.objects import deployment
+from tests.differential.accounts import ACCOUNT_STEPS
 from tests.differential.certificates import CERTIFICATE_STEPS
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
@@ -33,6 +34,7 @@ from tests.differential.step import (
     STRATEGIC,
     TABLE,
     Step,
+    account,
     api,
     cm,
 )
@@ -60,6 +62,7 @@ _AUTOSCALED = {
 
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
+    account("diff"),
     *CUSTOM_SETUP,
     *DETAILS_SETUP,
     *MUTATION_SETUP,
@@ -429,4 +432,5 @@ STEPS = [
     *MUTATION_STEPS,
     *PARAMETER_STEPS,
     *SERVICE_STEPS,
+    *ACCOUNT_STEPS,
 ]

@@ -34,6 +34,12 @@ class Step(NamedTuple):
     """Who asks, if not the superuser."""
 
 
+def account(namespace: str) -> Step:
+    """The account that Pods need there; on a cluster, a controller creates it."""
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    return Step(f"default account of {namespace}", "POST", path, api("ServiceAccount", "v1", "default"))
+
+
 def cm(name: str, data: Any = None, **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"x": "1"}}
 

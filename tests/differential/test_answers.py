@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.differential.accounts import WORDED
 from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.pods import MANAGED
 from tests.differential.reasons import STEPS as REASONS
@@ -61,6 +62,12 @@ def _managers(answer: Answer) -> list[tuple[str, str, str, str]]:
     return sorted(
         (each["manager"], each["operation"], each["apiVersion"], each.get("subresource", "")) for each in owners
     )
+
+
+@pytest.mark.parametrize("step", WORDED)
+def test_the_words_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
+    mine, theirs = answers[step]
+    assert mine.body["message"] == theirs.body["message"]
 
 
 def test_every_reason_is_of_a_step() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.lifecycle import LIVES, MANDATORY_STEPS, NAMESPACE, REASONS, Life, life_steps
 from tests.differential.reasons import is_allowed
-from tests.differential.step import Step
+from tests.differential.step import Step, account
 
 pytestmark = pytest.mark.cluster
 _OTHER_EVENTS = {
@@ -28,8 +28,9 @@ _OTHER_EVENTS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def namespace(ours: Conversation, real: Conversation) -> None:
-    step = Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    assert ours.say(step).status == real.say(step).status == 201
+    created = Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    for step in (created, account(NAMESPACE)):
+        assert ours.say(step).status == real.say(step).status == 201
 
 
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: f"{life.kind} {life.group_version}")

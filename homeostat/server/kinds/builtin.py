@@ -14,6 +14,7 @@ from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_changed, check_update
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
+from homeostat.server.kinds.builtins.mirror import check_mirror_update
 from homeostat.server.kinds.builtins.selectable import BOOLEANS, SELECTABLE
 from homeostat.server.kinds.builtins.warnings import warnings_of
 
@@ -86,7 +87,7 @@ class BuiltinBehaviour:
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
         finalizers = check_finalizer_names(new["metadata"])
         if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
-            return finalizers
+            return finalizers + check_mirror_update(new, old) if self._kind == "Pod" else finalizers
         group, kind = self._group, self._kind
         return check_update(group, kind, new, old) or finalizers + check_changed(group, kind, new, old)
 

@@ -26,6 +26,29 @@ async def test_a_container_that_a_webhook_adds_gets_the_defaults_of_the_limit_ra
     found = created.json["spec"]
     assert [each["resources"]["limits"] for each in found["containers"]] == [{"cpu": "500m"}] * 2
     assert (found["priority"], len(found["tolerations"])) == (0, 2)
+    [volume] = found["volumes"]
+    assert [[mount["name"] for mount in each["volumeMounts"]] for each in found["containers"]] == [[volume["name"]]] * 2
+
+
+async def test_a_pod_needs_no_default_account_and_any_other_account_has_to_exist(api: Api) -> None:
+    def pod(name: str, **spec: str) -> dict[str, object]:
+        containers = [{"name": "main", "image": "a"}]
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {"containers": containers, **spec},
+        }
+
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    assert (await api("GET", f"{accounts}/default")).status == 404
+    spec = (await api("POST", PODS, pod("a"))).json["spec"]
+    assert (spec["serviceAccountName"], spec["volumes"][0]["name"][:-5]) == ("default", "kube-api-access-")
+    refused = await api("POST", PODS, pod("b", serviceAccountName="web"))
+    assert refused.status == 403
+    assert 'error looking up service account default/web: serviceaccount "web" not found' in refused.json["message"]
+    await api("POST", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "web"}})
+    assert (await api("POST", PODS, pod("b", serviceAccountName="web"))).status == 201
 
 
 async def test_a_new_claim_without_a_class_gets_the_newest_default_class(api: Api) -> None:

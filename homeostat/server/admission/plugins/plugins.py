@@ -10,6 +10,7 @@ from homeostat.server.admission.plugins.priority import Priorities, keep_priorit
 from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
 from homeostat.server.admission.plugins.quota import Quotas
 from homeostat.server.admission.plugins.runtime_class import add_overhead
+from homeostat.server.admission.plugins.service_account import check_ephemeral, complete_account
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.registry import Registry
@@ -69,6 +70,8 @@ class Plugins:
         if call.subresource:
             if call.kind.resource == QUOTAS and _is_recounted(obj, old):
                 await self.quotas.complete(call, obj)
+            elif call.subresource == "ephemeralcontainers":
+                check_ephemeral(call, obj)
             return
         match call.kind.resource:
             case "pods":
@@ -89,6 +92,7 @@ class Plugins:
         if not isinstance(pod.get("spec"), dict):
             return
         if old is None:
+            complete_account(call, pod)
             self._priorities.complete(call, pod)
             if pod["spec"].get("runtimeClassName"):
                 add_overhead(call, pod)

@@ -135,6 +135,17 @@ def _claim_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
 
 
 _LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
+_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
+
+
+def _account_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if _ENFORCED in struct(obj, "metadata", "annotations") and _ENFORCED not in struct(old, "metadata", "annotations"):
+        yield (
+            f"metadata.annotations[{_ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to "
+            "mounted secrets"
+        )
+
+
 _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Iterator[str]]] = {
     ("", "Pod"): _pod_warnings,
     ("", "ReplicationController"): _workload_warnings,
@@ -144,6 +155,7 @@ _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Itera
     ("apps", "DaemonSet"): _plain_workload_warnings,
     ("batch", "Job"): _workload_warnings,
     ("batch", "CronJob"): _cron_job_warnings,
+    ("", "ServiceAccount"): _account_warnings,
     ("", "Service"): _service_warnings,
     ("", "PersistentVolume"): _volume_warnings,
     ("", "PersistentVolumeClaim"): _claim_warnings,

@@ -6,6 +6,7 @@ from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.immutable.equality import is_same
 from homeostat.server.kinds.builtins.members import integer, items, struct
+from homeostat.server.kinds.builtins.mirror import check_mirror_update
 from homeostat.server.kinds.builtins.value import is_integer
 
 _SAID = (
@@ -24,7 +25,7 @@ def check_pod_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     counts = [name for name in _LISTS if len(items(after, name)) != len(items(before, name))]
     if counts:
         return [forbidden(f"spec.{name}", "pod updates may not add or remove containers") for name in counts]
-    causes = _check_deadline(after, before) + _check_tolerations(after, before)
+    causes = check_mirror_update(new, old) + _check_deadline(after, before) + _check_tolerations(after, before)
     free = _FREE | _GATED if items(before, "schedulingGates") else _FREE
     if not is_same(_rest(after, before, free), _rest(before, before, free)):
         causes.append(forbidden("spec", _SAID))

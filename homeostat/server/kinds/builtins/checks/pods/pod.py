@@ -14,6 +14,7 @@ from homeostat.server.kinds.builtins.checks.pods.container import check_containe
 from homeostat.server.kinds.builtins.checks.pods.security import check_pod_security
 from homeostat.server.kinds.builtins.checks.pods.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
+from homeostat.server.kinds.builtins.mirror import check_mirror
 from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
@@ -141,7 +142,7 @@ _SELDOM: tuple[tuple[frozenset[str], Callable[[JsonObject, str], list[Cause]]], 
 
 def _check_pod(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = check_pod_spec(spec, "spec")
+    causes = check_pod_spec(spec, "spec") + check_mirror(obj)
     if not text(spec, "serviceAccountName"):
         for at, volume in numbered(spec, "volumes", "spec"):
             for source_at, source in numbered(struct(volume, "projected"), "sources", f"{at}.projected"):

@@ -1,0 +1,49 @@
+"""The objects that a Pod refers to by name, in its own namespace. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.members import struct, structs, text
+
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_REFERRING = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
+"""Volumes with a `secretRef`."""
+
+
+def secrets_of(spec: JsonObject) -> Iterator[str]:
+    """The names of the Secrets of a Pod's spec, some of them twice."""
+    for each in structs(spec, "imagePullSecrets"):
+        yield text(each, "name")
+    for container in _containers(spec):
+        for each in structs(container, "envFrom"):
+            yield text(struct(each, "secretRef"), "name")
+        for each in structs(container, "env"):
+            yield text(struct(each, "valueFrom", "secretKeyRef"), "name")
+    for volume in structs(spec, "volumes"):
+        yield text(struct(volume, "secret"), "secretName")
+        yield text(struct(volume, "azureFile"), "secretName")
+        yield text(struct(volume, "csi", "nodePublishSecretRef"), "name")
+        for kind in _REFERRING:
+            yield text(struct(volume, kind, "secretRef"), "name")
+        for source in structs(struct(volume, "projected"), "sources"):
+            yield text(struct(source, "secret"), "name")
+
+
+def config_maps_of(spec: JsonObject) -> Iterator[str]:
+    """The names of the ConfigMaps of a Pod's spec, some of them twice."""
+    for container in _containers(spec):
+        for each in structs(container, "envFrom"):
+            yield text(struct(each, "configMapRef"), "name")
+        for each in structs(container, "env"):
+            yield text(struct(each, "valueFrom", "configMapKeyRef"), "name")
+    for volume in structs(spec, "volumes"):
+        yield text(struct(volume, "configMap"), "name")
+        for source in structs(struct(volume, "projected"), "sources"):
+            yield text(struct(source, "configMap"), "name")
+
+
+def _containers(spec: JsonObject) -> Iterator[JsonObject]:
+    for group in CONTAINER_LISTS:
+        yield from structs(spec, group)
