@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -25,10 +26,12 @@ from homeostat.cel import (
     ListType,
     MapType,
     ObjectType,
+    Program,
 )
 from homeostat.cel.check.cost import CALL_LIMIT
 
 QUICK = 50_000
+TRIES = 5
 MEGABYTE = 1_000_000
 ENVIRONMENT = Environment(
     {
@@ -109,9 +112,18 @@ BOMBS = {
 }
 
 
-def spent(text: str, limit: int) -> float:
-    """The CPU time of an evaluation, in seconds."""
+def takes_at_most(text: str, limit: int, seconds: float) -> bool:
+    """Of CPU time. A busy machine takes more of it for the same steps, so one of several evaluations has to do.
+
+    In a thread, whose stack is empty: what a call takes depends on how full the caller's is.
+    """
     program = ENVIRONMENT.compile(text)
+    with ThreadPoolExecutor(1) as thread:
+        return any(thread.submit(spent, program, limit).result() < seconds for _ in range(TRIES))
+
+
+def spent(program: Program, limit: int) -> float:
+    """The CPU time of an evaluation, in seconds."""
     gc.disable()  # its time depends on what other tests left behind
     began = time.thread_time()
     try:
@@ -124,8 +136,8 @@ def spent(text: str, limit: int) -> float:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_stopped_before_others_notice(name: str) -> None:
-    assert spent(BOMBS[name], QUICK) < 0.1
-    assert spent(BOMBS[name], CALL_LIMIT) < 2
+    assert takes_at_most(BOMBS[name], QUICK, 0.1)
+    assert takes_at_most(BOMBS[name], CALL_LIMIT, 2)
 
 
 def test_an_error_shows_the_beginning_of_a_long_text() -> None:
