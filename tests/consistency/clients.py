@@ -32,6 +32,7 @@ class Writer:
         self._number, self._cluster, self._chance = number, cluster, chance
         self._known = dict.fromkeys(NAMES, 0)
         self.steps: list[Step] = []
+        self.stored = 0
         self.failures = 0
         self.is_over = False
 
@@ -81,6 +82,7 @@ class Writer:
                 self._known[name] = revision
             case Stored(revision=revision):
                 assert isinstance(step.asked, Write)
+                self.stored += 1
                 self._known[name] = 0 if step.asked.is_deletion else revision
         self.steps.append(step)
 

@@ -1,23 +1,32 @@
-"""What goes wrong during a run, one thing after another, in an order that the seed gives."""
+"""What goes wrong during a run, one thing after another, in an order that the seed gives.
+
+Between two faults the writers store some objects, however long that takes: a slow machine has as much of a history.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
+from homeostat.testing.eventually import eventually
+from tests.consistency.clients import Writer
 from tests.consistency.cluster import Cluster
 from tests.consistency.proxy import Fate, Proxy
 from tests.consistency.replica import PATIENCE_S
 from tests.postgres import Postgres
 
 _AWAY_S = PATIENCE_S + 0.4
+_STORED_BETWEEN = 10
 
 
 class Faults:
-    def __init__(self, server: Postgres, proxy: Proxy, cluster: Cluster, chance: random.Random) -> None:
+    def __init__(
+        self, server: Postgres, proxy: Proxy, cluster: Cluster, authors: Sequence[Writer], chance: random.Random
+    ) -> None:
         self._server, self._proxy, self._cluster, self._chance = server, proxy, cluster, chance
+        self._authors = authors
         self.done: Counter[str] = Counter()
 
     async def run(self, *, seconds: float, every_s: float) -> None:
@@ -35,9 +44,14 @@ class Faults:
         while not self.done or loop.time() < ends_at:
             self._chance.shuffle(kinds)
             for kind in kinds:
+                stored = self._stored()
                 await asyncio.sleep(every_s * self._chance.uniform(0.5, 1.5))
+                await eventually(self._stored, lambda now: now - stored >= _STORED_BETWEEN, within_s=60)  # noqa: B023
                 await kind()
                 self.done[kind.__name__.strip("_").replace("_", " ")] += 1
+
+    def _stored(self) -> int:
+        return sum(author.stored for author in self._authors)
 
     async def _kill_a_replica(self) -> None:
         member = self._chance.choice(self._cluster.members)

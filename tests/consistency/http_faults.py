@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 
+from tests.consistency.clients import Writer
 from tests.consistency.faults import Faults
 from tests.consistency.http_cluster import PlaneCluster
 from tests.consistency.proxy import Proxy
@@ -21,8 +23,10 @@ _ONE_ROUND_S = 0.01
 class PlaneFaults(Faults):
     """Those of stores, and after each round of them the two of planes."""
 
-    def __init__(self, server: Postgres, proxy: Proxy, cluster: PlaneCluster, chance: random.Random) -> None:
-        super().__init__(server, proxy, cluster, chance)
+    def __init__(
+        self, server: Postgres, proxy: Proxy, cluster: PlaneCluster, authors: Sequence[Writer], chance: random.Random
+    ) -> None:
+        super().__init__(server, proxy, cluster, authors, chance)
         self._planes = cluster.planes
 
     async def run(self, *, seconds: float, every_s: float) -> None:

@@ -23,7 +23,7 @@ from tests.consistency.run import Report, load_while
 from tests.consistency.verdict import violations
 from tests.postgres import Postgres, running_postgres
 
-_SETTLE_S = 20.0
+_SETTLE_S = 60.0
 _LOOK_S = 0.2
 
 
@@ -45,7 +45,7 @@ async def check(
             await cluster.start()
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
             readers = [Watcher(cluster, random.Random(chance.random())) for _ in range(watchers)]
-            faults = PlaneFaults(server, proxy, cluster, chance)
+            faults = PlaneFaults(server, proxy, cluster, authors, chance)
             failing = faults.run(seconds=seconds, every_s=fault_every_s)
             rows = await load_while(failing, authors, readers, lambda: _settled(server.url, readers))
         finally:

@@ -31,7 +31,7 @@ from tests.postgres import Postgres, running_postgres
 
 T = TypeVar("T")
 
-_SETTLE_S = 20.0
+_SETTLE_S = 60.0
 _LOOK_S = 0.2
 
 
@@ -63,7 +63,7 @@ async def check(
         try:
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
             readers = [Watcher(cluster, random.Random(chance.random())) for _ in range(watchers)]
-            faults = Faults(server, proxy, cluster, chance)
+            faults = Faults(server, proxy, cluster, authors, chance)
             failing = faults.run(seconds=seconds, every_s=fault_every_s)
             log = await load_while(failing, authors, readers, lambda: _settled(server.url, schema, readers))
         finally:
