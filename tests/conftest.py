@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
@@ -37,10 +37,9 @@ from tools.build_cluster import is_built
 leave_package_as_it_is()
 pytest_plugins = ("tests.cluster.fixtures",)
 
-# No deadlines: on a busy machine a single example may take any time.
-settings.register_profile("usual", max_examples=USUAL, deadline=None)
-settings.register_profile("thorough", max_examples=THOROUGH, deadline=None)
-settings.register_profile("fast", max_examples=FAST, deadline=None)
+# No deadlines: on a busy machine an example may take any time, and so may data for the next one.
+for _name, _most in (("usual", USUAL), ("thorough", THOROUGH), ("fast", FAST)):
+    settings.register_profile(_name, max_examples=_most, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("usual")
 
 _MOST_BYTES = 8 << 30

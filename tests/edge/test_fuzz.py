@@ -81,7 +81,11 @@ async def converse(pieces: list[bytes], is_closed_early: bool) -> tuple[list[dic
 
 
 @pytest.mark.parametrize("factory", [loop_factory(), asyncio.new_event_loop], ids=["uvloop", "asyncio"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(pieces=st.lists(PIECE, max_size=6), is_closed_early=st.booleans())
 def test_a_connection_answers_or_ends_and_nothing_goes_wrong_inside(
     factory: Any, pieces: list[bytes], is_closed_early: bool
