@@ -6,6 +6,7 @@ import http.client
 import signal
 import socket
 import stat
+import subprocess
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -198,8 +199,22 @@ def test_an_open_start_prints_no_link(cli: Cli) -> None:
         assert not [each for each in welcome_of(up) if each.startswith("  sign in")]
 
 
+def end_as_uvx_does(process: subprocess.Popen[str]) -> int | None:
+    """Its exit code after two signals; None if they came too far apart, on a busy machine, to be one request."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)  # uvx forwards it, and the process had it already
+    code = process.wait(30)
+    return code if code == 0 or time.monotonic() - began < 0.5 else None
+
+
 def test_an_ephemeral_plane_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
+    assert any(leaves_nothing_behind(cli, tmp_path / str(each)) for each in range(5)), "no try was fast enough"
+
+
+def leaves_nothing_behind(cli: Cli, temporary: Path) -> bool:
+    """False if the machine was too busy to tell."""
     temporary.mkdir()
     with running(Cli({**cli.environment, "TMPDIR": str(temporary)}), "--ephemeral") as up:
         (folder,) = temporary.iterdir()
@@ -207,12 +222,12 @@ def test_an_ephemeral_plane_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> N
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         connected = Cli({**cli.environment, "KUBECONFIG": str(folder / "kubeconfig")})
         assert connected("get", "namespaces", "default", "-o", "name").out == "namespace/default\n"
-        up.process.send_signal(signal.SIGTERM)
-        time.sleep(0.02)
-        up.process.send_signal(signal.SIGTERM)  # uvx forwards it, and the process had it already
-        assert up.process.wait(30) == 0
-    assert list(temporary.iterdir()) == []
+        code = end_as_uvx_does(up.process)
+    if code is None:
+        return False
+    assert (code, list(temporary.iterdir())) == (0, [])
     assert not up.data.exists()
+    return True
 
 
 def test_an_ephemeral_plane_is_not_told_where_to_keep_its_data(cli: Cli, tmp_path: Path) -> None:
