@@ -28,6 +28,7 @@ from tests.external.servers import serving
         ("<a>", {}),
         ("nonsense", {}),
         ("<a>; rel=next, nonsense", {"next": "a"}),
+        ("<a>; rel=next; , <b>; rel=last", {}),
     ],
 )  # fmt: skip
 def test_links_are_read_by_their_relation(header: str, expected: dict[str, str]) -> None:
