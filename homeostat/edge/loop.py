@@ -23,11 +23,10 @@ def _is_worth_logging(record: logging.LogRecord) -> bool:
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     logging.getLogger("asyncio").addFilter(_is_worth_logging)
     try:
-        import uvloop
+        from homeostat.edge.tls.loop import Loop
     except ImportError:
         return asyncio.new_event_loop
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
+    return Loop
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -86,7 +86,6 @@ class Server:
                 ssl,
                 most_waiting=self._most,
                 handshake_timeout_s=limits.header_timeout_s,
-                shutdown_timeout_s=limits.stall_timeout_s,
             )
         self.port = self._listener.sockets[0].getsockname()[1]
         self._sweep()

@@ -5,12 +5,9 @@ a time, and never again at those that exist when the process has started.
 
 The allocator of glibc adapts to the largest blocks that it has seen and then keeps as much, in pieces between smaller
 blocks; a fixed bound keeps large blocks, such as request bodies, out of there, as long as no free piece is as large. A
-crowd of connections leaves such pieces: some 20 KiB each, which the history of objects, allocated meanwhile, keeps from
-being given back. Then the buffers of 256 KiB that the event loop has for each TLS connection are put there, too, and
-what fitted there before needs new memory: 1,000 connections a minute took 10 MiB more each time, up to 280 MiB. So what
-is free is given back regularly, wherever it is, in a thread. That holds the lock of the allocator for 0.2 ms a MiB, so
-it is not done seldom; nor often, because memory that is needed again at once has to be mapped again: every 5 s it took
-a fifth of the CPU of small requests.
+crowd of connections leaves pieces of some 20 KiB, which the history of objects, allocated meanwhile, keeps from being
+given back. So what is free is given back regularly, wherever it is, in a thread. That holds the lock of the allocator
+for 0.2 ms a MiB, so it is not done seldom; nor often, because memory that is needed again has to be mapped again.
 """
 
 from __future__ import annotations
@@ -26,8 +23,8 @@ _THRESHOLDS = (10_000, 5, 1_000)
 20, one step took 300 ms while 100,000 objects were read, and all of them together no less CPU."""
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 _ALLOCATOR = ((_ARENA_MAX, 2), (_MMAP_THRESHOLD, 256 * 1024), (_TRIM_THRESHOLD, 1024 * 1024))
-"""Options of `mallopt`: all threads share two pools, blocks of 256 KiB and more (bodies, batches of lists, buffers of
-the event loop) are given back when they are freed, and so is the end of a pool from 1 MiB on."""
+"""Options of `mallopt`: all threads share two pools, blocks of 256 KiB and more (bodies, batches of lists) are given
+back when they are freed, and so is the end of a pool from 1 MiB on."""
 
 RELEASE_EVERY_S = 30.0
 

@@ -22,6 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
+from homeostat.edge.tls.transport import TlsTransport
+
 MOST_HANDSHAKES = 8
 """Started in one turn of the loop."""
 MOST_UNFINISHED = 128
@@ -51,12 +53,11 @@ class TlsListener:
         *,
         most_waiting: int,
         handshake_timeout_s: float,
-        shutdown_timeout_s: float,
     ) -> None:
         self.sockets = (listening,)
         self._factory, self._listening, self._context = factory, listening, context
         self._most_waiting = most_waiting
-        self._handshake_timeout_s, self._shutdown_timeout_s = handshake_timeout_s, shutdown_timeout_s
+        self._handshake_timeout_s = handshake_timeout_s
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[socket.socket, asyncio.TimerHandle] = {}
         """Connections whose first message is not complete, oldest first, each with the timer of its deadline."""
@@ -198,15 +199,12 @@ class TlsListener:
         self._schedule()
 
     async def _shake_hands(self, connection: socket.socket) -> None:
+        transport = TlsTransport(self._factory(), self._context)
         # A client that is refused, or leaves, is no error of the server.
-        with suppress(OSError, asyncio.TimeoutError):
-            await self._loop.connect_accepted_socket(
-                self._factory,
-                connection,
-                ssl=self._context,
-                ssl_handshake_timeout=self._handshake_timeout_s,
-                ssl_shutdown_timeout=self._shutdown_timeout_s,
-            )
+        with suppress(OSError):
+            await self._loop.connect_accepted_socket(lambda: transport, connection)
+            async with asyncio.timeout(self._handshake_timeout_s):
+                await transport.ready()
 
 
 def _needed(seen: bytes) -> int:

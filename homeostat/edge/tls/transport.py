@@ -1,0 +1,217 @@
+"""TLS between a TCP transport and a protocol, with buffers as large as what arrives (decision 43).
+
+The TLS of uvloop and asyncio keeps a buffer of 256 KiB for each connection and reads each message into another one.
+Here a read takes as much as a record of TLS can have. What is written is encrypted at once and waits in the TCP
+transport, which therefore knows how much the peer has not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Any, cast
+
+_RECORD = 16 * 1024
+"""The most that one call decrypts or encrypts."""
+# OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
+_NOT_TLS = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
+_EXPLANATION = b"Client sent an HTTP request to an HTTPS server.\n"
+"""The words of every server written in Go, which people search for."""
+_REFUSAL = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+    b"Connection: close\r\n\r\n%b" % (len(_EXPLANATION), _EXPLANATION)
+)
+
+
+class TlsTransport(asyncio.Transport, asyncio.Protocol):
+    """The transport of `protocol`, and the protocol of the TCP transport below it.
+
+    With the name of a server it is a client; without one it is a server. A server that closes waits until the client
+    has closed as well, because unread data would reset the connection and lose the last response; the protocol aborts
+    a connection that takes too long. A client closes at once.
+    """
+
+    __slots__ = (
+        "_decrypt", "_encrypt", "_handshake", "_incoming", "_is_closing", "_is_open", "_is_server", "_outgoing",
+        "_pending", "_protocol", "_tcp", "_tls",
+    )  # fmt: skip
+
+    _tcp: asyncio.Transport
+
+    def __init__(self, protocol: asyncio.Protocol, context: ssl.SSLContext, server_name: str | None = None) -> None:
+        self._protocol = protocol
+        self._is_server = server_name is None
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=self._is_server, server_hostname=server_name
+        )
+        self._encrypt, self._decrypt, self._pending = self._tls.write, self._tls.read, self._tls.pending
+        self._is_open = self._is_closing = False
+        self._handshake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def ready(self) -> None:
+        """Wait for the handshake; `OSError`, of which `ssl.SSLError` is one, if it fails. Cancelled, it aborts."""
+        try:
+            await self._handshake
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._tcp = cast(asyncio.Transport, transport)
+        self._shake_hands()
+
+    def data_received(self, data: bytes) -> None:
+        self._incoming.write(data)
+        if self._is_closing:
+            if self._is_open and self._has_peer_closed():
+                self._tcp.close()
+        elif self._is_open:
+            self._read()
+        else:
+            self._shake_hands()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._is_closing = True
+        if self._is_open:
+            self._protocol.connection_lost(error)
+        elif not self._handshake.done():
+            self._handshake.set_exception(error or ConnectionResetError("connection closed during the TLS handshake"))
+
+    def pause_writing(self) -> None:
+        if self._is_open:
+            self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._is_open:
+            self._protocol.resume_writing()
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if self._is_closing or not data:
+            return
+        sent = self._encrypt(data)
+        while sent < len(data):
+            sent += self._encrypt(memoryview(data)[sent:])
+        self._tcp.write(self._outgoing.read())
+
+    def close(self) -> None:
+        if self._is_closing:
+            return
+        self._is_closing = True
+        # OpenSSL does not announce the end while there is something to read.
+        is_over = self._has_peer_closed() or not self._is_server
+        with suppress(ssl.SSLError):
+            self._tls.unwrap()
+        self._flush()
+        if is_over:
+            self._tcp.close()
+        else:
+            self._tcp.resume_reading()
+
+    def abort(self) -> None:
+        self._is_closing = True
+        self._tcp.abort()
+
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def pause_reading(self) -> None:
+        self._tcp.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._tcp.resume_reading()
+
+    def is_reading(self) -> bool:
+        return self._tcp.is_reading()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._tcp.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        return self._tcp.get_write_buffer_size()
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self._protocol
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._protocol = cast(asyncio.Protocol, protocol)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        if name == "ssl_object":
+            return self._tls
+        return self._tls.context if name == "sslcontext" else self._tcp.get_extra_info(name, default)
+
+    def _shake_hands(self) -> None:
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+        except ssl.SSLError as error:
+            self._fail(error)
+        else:
+            self._open()
+
+    def _fail(self, error: ssl.SSLError) -> None:
+        if self._is_server and error.reason in _NOT_TLS:
+            self._is_closing = True
+            self._tcp.write(_REFUSAL)
+            # The client closes, or the handshake times out: closing now could discard what was just sent.
+            self._tcp.write_eof()
+            return
+        # The alert says why.
+        self._flush()
+        self._tcp.close()
+        if not self._handshake.done():
+            self._handshake.set_exception(error)
+
+    def _open(self) -> None:
+        self._is_open = True
+        self._protocol.connection_made(self)
+        self._flush()
+        if not self._handshake.done():
+            self._handshake.set_result(None)
+        if self._incoming.pending and not self._is_closing:
+            self._read()
+
+    def _read(self) -> None:
+        pieces = []
+        is_over = False
+        try:
+            while not is_over:
+                piece = self._decrypt(_RECORD)
+                pieces.append(piece)
+                is_over = not piece
+                if not (self._incoming.pending or self._pending()):
+                    break
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError:
+            self.abort()
+            return
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if data:
+            self._protocol.data_received(data)
+        # The answer to what TLS itself asked.
+        self._flush()
+        if is_over:
+            self._protocol.eof_received()
+            self.close()
+
+    def _has_peer_closed(self) -> bool:
+        """Whether the peer sends nothing more. Discards what it has sent."""
+        try:
+            while self._decrypt(_RECORD):
+                pass
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError:
+            pass
+        return True
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._tcp.write(self._outgoing.read())

@@ -1,0 +1,134 @@
+"""TLS takes little memory for each connection, and says why it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import socket
+import ssl
+
+import pytest
+
+from homeostat.edge.loop import loop_factory
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Limits, Server
+from tests.edge.tls.authority import Authority, issue
+from tests.edge.wire import connected, eventually, request, running
+
+_FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+
+
+class _Allocated(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS.split()]
+
+
+def allocated_kib() -> int:
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        pytest.skip("needs glibc, which knows how much is allocated")
+    library.mallinfo2.restype = _Allocated
+    found = library.mallinfo2()
+    return int(found.uordblks + found.hblkhd) // 1024
+
+
+def ok(_: Request) -> Reply:
+    return Reply(200, b"ok")
+
+
+def open_clients(server: Server, context: ssl.SSLContext, count: int) -> list[ssl.SSLSocket]:
+    return [
+        context.wrap_socket(socket.create_connection(("127.0.0.1", server.port)), server_hostname="localhost")
+        for _ in range(count)
+    ]
+
+
+async def test_an_idle_connection_takes_some_kib(authority: Authority) -> None:
+    async with running(ok, tls=authority.server) as server:
+        before = allocated_kib()
+        clients = await asyncio.to_thread(open_clients, server, authority.client(), 40)
+        try:
+            await eventually(lambda: server.connections == 40)
+            assert (allocated_kib() - before) / 40 < 128, "with a buffer of 256 KiB it would be 300"
+        finally:
+            for each in clients:
+                each.close()
+
+
+@pytest.mark.skipif(loop_factory() is asyncio.new_event_loop, reason="needs uvloop")
+async def test_a_client_that_waits_for_a_handshake_takes_some_kib(authority: Authority) -> None:
+    loop = loop_factory()
+
+    async def measure() -> float:
+        with socket.create_server(("127.0.0.1", 0), backlog=50) as silent:
+            context, before = authority.client(), allocated_kib()
+            running = asyncio.get_running_loop()
+            tasks = [
+                asyncio.ensure_future(
+                    running.create_connection(
+                        asyncio.Protocol, *silent.getsockname(), ssl=context, server_hostname="localhost"
+                    )
+                )
+                for _ in range(40)
+            ]
+            await asyncio.sleep(0.1)
+            found = (allocated_kib() - before) / 40
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            return found
+
+    def run() -> float:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(measure())
+
+    assert await asyncio.to_thread(run) < 128, "with a buffer of 256 KiB it would be 300"
+
+
+async def test_a_refused_certificate_is_explained_by_an_alert(authority: Authority) -> None:
+    context = authority.client("mallory", issue(authority.directory, "other"))
+
+    def ask(port: int) -> None:
+        with (
+            socket.create_connection(("127.0.0.1", port)) as raw,
+            context.wrap_socket(raw, server_hostname="localhost") as wrapped,
+        ):
+            wrapped.recv(1)
+
+    async with running(ok, tls=authority.server) as server:
+        with pytest.raises(ssl.SSLError, match="ALERT_UNKNOWN_CA"):
+            await asyncio.to_thread(ask, server.port)
+
+
+async def test_a_body_of_plain_http_does_not_discard_the_answer_to_it(authority: Authority) -> None:
+    async with running(ok, tls=authority.server) as server, connected(server) as client:
+        client.send(request("POST", "/", "Content-Length: 600000"))
+        assert (await client.answer()).status == 400
+        client.send(b"x" * 600_000)
+        async with asyncio.timeout(10):
+            assert await client.rest() == b""
+
+
+async def test_requests_in_records_of_any_size_are_answered(authority: Authority) -> None:
+    async with running(ok, tls=authority.server) as server, connected(server, tls=authority.client()) as client:
+        for byte in request("GET", "/a"):
+            client.send(bytes([byte]))
+        assert (await client.answer()).status == 200
+        client.send(request("POST", "/", body=b"x" * 1_000_000) + request())
+        assert [(await client.answer()).status for _ in range(2)] == [200, 200]
+
+
+async def test_a_client_that_goes_on_sending_does_not_keep_a_closed_connection(authority: Authority) -> None:
+    limits = Limits(stall_timeout_s=0.2)
+    async with (
+        running(ok, tls=authority.server, limits=limits) as server,
+        connected(server, tls=authority.client()) as client,
+    ):
+        client.send(request("GET", "/", "Connection: close"))
+        assert (await client.answer()).status == 200
+        for _ in range(1000):
+            if not server.connections:
+                break
+            client.send(b"x" * 1000)
+            await asyncio.sleep(0.005)
+        assert server.connections == 0
