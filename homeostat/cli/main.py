@@ -36,6 +36,7 @@ _SECTIONS = {
         "wait": "Wait until objects have a condition, exist or are gone.",
         "top": "Show the CPU and memory that Nodes and Pods use.",
         "explain": "Describe the fields of a kind.",
+        "auth": "Check and grant permissions.",
         "api-resources": "List the kinds that a server serves.",
         "migrate-versions": "Store custom objects at their storage version.",
     },

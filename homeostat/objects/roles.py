@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 
 from homeostat.objects.json import JsonObject
@@ -10,6 +11,14 @@ from homeostat.objects.kind import Kind
 _GROUP = "rbac.authorization.k8s.io"
 READ = ("get", "list", "watch")
 FOLLOW = ("list", "watch")
+_account = re.compile(r"system:serviceaccount:([^:]+):[^:]+").fullmatch
+
+
+def implied_groups(user: str) -> list[str]:
+    """The groups that the server adds: those of every user, and of a service account by its name."""
+    account = _account(user)
+    own = ["system:serviceaccounts", f"system:serviceaccounts:{account[1]}"] if account is not None else []
+    return [*own, "system:authenticated"]
 
 
 def rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> JsonObject:

@@ -7,7 +7,7 @@ listed and printed again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import click
 
@@ -32,12 +32,11 @@ async def follow(
     target: Target,
     namespace: str,
     *,
-    selector: str = "",
+    query: Mapping[str, str] = {},
     output: str = TABLE_FORM,
     with_event: bool = False,
 ) -> None:
     """`output` is that of `get`; `with_event` puts ADDED, MODIFIED or DELETED before each row."""
-    query = {"labelSelector": selector}
     if target.name:
         query = {"fieldSelector": f"metadata.name={target.name}"}
     path = target.kind.path(namespace)
@@ -53,7 +52,7 @@ async def follow(
         await _watch(client, path, query, table["metadata"]["resourceVersion"], printer.on_event, accept=TABLE)
 
 
-async def _follow_objects(client: Client, target: Target, path: str, query: dict[str, str], output: str) -> None:
+async def _follow_objects(client: Client, target: Target, path: str, query: Mapping[str, str], output: str) -> None:
     count = 0
 
     def show(event: Event) -> None:
@@ -69,7 +68,13 @@ async def _follow_objects(client: Client, target: Target, path: str, query: dict
 
 
 async def _watch(
-    client: Client, path: str, query: dict[str, str], revision: str, show: Callable[[Event], None], *, accept: str = ""
+    client: Client,
+    path: str,
+    query: Mapping[str, str],
+    revision: str,
+    show: Callable[[Event], None],
+    *,
+    accept: str = "",
 ) -> None:
     """Show every change after the revision. Returns when the server has compacted the revision (410)."""
     while True:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
 
 import click
 
@@ -21,11 +23,13 @@ from homeostat.objects.kind import NAMESPACE
 
 
 @click.command(short_help="Print objects as a table, JSON or YAML.")
-@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...", shell_complete=complete_targets)
+@click.argument("words", nargs=-1, metavar="KIND [NAME]...", shell_complete=complete_targets)
 @all_namespaces_option
 @selector_option
+@click.option("--field-selector", "fields", default="", help="Fields that objects must have: status.phase=Running")
 @click.option("-w", "--watch", "is_followed", is_flag=True, help="Keep printing objects as they change.")
 @click.option("--show-managed-fields", is_flag=True, help="Print metadata.managedFields with JSON and YAML.")
+@click.option("--raw", default="", metavar="PATH", help="Print what the server has at this path: /metrics")
 @output_option
 @connected
 async def command(
@@ -33,8 +37,10 @@ async def command(
     words: tuple[str, ...],
     all_namespaces: bool,
     selector: str,
+    fields: str,
     is_followed: bool,
     show_managed_fields: bool,
+    raw: str,
     output: str,
 ) -> None:
     """Print objects. KIND is a plural, singular, short name or Kind, with .group where it is needed.
@@ -47,47 +53,55 @@ async def command(
       homeostat get pod/web cm/settings -o name
       homeostat get deploy web -o jsonpath='{.status.readyReplicas}'
       homeostat get leases -w
+      homeostat get pods -A --field-selector status.phase=Pending
+      homeostat get --raw /metrics
     """
+    if bool(raw) == bool(words):
+        raise click.UsageError("pass a KIND, or --raw PATH")
+    if raw:
+        path, _, rest = raw.partition("?")
+        click.echo(await connection.client.fetch("GET", path, dict(parse_qsl(rest))), nl=False)
+        return
     targets = parse_targets(await discover(connection.client), words)
-    if selector and targets[0].name:
-        raise click.UsageError("pass NAMEs or --selector, not both")
+    if (selector or fields) and targets[0].name:
+        raise click.UsageError("pass NAMEs or a selector, not both")
+    query = {"labelSelector": selector, "fieldSelector": fields}
     namespace = "" if all_namespaces else connection.namespace
     if all_namespaces and targets[0].name:
         raise click.UsageError("a NAME is in one namespace; leave out --all-namespaces or the NAME")
     if is_followed:
         if len(targets) > 1:
             raise click.UsageError("--watch follows one kind or one object")
-        await follow(connection.client, targets[0], namespace, selector=selector, output=output)
+        await follow(connection.client, targets[0], namespace, query=query, output=output)
     elif not is_table(output):
-        found = await _objects(connection, targets, namespace, selector)
+        found = await _objects(connection, targets, namespace, query)
         if not show_managed_fields:
             found = [without_managed_fields(obj) for obj in found]
         is_single = len(targets) == 1 and bool(targets[0].name)
         print_list(found, output, is_single=is_single)
     else:
-        await _print_tables(connection, targets, namespace, selector, is_wide=output == "wide")
+        await _print_tables(connection, targets, namespace, query, is_wide=output == "wide")
 
 
-async def _objects(connection: Connection, targets: list[Target], namespace: str, selector: str) -> list[JsonObject]:
+async def _objects(
+    connection: Connection, targets: list[Target], namespace: str, query: Mapping[str, str]
+) -> list[JsonObject]:
     async def fetch(target: Target) -> list[JsonObject]:
         path = target.kind.path(namespace, target.name)
         if target.name:
             return [await connection.client.get(path)]
-        items, _ = await connection.client.list(path, labelSelector=selector)
+        items, _ = await connection.client.list(path, **query)
         return [with_type_meta(target.kind, item) for item in items]
 
     return [obj for found in await asyncio.gather(*map(fetch, targets)) for obj in found]
 
 
 async def _print_tables(
-    connection: Connection, targets: list[Target], namespace: str, selector: str, *, is_wide: bool
+    connection: Connection, targets: list[Target], namespace: str, query: Mapping[str, str], *, is_wide: bool
 ) -> None:
     kinds = {target.kind for target in targets}
     tables = await asyncio.gather(
-        *(
-            fetch_table(connection.client, each.kind.path(namespace, each.name), labelSelector=selector)
-            for each in targets
-        )
+        *(fetch_table(connection.client, each.kind.path(namespace, each.name), **query) for each in targets)
     )
     printed: dict[str, Table] = {}
     for target, table in zip(targets, tables, strict=True):

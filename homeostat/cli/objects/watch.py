@@ -29,4 +29,4 @@ async def command(connection: Connection, words: tuple[str, ...], all_namespaces
     if len(targets) != 1:
         raise click.UsageError("watch follows one kind or one object")
     namespace = "" if all_namespaces else connection.namespace
-    await follow(connection.client, targets[0], namespace, selector=selector, with_event=True)
+    await follow(connection.client, targets[0], namespace, query={"labelSelector": selector}, with_event=True)

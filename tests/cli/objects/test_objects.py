@@ -96,6 +96,16 @@ def test_get_of_several_kinds_prefixes_names(shop: Cli) -> None:
     assert ["shop", "secret/key", "Opaque", "1"] in [row[:4] for row in rows]
 
 
+def test_get_chooses_by_fields_and_prints_what_a_path_has(shop: Cli) -> None:
+    rows = shop.here("get", "cm", "-n", "shop", "--field-selector", "metadata.name=settings").rows
+    assert [row[0] for row in rows] == ["NAME", "settings"]
+    assert shop.here("get", "--raw", "/version").json["major"] == "1"
+    listed = shop.here("get", "--raw", "/api/v1/namespaces/shop/configmaps?limit=1").json
+    assert len(listed["items"]) == 1
+    for wrong in ((), ("cm", "--raw", "/version"), ("cm", "settings", "--field-selector", "a=b")):
+        assert shop.here("get", *wrong).code == 2
+
+
 def test_get_prints_whole_objects_for_programs(shop: Cli) -> None:
     found = shop.here("get", "cm", "settings", "-n", "shop", "-o", "json").json
     assert (found["kind"], found["data"]) == ("ConfigMap", {"mode": "1"})

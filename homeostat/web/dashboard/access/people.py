@@ -83,7 +83,10 @@ class PeoplePages:
                 table("Users", headings, list(map(_user, shown.items))),
                 pager(USERS, {}, shown),
             ]
-        role_list: Node = nothing("No roles are declared. A role allows its users operations on types of resources.")
+        role_list: Node = nothing(
+            "No roles are declared. A role allows its users operations on types of resources. To see its fields:",
+            "homeostat explain restrole.spec",
+        )
         if roles:
             role_list = table("Roles", ("Role", "Description", "Allows"), list(map(_role, roles[:200])))
         content: list[Node] = [

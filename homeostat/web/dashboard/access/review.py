@@ -5,7 +5,6 @@ The API server decides, by SubjectAccessReview. It says why it allows; what is m
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -13,6 +12,7 @@ from msgspec import Meta
 
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
+from homeostat.objects.roles import implied_groups
 from homeostat.web.dashboard.access.people import HERE, TITLE, access_tabs
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip
@@ -24,10 +24,8 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
 _PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_ACCOUNT: Final = "system:serviceaccount:"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*")
-_name_of = re.compile(r"[^a-z0-9]+").sub
-_service_account = re.compile(r"system:serviceaccount:([^:]+):[^:]+").fullmatch
-_LONGEST_NAME: Final = 60
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
@@ -58,9 +56,7 @@ class ReviewQuery(msgspec.Struct, frozen=True):
     @property
     def all_groups(self) -> list[str]:
         """With those that every user, and every service account, is in."""
-        account = _service_account(self.user.strip())
-        own = ["system:serviceaccounts", f"system:serviceaccounts:{account[1]}"] if account is not None else []
-        return list(dict.fromkeys([*self.given_groups, *own, "system:authenticated"]))
+        return list(dict.fromkeys([*self.given_groups, *implied_groups(self.user.strip())]))
 
 
 class Answer(NamedTuple):
@@ -121,7 +117,7 @@ def _hint() -> Markup:
     return el(
         "div",
         el("p", "Ask whether a user may do something. The same on the command line:"),
-        el("p", command("kubectl auth can-i list pods -n default --as anna")),
+        el("p", command("homeostat auth can-i list pods -n default --as anna")),
         class_="empty",
     )
 
@@ -132,13 +128,9 @@ def _answer(query: ReviewQuery, answer: Answer) -> Markup:
     what = f"{query.verb} {query.resource} {query.name}".strip()
     words = f"{who} {'may' if answer.is_allowed else 'may not'} {what} {where}"
     look = ("allowed", "good") if answer.is_allowed else ("denied", "bad")
-    # Impersonation adds the groups of a service account only if no group is given.
-    named = query.all_groups[:-1] if query.given_groups else []
-    groups = [word for each in named for word in ("--as-group", each)]
-    place = ["-n", query.namespace] if query.namespace else ["-A"]
-    same = shell(
-        "kubectl", "auth", "can-i", query.verb, query.resource, *place, "--as", query.user or "nobody", *groups
-    )
+    groups = [word for each in query.given_groups for word in ("--as-group", each)]
+    user = ["--as", query.user.strip()] if query.user.strip() else []
+    same = shell("homeostat", "auth", "can-i", *_words(query), *user, *groups)
     parts: list[Node] = [
         el("h2", chip(*look), " ", words),
         el(
@@ -150,24 +142,25 @@ def _answer(query: ReviewQuery, answer: Answer) -> Markup:
     ]
     if not answer.is_allowed:
         parts += [
-            el("p", "To allow exactly this, create a role and bind it:"),
-            [el("p", command(each)) for each in grants(query)],
+            el("p", "To allow exactly this, with a role and a binding of it:"),
+            el("p", command(grant(query))),
         ]
     parts.append(el("p", "The same question on the command line: ", command(same), class_="note"))
     return el("section", parts, class_="answer", id="answer")
 
 
-def grants(query: ReviewQuery) -> list[str]:
-    """The commands that would allow what was denied, and nothing else."""
-    subject = query.user.strip() or query.all_groups[0]
-    name = (
-        _name_of("-", f"{subject}-{query.verb}-{query.resource}".lower()).strip("-")[:_LONGEST_NAME].strip("-")
-        or "grant"
-    )
-    kind, place = ("role", ["-n", query.namespace]) if query.namespace else ("clusterrole", [])
-    one = [f"--resource-name={query.name}"] if query.name else []
-    to = f"--user={subject}" if query.user.strip() else f"--group={subject}"
-    return [
-        shell("kubectl", "create", kind, name, f"--verb={query.verb}", f"--resource={query.resource}", *one, *place),
-        shell("kubectl", "create", f"{kind}binding", name, f"--{kind}={name}", to, *place),
-    ]
+def grant(query: ReviewQuery) -> str:
+    """The command that would allow what was denied, and nothing else."""
+    user = query.user.strip()
+    account = user.removeprefix(_ACCOUNT)
+    if account != user:
+        to = ["--serviceaccount", account]
+    else:
+        to = ["--user", user] if user else ["--group", query.all_groups[0]]
+    return shell("homeostat", "auth", "grant", *_words(query), *to)
+
+
+def _words(query: ReviewQuery) -> list[str]:
+    name = [query.name.strip()] if query.name.strip() else []
+    place = ["-n", query.namespace.strip()] if query.namespace.strip() else ["-A"]
+    return [query.verb, query.resource.strip(), *name, *place]

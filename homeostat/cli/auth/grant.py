@@ -1,0 +1,96 @@
+"""`homeostat auth grant`: a role with one rule, and its binding to one subject."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import Final
+
+import click
+
+from homeostat.cli.auth.resource import Resource, resource_of
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.selection import all_namespaces_option
+from homeostat.cli.objects.apply import Applying
+from homeostat.cli.objects.kinds import discover
+from homeostat.objects.json import JsonObject
+from homeostat.objects.roles import role
+
+_API: Final = "rbac.authorization.k8s.io"
+_LONGEST_NAME: Final = 60
+_unnamed = re.compile(r"[^a-z0-9]+").sub
+
+
+@click.command(short_help="Allow a user, a group or a service account to do something.")
+@click.argument("verbs", metavar="VERB[,VERB...]")
+@click.argument("resource")
+@click.argument("name", default="")
+@click.option("--user", default="", help="The user to allow it to.")
+@click.option("--group", default="", help="The group to allow it to.")
+@click.option("--serviceaccount", "account", default="", metavar="NS:NAME", help="The service account to allow it to.")
+@click.option("--dry-run", is_flag=True, help="Let the server check the objects without storing them.")
+@all_namespaces_option
+@connected
+async def command(
+    connection: Connection,
+    verbs: str,
+    resource: str,
+    name: str,
+    user: str,
+    group: str,
+    account: str,
+    dry_run: bool,
+    all_namespaces: bool,
+) -> None:
+    """Allow exactly this: create a Role and a RoleBinding, or with -A a ClusterRole and a ClusterRoleBinding.
+
+    The command can be repeated: it changes nothing the second time. To revoke the permission, delete the binding
+    that it prints.
+
+    \b
+    Examples:
+      homeostat auth grant list pods --user anna -n shop
+      homeostat auth grant get,patch deploy web --serviceaccount ci:deployer -n shop
+      homeostat auth grant get,list,watch nodes --group ops -A
+    """
+    subject = _subject(user, group, account)
+    kinds = await discover(connection.client)
+    asked = resource_of(kinds, resource)
+    is_wide = all_namespaces or not asked.is_namespaced
+    where: JsonObject = {"name": _name(subject["name"], verbs, asked.title, name)}
+    if not is_wide:
+        where["namespace"] = connection.namespace
+    kind = "ClusterRole" if is_wide else "Role"
+    run = Applying(connection, kinds, dry_run=dry_run)
+    await run.apply(role(where, [_rule(asked, verbs.split(","), name)]))
+    binding = {"roleRef": {"apiGroup": _API, "kind": kind, "name": where["name"]}, "subjects": [subject]}
+    await run.apply({"apiVersion": f"{_API}/v1", "kind": f"{kind}Binding", "metadata": where, **binding})
+    run.refusals.exit_if_any()
+
+
+def _rule(asked: Resource, verbs: list[str], name: str) -> JsonObject:
+    """The one rule."""
+    if asked.path:
+        return {"verbs": verbs, "nonResourceURLs": [asked.path]}
+    rule: JsonObject = {"verbs": verbs, "apiGroups": [asked.group], "resources": [asked.in_role]}
+    return rule | ({"resourceNames": [name]} if name else {})
+
+
+def _subject(user: str, group: str, account: str) -> JsonObject:
+    if sum(map(bool, (user, group, account))) != 1:
+        raise click.UsageError("pass one of --user, --group and --serviceaccount")
+    if not account:
+        return {"apiGroup": _API, "kind": "User" if user else "Group", "name": user or group}
+    namespace, _, name = account.partition(":")
+    if not namespace or not name:
+        raise click.UsageError(f'"{account}" is not a service account; expected NAMESPACE:NAME')
+    return {"kind": "ServiceAccount", "namespace": namespace, "name": name}
+
+
+def _name(*words: str) -> str:
+    """Of the role and the binding: `anna-list-pods`."""
+    text = _unnamed("-", "-".join(filter(None, words)).lower()).strip("-")
+    if len(text) <= _LONGEST_NAME:
+        return text or "grant"
+    # A name that is cut must not be that of another grant.
+    return f"{text[:_LONGEST_NAME]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"

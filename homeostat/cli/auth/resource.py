@@ -1,0 +1,47 @@
+"""What a permission is about: a kind of the server, one of its subresources, or a path that is no object. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from homeostat.cli.objects.kinds import Kinds
+from homeostat.objects.json import JsonObject
+
+
+class Resource(NamedTuple):
+    """`path` is set for what is no object: `/metrics`."""
+
+    group: str = ""
+    plural: str = ""
+    subresource: str = ""
+    path: str = ""
+    is_namespaced: bool = False
+
+    @property
+    def title(self) -> str:
+        """As a rule of a role names it, with the group after a dot."""
+        name = f"{self.plural}.{self.group}" if self.group else self.plural
+        return self.path or (f"{name}/{self.subresource}" if self.subresource else name)
+
+    @property
+    def in_role(self) -> str:
+        return f"{self.plural}/{self.subresource}" if self.subresource else self.plural
+
+    def attributes(self, verb: str, namespace: str, name: str) -> JsonObject:
+        """Those of an access review."""
+        if self.path:
+            return {"nonResourceAttributes": {"verb": verb, "path": self.path}}
+        found = {"verb": verb, "group": self.group, "resource": self.plural, "subresource": self.subresource}
+        found |= {"namespace": namespace if self.is_namespaced else "", "name": name}
+        return {"resourceAttributes": {key: value for key, value in found.items() if value}}
+
+
+def resource_of(kinds: Kinds, word: str) -> Resource:
+    """`deploy`, `pods/log`, `*` or `/metrics`."""
+    if word.startswith("/"):
+        return Resource(path=word)
+    name, _, subresource = word.partition("/")
+    if name == "*":
+        return Resource("*", "*", subresource, is_namespaced=True)
+    kind = kinds.resolve(name)[0]
+    return Resource(kind.group, kind.plural, subresource, is_namespaced=kind.is_namespaced)
