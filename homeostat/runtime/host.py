@@ -64,7 +64,10 @@ class Host:
             identity=identity,
             leader=election.leader if election is not None else "",
             troubles=tuple(self.troubles()),
-            controllers=tuple(each.state() for each in setup.controllers),
+            controllers=(
+                *(each.state() for each in setup.controllers),
+                *(setup.metrics.state(each) for each in setup.queues),
+            ),
             watches=tuple(_watch_state(each) for each in setup.informers),
         )
 

@@ -30,6 +30,7 @@ from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.computed import Computed, Read
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.operator import Operator
+from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.reconcile import Options, Tools
 from homeostat.runtime.control.recorder import Recorder
 from homeostat.runtime.control.status_fields import status_fields_of
@@ -81,6 +82,7 @@ class Setup:
         self.name, self.namespace = name, namespace
         self._directory, self._environment = directory, environment
         self.controllers: list[Controller[Any, Any, Any]] = []
+        self.queues: list[str] = []
         self.jobs: list[Job] = []
         self.reading_jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
@@ -199,6 +201,15 @@ class Setup:
         self.jobs.append(job)
         if is_reading:
             self.reading_jobs.append(job)
+
+    def count_queue(self, name: str, queue: WorkQueue[Any]) -> str:
+        """Shows a queue that a job works on among the controllers of the operator, and in its metrics. Returns its name
+        there, under which the caller counts reconciles (`metrics.reconciled`).
+        """
+        whole = f"{self.name}-{name}"
+        self.queues.append(whole)
+        self.metrics.watch_queue(whole, queue)
+        return whole
 
     def offer(self, face: str, value: object) -> None:
         """Gives the face of this name, if this process serves it, an object of the operator (`Surroundings.offered`).

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from homeostat.objects.errors import ConflictError
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
@@ -30,6 +31,7 @@ class Reconciler:
     ) -> None:
         self._setup, self._reconcile = setup, reconcile
         self._queue: WorkQueue[Key] = WorkQueue(backoff=_BACKOFF)
+        self._name = setup.count_queue(name.replace(" ", "-"), self._queue)
         self._workers = Workers(self._queue, self._handle, name=name, count=workers)
         setup.run(self._workers.run)
 
@@ -40,10 +42,16 @@ class Reconciler:
         self._queue.add(key, after_s=SOON_S)
 
     async def _handle(self, key: Key) -> None:
-        scope = self._setup.scope()
+        scope, clock = self._setup.scope(), asyncio.get_running_loop().time
+        started, outcome = clock(), "failed"
         with writing_in(scope):
             try:
                 await self._reconcile(key)
+                outcome = "acted" if scope.writes else "settled"
+            except ConflictError:
+                outcome = "conflict"
+                raise
             finally:
+                self._setup.metrics.reconciled(self._name, outcome, clock() - started)
                 async with asyncio.timeout(_SEEN_WITHIN_S):
                     await scope.caught_up()

@@ -31,6 +31,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from homeostat.client.base import UnreachableError
 from homeostat.client.projection import ProjectionError
 from homeostat.objects.decision import Decision, Notice, Stalled, Wait
@@ -133,20 +135,11 @@ class Controller(Generic[Obj, World, Action]):
 
     def state(self) -> ControllerState:
         """What the queue holds, how reconciles went, and which objects fail."""
-        outcomes, times = self._tools.metrics.counted((self.name,))
-        count, queue, reasons = sum(times.counts), self.queue, self._failures.reasons
+        reasons = self._failures.reasons
         first = [Failing(str(request), reason) for request, reason in islice(reasons.items(), _MOST_FAILURES)]
-        return ControllerState(
-            name=self.name,
-            depth=queue.depth if queue is not None else 0,
-            delayed=queue.delayed if queue is not None else 0,
-            working=queue.working if queue is not None else 0,
-            oldest_wait_s=queue.oldest_wait_s if queue is not None else 0.0,
-            retries=queue.retries if queue is not None else 0,
+        return msgspec.structs.replace(
+            self._tools.metrics.state(self.name),
             trips=self.breaker.trips,
-            outcomes=outcomes,
-            mean_s=times.seconds / count if count else 0.0,
-            slowest_s=times.bound_of(0.99),
             failing=len(reasons),
             failures=tuple(first),
         )

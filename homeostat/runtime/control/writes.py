@@ -38,10 +38,10 @@ class RefusedWriteError(Exception):
 class Scope:
     """The writes of one object's reconciliations. `refusal` returns why none may be sent; empty if they may."""
 
-    __slots__ = ("_pending", "_refusal")
+    __slots__ = ("_pending", "_refusal", "writes")
 
     def __init__(self, refusal: Callable[[], str] = lambda: "") -> None:
-        self._refusal = refusal
+        self._refusal, self.writes = refusal, 0
         self._pending: dict[tuple[int, str, str], Cache[Any]] = {}
 
     def check(self, method: str, path: str) -> None:
@@ -53,6 +53,7 @@ class Scope:
         return not self._refusal()
 
     def wrote(self, cache: Cache[Any], namespace: str, name: str) -> None:
+        self.writes += 1
         if len(self._pending) >= _MOST_PENDING:
             self._forget_seen()
         self._pending[id(cache), namespace, name] = cache

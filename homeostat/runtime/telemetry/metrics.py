@@ -18,6 +18,7 @@ from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.recorder import Recorder
+from homeostat.runtime.telemetry.state import ControllerState
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -143,6 +144,22 @@ class Metrics:
                 counts[outcome] = counts.get(outcome, 0) + sum(histogram.counts)
                 times.merge(histogram)
         return counts, times
+
+    def state(self, controller: str) -> ControllerState:
+        """What the queue of a controller holds, and how its reconciles went."""
+        outcomes, times = self.counted((controller,))
+        count, queue = sum(times.counts), self._queues.get(controller)
+        return ControllerState(
+            name=controller,
+            depth=queue.depth if queue is not None else 0,
+            delayed=queue.delayed if queue is not None else 0,
+            working=queue.working if queue is not None else 0,
+            oldest_wait_s=queue.oldest_wait_s if queue is not None else 0.0,
+            retries=queue.retries if queue is not None else 0,
+            outcomes=outcomes,
+            mean_s=times.seconds / count if count else 0.0,
+            slowest_s=times.bound_of(0.99),
+        )
 
     def watch_queue(self, controller: str, queue: WorkQueue[Any]) -> None:
         self._queues[controller] = queue

@@ -22,12 +22,12 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 @asynccontextmanager
-async def simulated(client: Client, **environment: str) -> AsyncIterator[None]:
+async def simulated(client: Client, **environment: str) -> AsyncIterator[Manager]:
     manager = Manager(client, environment=environment)
     manager.add("workloads", workloads.register)
     task = asyncio.create_task(manager.run())
     try:
-        yield
+        yield manager
         assert not task.done()
     finally:
         manager.stop()
@@ -64,7 +64,7 @@ async def test_it_copes_with_what_it_finds(world: World) -> None:
     await client.create(PODS, pod("lost", nodeName="nowhere"))
     await client.merge(f"{PODS}/lost/status", {"status": {"phase": "Running", "podIP": "10.128.0.9"}})
     await client.create(PODS, pod("early", nodeName="late"))
-    async with simulated(client):
+    async with simulated(client) as manager:
 
         async def has_started() -> bool:
             found = [each for each in (await client.list(NODES))[0] if "allocatable" in each.get("status", {})]
@@ -88,6 +88,11 @@ async def test_it_copes_with_what_it_finds(world: World) -> None:
             return await world.find(f"{PODS}/early") is None
 
         await eventually(is_gone)
+        # The page Operators shows its queues, and the metrics have them.
+        (state,) = manager.states()
+        counted = {each.name: each for each in state.controllers}
+        assert counted["workloads-pods"].outcomes["acted"] > 0
+        assert b'homeostat_reconciles_total{controller="workloads-pods",outcome="acted"}' in manager.metrics.text()
 
 
 async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothing(world: World) -> None:
