@@ -7,7 +7,8 @@ from homeostat.operators.images.engine.workloads import ALL
 from homeostat.web.dashboard.finding import Finding, Subject
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import LOOKS, image_path
-from homeostat.web.images.dashboard.tracked import TrackedUpdates, Update
+from homeostat.web.images.dashboard.update import Update
+from homeostat.web.images.dashboard.updates import TrackedUpdates
 
 
 class ImageFindings:

@@ -25,7 +25,8 @@ from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import HERE, TITLE, image_path, state_chip, tag_text
 from homeostat.web.images.dashboard.pods import running_tags
-from homeostat.web.images.dashboard.tracked import NOT_APPLIED, TrackedUpdates, Update
+from homeostat.web.images.dashboard.update import NOT_APPLIED, Update
+from homeostat.web.images.dashboard.updates import TrackedUpdates
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import RefusalError, forbidden, unknown
 
@@ -165,7 +166,7 @@ def _hint(update: Update) -> Node:
     if update.state == NOT_APPLIED:
         path = tracked.settings.deployment_path
         text = "The program that deploys the manifests repository applies them; by hand, in a checkout of it: "
-        return el("p", text, command(shell("kubectl", "apply", "--server-side", "-f", path)), class_="note")
+        return el("p", text, command(shell("homeostat", "apply", "-f", path)), class_="note")
     return None
 
 

@@ -13,7 +13,8 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, STATES, TrackedUpdates, Update, short_tag
+from homeostat.web.images.dashboard.update import NOT_APPLIED, ROLLING_OUT, STATES, Update, short_tag
+from homeostat.web.images.dashboard.updates import TrackedUpdates
 from homeostat.web.kit.form import read_query
 
 HERE: Final = f"{ROOT}/images"
@@ -106,7 +107,6 @@ def image_table(updates: Sequence[Update]) -> Markup:
         "Newest",
         "In Git",
         "In the cluster",
-        "Last commit",
         "Last change",
         "Message",
     )
@@ -120,14 +120,10 @@ def _row(each: Update) -> Markup:
         f"image-{tracked.uid}",
         [el("a", tracked.label, href=image_path(each)), el("span", tracked.namespace, class_="note")],
         state_chip(each),
-        el("code", tracked.container),
+        el("code", tracked.container, class_="long"),
         tag_text(status.wanted or ""),
-        [
-            tag_text(status.tag or ""),
-            el("span", f"pinned: {one_line(each.pin.reason)}", class_="note") if each.pin else None,
-        ],
+        tag_text(status.tag or ""),
         tag_text(tracked.version),
-        tag_text(status.commit or ""),
         moment(last.time if last is not None else result.time if result is not None else None, "never"),
         el("span", one_line(each.explanation or (result.message if result is not None else "")), class_="why"),
     )

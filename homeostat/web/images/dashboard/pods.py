@@ -12,7 +12,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import POD
 from homeostat.objects.views.image import parse_image
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.images.dashboard.tracked import Update
+from homeostat.web.images.dashboard.update import Update
 from homeostat.web.kit.gate import Question
 
 MOST_READ: Final = 500

@@ -5,7 +5,8 @@ from __future__ import annotations
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import image_path
-from homeostat.web.images.dashboard.tracked import NOT_APPLIED, ROLLING_OUT, TrackedUpdates, Update
+from homeostat.web.images.dashboard.update import NOT_APPLIED, ROLLING_OUT, Update
+from homeostat.web.images.dashboard.updates import TrackedUpdates
 
 
 class ImageReport:

@@ -10,7 +10,7 @@ from homeostat.web.images.dashboard.findings import ImageFindings
 from homeostat.web.images.dashboard.image import ImagePage
 from homeostat.web.images.dashboard.images import HERE, TITLE, Images
 from homeostat.web.images.dashboard.report import ImageReport
-from homeostat.web.images.dashboard.tracked import TrackedUpdates
+from homeostat.web.images.dashboard.updates import TrackedUpdates
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 

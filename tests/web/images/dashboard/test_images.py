@@ -14,7 +14,7 @@ from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.web.dashboard.commit import commit_url
 from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
-from homeostat.web.images.dashboard.tracked import Update
+from homeostat.web.images.dashboard.update import Update
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
 from tests.web.dashboard.site import Site
 

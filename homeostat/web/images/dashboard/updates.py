@@ -1,92 +1,22 @@
-"""The tracked workloads with what the operator knows of each, from two watches."""
+"""All tracked workloads with what the operator knows of each, from two watches."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from homeostat.objects.conditions import is_true
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import Kind
-from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, ImageUpdate, ImageUpdateStatus, Pin
+from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus, Pin
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
 from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
+from homeostat.web.images.dashboard.update import STATES, Update
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.watched import Derived, Watched
-
-NOT_APPLIED: Final = "not applied"
-ROLLING_OUT: Final = "rolling out"
-STATES: Final = (
-    *("failed", "pinned", NOT_APPLIED, "proposed", "behind", ROLLING_OUT, "pending", "disabled", "up to date"),
-)
-"""The worst first, as lists are ordered."""
-_CHECKED: Final = ("up_to_date", "patched")
-"""Results of a pass that compared the manifests with the newest tag."""
-
-
-class Update(NamedTuple):
-    """One tracked workload."""
-
-    tracked: Tracked
-    status: ImageUpdateStatus
-    pin: Pin | None
-    exists: bool
-    """Whether the operator has an ImageUpdate of it."""
-    rollout: Rollout = Rollout()
-    pod_labels: Mapping[str, str] = {}
-    """Of its Pods; empty if they are not known by labels."""
-
-    @property
-    def state(self) -> str:
-        status, result = self.status, self.status.result
-        if not self.tracked.settings.enabled:
-            return "disabled"
-        if result is not None and result.action == "failed":
-            return "failed"
-        if self.pin is not None:
-            return "pinned"
-        if result is None or self.is_unchecked:
-            return "pending"
-        if status.wanted and status.tag and status.wanted != status.tag:
-            return "proposed" if status.pull_request is not None else "behind"
-        if result.action not in _CHECKED:
-            return "pending"
-        if status.tag and status.tag != self.tracked.version:
-            return NOT_APPLIED
-        return "up to date" if self.rollout.is_done else ROLLING_OUT
-
-    @property
-    def is_unchecked(self) -> bool:
-        """Whether the last pass was before the pin was removed, or before somebody requested another one."""
-        requested = self.tracked.annotations.get(REQUESTED, "")
-        is_requested = bool(requested) and requested != (self.status.handled_request or "")
-        return is_requested or (self.pin is None and is_true(self.status.conditions, PINNED))
-
-    @property
-    def explanation(self) -> str:
-        """What the state waits for; empty where the result of the last pass says it."""
-        tracked, tag = self.tracked, self.status.tag or ""
-        match self.state:
-            case "pending" if self.is_unchecked:
-                return "Waiting for the next pass, which compares the manifests with the newest tag."
-            case state if state == NOT_APPLIED:
-                return (
-                    f"The manifests declare {short_tag(tag)}, {tracked.title} has {short_tag(tracked.version)}: "
-                    "waiting for the manifests to be applied."
-                )
-            case state if state == ROLLING_OUT:
-                return f"{tracked.title} has {short_tag(tag)}, and is rolling out: {self.rollout.text}."
-        return ""
-
-
-def short_tag(tag: str) -> str:
-    """The first digits of a commit; another tag as it is."""
-    is_commit = len(tag) == 40 and all(each in "0123456789abcdef" for each in tag)
-    return tag[:12] if is_commit else tag
 
 
 class _Seen(NamedTuple):
