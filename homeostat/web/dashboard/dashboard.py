@@ -183,7 +183,8 @@ class Dashboard:
         if error.status == 401:
             return redirect(login_place(request) if request.method != "POST" else f"{ROOT}/login")
         title = _TITLES.get(error.status, "Internal error")
-        content = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
+        home = el("p", el("a", "Go to Home", href=ROOT), class_="further") if visit is not None else None
+        content = el("div", el("h1", title), el("p", str(error)), home, class_="empty", role="alert")
         page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
         return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.html.command import PageLink
 from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.objects.commands import on_object
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
@@ -28,11 +30,23 @@ async def object_link(visit: Visit, kind: Kind, namespace: str, name: str, text:
 
 async def edit_link(visit: Visit, kind: Kind, namespace: str, name: str, text: str = "") -> Node:
     """`Edit KIND NAME` by default; None for who may not change the object."""
-    if not await may_read(visit, kind, namespace, name):
-        return None
-    if not await visit.caller.allows(Question(kind.group, kind.plural, "patch", namespace, name)):
+    if not await _may_edit(visit, kind, namespace, name):
         return None
     return el("a", text or f"Edit {kind.kind} {name}", href=object_path(kind, namespace, name, "edit"))
+
+
+async def edit_action(visit: Visit, kind: Kind, namespace: str, name: str) -> PageLink | None:
+    """The button `Edit` of the page of an operator; None for who may not change the object."""
+    if not await _may_edit(visit, kind, namespace, name):
+        return None
+    words = on_object("edit", kind, namespace, name)
+    return PageLink("Edit", object_path(kind, namespace, name, "edit"), words)
+
+
+async def _may_edit(visit: Visit, kind: Kind, namespace: str, name: str) -> bool:
+    return await may_read(visit, kind, namespace, name) and await visit.caller.allows(
+        Question(kind.group, kind.plural, "patch", namespace, name)
+    )
 
 
 def joined(nodes: Collection[Node]) -> Node:

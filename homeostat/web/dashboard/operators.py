@@ -72,13 +72,12 @@ class Operators:
                 "Reconciles",
                 "Slowest",
                 "Watches",
-                "Trouble",
             )
             body = table("Operators", headings, [_row(each) for each in states], class_="operators")
         how = el(
             "p",
             "The same numbers for Prometheus, from this plane: ",
-            command("kubectl get --raw /metrics"),
+            command("homeostat get --raw /metrics"),
             class_="note",
         )
         return Page(TITLE, [el("h1", TITLE), body, await self._elections(), how], TITLE)
@@ -189,7 +188,7 @@ def _row(state: OperatorState) -> Markup:
     uncounted = None if controllers else el("span", "not counted" if state.is_awake else "–", class_="quiet")
     return row(
         f"operator-{state.name}",
-        el("a", state.name, href=f"{HERE}/{state.name}"),
+        [el("a", state.name, href=f"{HERE}/{state.name}"), _trouble("; ".join(state.troubles))],
         _state_chip(state),
         _leader(state),
         uncounted or [f"{waiting:,} waiting", el("span", f"{working:,} running", class_="note")],
@@ -203,8 +202,11 @@ def _row(state: OperatorState) -> Markup:
         [f"{len(state.watches):,}", el("span", f"last event {seconds(oldest)} ago", class_="note")]
         if state.watches
         else "–",
-        el("span", one_line("; ".join(state.troubles)) or "none", class_="why"),
     )
+
+
+def _trouble(text: str) -> Node:
+    return el("span", one_line(text), class_="why") if text else None
 
 
 def _slowest(bound: float) -> Node:
@@ -285,7 +287,7 @@ def _watches(watches: Sequence[WatchState]) -> Node:
     rows = [
         row(
             f"watch-{at}",
-            el("code", each.path),
+            [el("code", each.path), _trouble(each.trouble)],
             chip(
                 each.state,
                 "bad" if each.trouble else "good" if each.state in ("streaming", "watching") else "phase-pending",
@@ -295,9 +297,8 @@ def _watches(watches: Sequence[WatchState]) -> Node:
             f"{each.restarts:,}",
             f"{each.relists:,}",
             chip(f"{each.unreadable:,}", "warn") if each.unreadable else "0",
-            el("span", one_line(each.trouble), class_="why"),
         )
         for at, each in enumerate(ordered[:_MOST])
     ]
-    headings = ("Watch", "State", "Last event", "Objects", "Reopened", "Relisted", "Unreadable", "Trouble")
-    return el("section", heading("Watches"), table("Watches", headings, rows))
+    headings = ("Watch", "State", "Last event", "Objects", "Reopened", "Relisted", "Unreadable")
+    return el("section", heading("Watches"), table("Watches", headings, rows, class_="watches"))

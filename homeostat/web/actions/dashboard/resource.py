@@ -42,7 +42,7 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, object_link
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -143,7 +143,8 @@ class ResourcePage:
             Action(again, f"{where}/reconcile", command, is_primary=True),
             Action("Pause", f"{where}/pause", f"{annotate} {PAUSE}=true"),
         ]
-        return actions(visit.viewer.proof, [*offered, *([stop] if stop is not None else [])])
+        edit = await edit_action(visit, kind, entry.metadata.namespace, name)
+        return actions(visit.viewer.proof, [*offered, stop, edit])
 
     async def _run(self, found: Found, status: ResourceStatus) -> Node:
         """The current run with what it has printed so far."""
@@ -159,7 +160,7 @@ class ResourcePage:
     ) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
         where = found.indexed.kind, metadata.namespace, metadata.name
-        own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
+        own = await object_link(visit, *where)
         generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
         next_run: Node = "after the current run" if status.run is not None else moment(status.next_run)
         if status.run is None and any(each.spec.phase == "cancelled" for each in last):

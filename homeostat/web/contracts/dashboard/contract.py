@@ -32,7 +32,7 @@ from homeostat.web.dashboard.html.command import Action, actions, annotate
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -60,7 +60,13 @@ class ContractPage:
         objects = await _objects(visit, pacto)
         content: list[Node] = [
             _title(pacto, status),
-            actions(visit.viewer.proof, [_reconcile(namespace, name)]) if may_act else None,
+            actions(
+                visit.viewer.proof,
+                [
+                    _reconcile(namespace, name) if may_act else None,
+                    await edit_action(visit, PACTO.kind, namespace, name),
+                ],
+            ),
             _facts(pacto, status, objects),
             _checks(status.conditions, objects),
             _findings(status),
@@ -118,12 +124,7 @@ class _Objects(NamedTuple):
 
 async def _objects(visit: Visit, pacto: ShownPacto) -> _Objects:
     where, target = pacto.metadata, target_in(pacto)
-    own = joined(
-        [
-            await object_link(visit, PACTO.kind, where.namespace, where.name),
-            await edit_link(visit, PACTO.kind, where.namespace, where.name, "edit"),
-        ]
-    )
+    own = await object_link(visit, PACTO.kind, where.namespace, where.name)
     if target is None:
         return _Objects(own)
     service = await object_link(visit, SERVICE, where.namespace, target.service) if target.service else None

@@ -55,7 +55,14 @@ class ReadinessPage:
         query, rows, today = read_query(visit.request, ForecastQuery), await self._contracts.worst(), self._today()
         found = sorted((forecast(each, today) for each in rows if each.status.readiness is not None), key=_order)
         shown = cut([each for each in found if query.within in ("", each.window)], query.page)
-        body: Node = no_contracts() if not rows else nothing("No contract has a readiness section.")
+        body: Node = (
+            no_contracts()
+            if not rows
+            else nothing(
+                "No contract has a readiness section. Add one to pacto.yaml, and publish the next version:",
+                "homeostat contract push oci://REGISTRY/NAME -p DIRECTORY",
+            )
+        )
         if found:
             headings = ("Contract", "Readiness", "Ready until", "Expires next", "Owner")
             body = [

@@ -64,10 +64,11 @@ class Home:
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
         namespaces, _ = await _within_time(self._namespaces(visit))
-        content: list[Node] = [_verdict(known), namespaces, _numbers(known, visit.namespace)]
+        top = el("div", _verdict(known), namespaces, class_="top")
+        content: list[Node] = [top, _numbers(known, visit.namespace)]
         aside = [_upcoming(known), _timeline(changes, trouble)]
-        content.append(el("div", el("div", await _problems(visit, known)), el("div", aside), class_="halves"))
-        content += summaries
+        wrong = await _problems(visit, known)
+        content.append(el("div", el("div", wrong), el("div", aside), el("div", *summaries), class_="halves"))
         return Page(TITLE, content, TITLE)
 
     async def _namespaces(self, visit: Visit) -> Node:

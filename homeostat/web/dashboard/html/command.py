@@ -20,6 +20,14 @@ class Action(NamedTuple):
     is_primary: bool = False
 
 
+class PageLink(NamedTuple):
+    """An action that has a page of its own, such as the form that edits an object."""
+
+    label: str
+    path: str
+    command: str
+
+
 def command(text: str) -> Markup:
     return el("code", text, class_="command", tabindex=0)
 
@@ -35,9 +43,9 @@ def annotate(plural: str, namespace: str, name: str, annotation: str) -> str:
     return f'{where} {quote(annotation)}="$(date -u +%FT%TZ)" --overwrite'
 
 
-def actions(proof: str, items: Iterable[Action]) -> Node:
+def actions(proof: str, items: Iterable[Action | PageLink | None]) -> Node:
     """None without items: who may not act sees no button."""
-    shown = [_action(proof, each) for each in items]
+    shown = [_link(each) if isinstance(each, PageLink) else _action(proof, each) for each in items if each is not None]
     return el("ul", shown, class_="buttons", aria_label="Actions") if shown else None
 
 
@@ -46,6 +54,10 @@ def _action(proof: str, action: Action) -> Markup:
     button = el("button", action.label, type="submit", class_="primary" if action.is_primary else None)
     form = el("form", proof_field(proof), hidden, button, method="post", action=action.path)
     return el("li", form, command(action.command))
+
+
+def _link(target: PageLink) -> Markup:
+    return el("li", el("a", target.label, href=target.path, class_="button"), command(target.command))
 
 
 def nothing(text: Node, *steps: str) -> Markup:

@@ -12,17 +12,15 @@ def word_of(kind: Kind) -> str:
     return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
-def on_object(verb: str, kind: Kind, namespace: str, name: str, *more: str) -> tuple[str, str]:
-    """The command for one object, by kubectl and by homeostat: `kubectl delete pods web -n shop`."""
+def on_object(verb: str, kind: Kind, namespace: str, name: str, *more: str) -> str:
+    """The command for one object: `homeostat delete pods web -n shop`. kubectl accepts the same words."""
     where = ["-n", namespace] if kind.is_namespaced and namespace else []
-    words = [verb, word_of(kind), name, *where, *more]
-    return shell("kubectl", *words), shell("homeostat", *words)
+    return shell("homeostat", verb, word_of(kind), name, *where, *more)
 
 
-def on_list(kind: Kind, namespace: str, *more: str) -> tuple[str, str]:
+def on_list(kind: Kind, namespace: str, *more: str) -> str:
     where = (["-n", namespace] if namespace else ["-A"]) if kind.is_namespaced else []
-    words = ["get", word_of(kind), *where, *more]
-    return shell("kubectl", *words), shell("homeostat", *words)
+    return shell("homeostat", "get", word_of(kind), *where, *more)
 
 
 def command_lines(*commands: str, label: str = "") -> Markup:

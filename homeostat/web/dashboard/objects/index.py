@@ -62,7 +62,7 @@ class Index:
                 el("h1", TITLE),
                 el(
                     "div",
-                    command_lines("kubectl api-resources", "homeostat api-resources"),
+                    command_lines("homeostat api-resources"),
                     el(
                         "a",
                         "Create object",

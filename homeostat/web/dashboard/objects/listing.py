@@ -199,7 +199,7 @@ def _head(kind: Kind, wanted: Filter, versions: Sequence[str], create: Node) -> 
     about = [kind.api_version, ", namespaced" if kind.is_namespaced else ", cluster-scoped"]
     also: Node = [", also ", *_joined(others)] if others else None
     title = el("div", el("h1", kind.kind), el("p", about, also, class_="message"))
-    commands = command_lines(*on_list(kind, wanted.namespace, *more))
+    commands = command_lines(on_list(kind, wanted.namespace, *more))
     return el("div", title, el("div", commands, create, class_="choices"), class_="title")
 
 
@@ -339,7 +339,7 @@ def _nothing(kind: Kind, wanted: Filter) -> Markup:
     return el(
         "div",
         el("p", f"There is no {kind.kind} yet. To create one, write its manifest and apply it:"),
-        command_lines(f"homeostat explain {kind.plural}", "homeostat apply -f FILE", "kubectl apply -f FILE"),
+        command_lines(f"homeostat explain {kind.plural}", "homeostat apply -f FILE"),
         class_="empty",
     )
 

@@ -164,11 +164,11 @@ async def _choices(place: Place) -> Markup:
     rows: list[Markup] = []
     if {"patch", "get"} <= place.kind.verbs and await may(place.client, "patch", *of):
         edit = el("a", "Edit", href=place.page("edit"), class_="button")
-        rows.append(el("div", command(on_object("edit", *of)[1]), edit))
+        rows.append(el("div", command(on_object("edit", *of)), edit))
     if "delete" in place.kind.verbs and await may(place.client, "delete", *of):
         delete = el("a", "Delete", href=place.page("delete"), class_="button danger")
-        rows.append(el("div", command(on_object("delete", *of)[1]), delete))
-    rows.append(el("div", command(on_object("describe", *of)[1])))
+        rows.append(el("div", command(on_object("delete", *of)), delete))
+    rows.append(el("div", command(on_object("describe", *of))))
     return el("div", rows, class_="choices")
 
 
@@ -219,7 +219,7 @@ def _shown(place: Place, obj: JsonObject) -> tuple[JsonObject, Markup]:
         if isinstance(managed, list) and managed
         else None
     )
-    commands = command_lines(on_object("get", place.kind, place.namespace, place.name, "-o", "yaml")[1])
+    commands = command_lines(on_object("get", place.kind, place.namespace, place.name, "-o", "yaml"))
     head = el("div", el("h2", "YAML"), commands, class_="heading")
     return shown, el("section", head, _block(shown), folded)
 

@@ -19,12 +19,12 @@ from homeostat.operators.policy.api import (
     AuditSpec,
     Violation,
 )
-from homeostat.web.dashboard.html.command import nothing
+from homeostat.web.dashboard.html.command import actions, command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
@@ -68,7 +68,7 @@ class PolicyPage:
         total = audit.total_violations if audit is not None else policy.status.violations or 0
         links = await pod_links(visit, namespace)
         content: list[Node] = [
-            *_head(policy, await _object(visit, DEVOPS_POLICY.kind, policy)),
+            *await _head(visit, DEVOPS_POLICY.kind, policy),
             _history(results, policy.path, chosen),
             el(
                 "p",
@@ -93,7 +93,7 @@ class PolicyPage:
         name = visit.captured["name"]
         policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
         exemptions = exemptions_table(policy.spec.exemptions, self._now())
-        head = _head(policy, await _object(visit, CLUSTER_DEVOPS_POLICY.kind, policy))
+        head = await _head(visit, CLUSTER_DEVOPS_POLICY.kind, policy)
         return Page(name, [*head, _namespaces(policy), exemptions], "Policies")
 
     async def _find(self, path: str, title: str) -> Policy:
@@ -118,16 +118,20 @@ def _history(results: Sequence[Result], path: str, chosen: str) -> Markup:
 
 
 async def _object(visit: Visit, kind: Kind, policy: Policy) -> Node:
+    return await object_link(visit, kind, policy.metadata.namespace, policy.metadata.name)
+
+
+async def _actions(visit: Visit, kind: Kind, policy: Policy) -> Node:
     where = policy.metadata
-    return joined(
-        [
-            await object_link(visit, kind, where.namespace, where.name),
-            await edit_link(visit, kind, where.namespace, where.name, "edit"),
-        ]
-    )
+    place = ["-n", where.namespace] if where.namespace else ["-A"]
+    same = shell("homeostat", "policy", "analyze", *place, "--violations")
+    return [
+        actions(visit.viewer.proof, [await edit_action(visit, kind, where.namespace, where.name)]),
+        el("p", "The Pods as they are now, on the command line: ", command(same), class_="note"),
+    ]
 
 
-def _head(policy: Policy, own: Node) -> list[Node]:
+async def _head(visit: Visit, kind: Kind, policy: Policy) -> list[Node]:
     status, where = policy.status, policy.metadata
     name = el("h1", where.name, " ", violations_chip(status))
     # Of an evaluated policy, the message repeats the numbers that follow.
@@ -136,6 +140,7 @@ def _head(policy: Policy, own: Node) -> list[Node]:
     return [
         el("p", el("a", "Policies", href=HERE), class_="crumbs"),
         el("div", el("div", name, message), class_="title"),
+        await _actions(visit, kind, policy),
         facts(
             ("Score", score_bar(status)),
             ("Class of the score", status.classification or ""),
@@ -146,7 +151,7 @@ def _head(policy: Policy, own: Node) -> list[Node]:
             ("Exempted", status.exempted or ""),
             ("Remediations", status.remediations_applied or ""),
             ("Failed patches", status.remediations_failed or ""),
-            ("Object", own),
+            ("Object", await _object(visit, kind, policy)),
             ("Evaluated", moment(status.last_evaluated, "never")),
         ),
     ]

@@ -14,14 +14,14 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, RepositoryStatus
 from homeostat.operators.sync.api.server import MANAGED_SERVER
-from homeostat.web.dashboard.html.command import nothing
+from homeostat.web.dashboard.html.command import actions, nothing
 from homeostat.web.dashboard.html.components import facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
@@ -167,10 +167,11 @@ class Dependencies:
         title = el("h1", name, " ", state_chip(each.state))
         message = el("p", plain_text(each.message), class_="message")
         where = shape.kind.kind, namespace, name
-        own = joined([await object_link(visit, *where), await edit_link(visit, *where, "edit")])
+        own = await object_link(visit, *where)
         content: list[Node] = [
             el("p", el("a", shape.tab, href=shape.here), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),
+            actions(visit.viewer.proof, [await edit_action(visit, *where)]),
             facts(("Namespace", namespace), ("Object", own), *zip(shape.headings, shape.cells(obj), strict=True)),
             await self._users(namespace, name),
             conditions_table(_conditions(obj)),

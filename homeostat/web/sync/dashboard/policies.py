@@ -85,7 +85,7 @@ def _tile(word: str, count: int, where: str, look: str) -> Markup:
 
 
 def policy_table(rows: Sequence[PolicyRow], now: datetime) -> Markup:
-    headings = ("Policy", "State", "Source", "Server", "Resources", "Drift", "Last sync", "Next", "Message")
+    headings = ("Policy", "State", "From and to", "Resources", "Drift", "Last sync", "Next", "Message")
     return table("SyncPolicies", headings, [_row(each, next_run(each, now)) for each in rows], class_="syncs")
 
 
@@ -99,9 +99,14 @@ def _row(each: PolicyRow, due: Next) -> Markup:
         state_chip(each.state),
         [
             el("code", spec.source.path),
-            _note(el("a", repository, href=f"{REPOSITORIES}/{where.namespace}/{repository}")),
+            _note(
+                [
+                    el("a", repository, href=f"{REPOSITORIES}/{where.namespace}/{repository}"),
+                    " → ",
+                    el("a", server, href=f"{SERVERS}/{where.namespace}/{server}"),
+                ]
+            ),
         ],
-        el("a", server, href=f"{SERVERS}/{where.namespace}/{server}"),
         resources_text(each),
         drift_text(each),
         moment(status.last_successful_sync_time, "never"),

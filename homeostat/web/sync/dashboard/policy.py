@@ -19,7 +19,7 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -57,12 +57,12 @@ class PolicyPage:
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _title(each),
-            actions(visit.viewer.proof, _actions(policy)) if may_act and not policy.is_terminating else None,
+            await _buttons(visit, policy) if may_act and not policy.is_terminating else None,
             await _observing(visit, each) if may_act and not policy.is_terminating else None,
             _facts(each, await _objects(visit, policy)),
+            _resources(each),
             self._plan(each),
             plan_section(visit.viewer.proof if may_act else "", policy, status, branch),
-            _resources(each),
             syncs_section(status, repository_url(repository) if repository is not None else ""),
             conditions_table(status.conditions),
         ]
@@ -144,6 +144,11 @@ class PolicyPage:
 
 def _next_sync(steps: Sequence[Node], how: Node) -> Markup:
     return el("section", el("h2", "Next sync"), el("ul", [el("li", one) for one in steps], class_="steps"), how)
+
+
+async def _buttons(visit: Visit, policy: SyncPolicy) -> Node:
+    edit = await edit_action(visit, _KIND, policy.metadata.namespace, policy.metadata.name)
+    return actions(visit.viewer.proof, [*_actions(policy), edit])
 
 
 async def _observing(visit: Visit, each: PolicyRow) -> Node:

@@ -20,6 +20,7 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
     assert commands == [
         "homeostat resource reconcile note/a -n default",
         "homeostat annotate notes.resources.homeostat.dev a -n default homeostat.dev/paused=true",
+        "homeostat edit notes.resources.homeostat.dev a -n default",
     ]
     shelf.trouble, proof = "the shelf is full", await proof_of(site, here)
     assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303

@@ -31,7 +31,7 @@ async def test_an_object_is_created_after_a_dry_run(plane: Plane, site: Site) ->
     listed = await site.open("/objects/apps/deployments?namespace=shop")
     link = listed.document.one("a", class_="button").attributes["href"].removeprefix("/dashboard")
     form = await site.open(link)
-    assert "kubectl create -f FILE -n shop" in form.text
+    assert "homeostat apply -f FILE -n shop" in form.text
     start: JsonObject = yaml.load(text_of(form).encode())
     assert (start["kind"], start["metadata"]) == ("Deployment", {"name": "", "namespace": "shop"})
     assert start["spec"]["template"]["spec"]["containers"][0]["name"] == ""

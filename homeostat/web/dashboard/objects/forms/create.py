@@ -172,8 +172,7 @@ def _cancel(wanted: Wanted, kind: Kind | None) -> str:
 def _page(wanted: Wanted, kind: Kind | None, content: list[Node], word: str) -> Page:
     title = f"{word} {kind.kind if kind is not None else 'object'}"
     where = ["-n", wanted.namespace] if wanted.namespace and (kind is None or kind.is_namespaced) else []
-    words = ["-f", "FILE", *where]
-    commands = command_lines(shell("kubectl", "create", *words), shell("homeostat", "apply", *words))
+    commands = command_lines(shell("homeostat", "apply", "-f", "FILE", *where))
     head = el("div", el("h1", title), commands, class_="title")
     return Page(title, [_crumbs(wanted, kind), head, *content], TITLE, is_live=False)
 

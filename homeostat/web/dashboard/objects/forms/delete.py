@@ -62,7 +62,7 @@ class DeletePage:
             ("Created", moment(metadata.get("creationTimestamp"))),
             ("Finalizers", ", ".join(map(str, metadata.get("finalizers") or ()))),
         )
-        commands = command_lines(*on_object("delete", place.kind, place.namespace, place.name))
+        commands = command_lines(on_object("delete", place.kind, place.namespace, place.name))
         head = el("div", el("h1", f"Delete {place.name}?"), commands, class_="title")
         family = await self._family.show(place.client, place.kind, obj)
         content = [crumbs(place, is_object_linked=True), head, about, family, form]

@@ -169,6 +169,6 @@ def _preview(visit: Visit, place: Place, sent: _Sent, changes: Node) -> Page:
 
 
 def _page(place: Place, content: list[Node], word: str) -> Page:
-    commands = command_lines(*on_object("edit", place.kind, place.namespace, place.name))
+    commands = command_lines(on_object("edit", place.kind, place.namespace, place.name))
     head = el("div", el("h1", f"{word} {place.name}"), commands, class_="title")
     return Page(f"{word} {place.name}", [crumbs(place, is_object_linked=True), head, *content], TITLE, is_live=False)
