@@ -140,8 +140,10 @@ async def _together(process: Child, program: Program) -> tuple[bytes, bytes]:
             stderr = tasks.create_task(_read_end(process.stderr, program))
             tasks.create_task(_feed(process, program.stdin))
     except* ProcessError as errors:
-        raise errors.exceptions[0] from None
-    return stdout.result(), stderr.result()
+        failure = errors.exceptions[0]
+    else:
+        return stdout.result(), stderr.result()
+    raise failure
 
 
 async def _feed(process: Child, data: bytes) -> None:

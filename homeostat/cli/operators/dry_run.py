@@ -24,9 +24,9 @@ async def print_plans(manager: Manager, output: str | None) -> None:
     try:
         plans = await manager.plan(within_s=_SYNC_WITHIN_S)
     except* TimeoutError:
-        raise Failure(
-            f"listing the objects timed out after {_SYNC_WITHIN_S:g} s: {'; '.join(manager.troubles())}"
-        ) from None
+        plans = None
+    if plans is None:
+        raise Failure(f"listing the objects timed out after {_SYNC_WITHIN_S:g} s: {'; '.join(manager.troubles())}")
     _print(plans, output)
     if any(each.trouble for each in plans):
         raise click.exceptions.Exit(1)

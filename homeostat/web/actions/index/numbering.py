@@ -37,11 +37,13 @@ async def number_objects(
         index.wants_numbers.clear()
         try:
             await _number_all(client, index, ids)
-            failures = 0
         except* (ApiError, UnreachableError) as errors:
             log.warning("failed to number objects; retrying", extra={"reason": str(errors.exceptions[0])})
-            index.wants_numbers.set()
             failures += 1
+        else:
+            failures = 0
+        if failures:
+            index.wants_numbers.set()
             await asyncio.sleep(_BACKOFF.delay_s(failures, chance()))
 
 
