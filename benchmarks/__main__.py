@@ -76,15 +76,22 @@ def _pid(text: str) -> int:
 @main.command()
 @click.option("--objects", "sizes", default="1000,10000,100000", show_default=True, help="Numbers of objects.")
 @click.option("--watchers", "crowds", default="10,100,500,2000", show_default=True, help="Numbers of watchers.")
-def scaling(sizes: str, crowds: str) -> None:
+@click.option("--minutes", type=click.FloatRange(0.1, 120), default=20, show_default=True, help="End after this time.")
+@click.option("--quick", is_flag=True, help="Fewer objects and watchers: within a minute.")
+def scaling(sizes: str, crowds: str, minutes: float, quick: bool) -> None:
     """Show what an object and a watcher cost as they become many."""
     from benchmarks.scaling import show_scaling
 
-    run(
-        show_scaling(
-            [int(text) for text in sizes.split(",") if text], [int(text) for text in crowds.split(",") if text]
-        )
-    )
+    if quick:
+        sizes, crowds = "500,2000", "10,50"
+    run(show_scaling(_numbers(sizes), _numbers(crowds), minutes=minutes))
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(each) for each in text.split(",") if each]
+    except ValueError:
+        raise click.UsageError(f"expected numbers with commas between them, got {text!r}") from None
 
 
 @main.command()
@@ -171,10 +178,14 @@ def replicas(quick: bool) -> None:
 
 @main.command()
 @click.option("--quick", is_flag=True, help="Fewer files and Pods: within a minute.")
-def policy(quick: bool) -> None:
-    """Measure the policy operator, and its check of files against gatekeeper's."""
+@click.option("--build-gator", is_flag=True, help="Build gatekeeper's gator first, which downloads Go modules.")
+def policy(quick: bool, build_gator: bool) -> None:
+    """Measure the policy operator, and its check of files beside gatekeeper's where that was built."""
     from benchmarks.policy import comparison as bench
+    from benchmarks.policy import files
 
+    if build_gator:
+        files.build_gator()
     run(bench.show_policy(bench.QUICK if quick else bench.FULL))
 
 

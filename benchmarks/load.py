@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Collection, Iterable
 from time import perf_counter
 
+import click
+
 from benchmarks.connection import Answer, Connection
 
 MOST_SECONDS = 600.0
 
 
-class UnexpectedAnswerError(Exception):
-    """The server did not do what the phase is about, so its figures would be of something else."""
+class UnexpectedAnswerError(click.ClickException):
+    """The server did not do what the phase is about, so its figures would be of something else. Ends the command."""
 
 
 async def drive(connections: Collection[Connection], requests: Iterable[bytes], *, expect: int) -> list[float]:
@@ -20,7 +22,13 @@ async def drive(connections: Collection[Connection], requests: Iterable[bytes], 
     loop = _Loop(requests, expect, len(connections))
     for connection in connections:
         loop.begin(connection)
-    await asyncio.wait_for(loop.done, MOST_SECONDS)
+    try:
+        await asyncio.wait_for(loop.done, MOST_SECONDS)
+    except TimeoutError:
+        raise UnexpectedAnswerError(
+            f"the server answered {len(loop.taken):,} requests of a phase in {MOST_SECONDS:g} s and did not get to the"
+            " last; measure fewer objects, or on a machine with less to do"
+        ) from None
     return loop.taken
 
 

@@ -1,4 +1,7 @@
-"""What an object and a watcher cost as they become many: a cost that grows with neither is a line that stays flat."""
+"""What an object and a watcher cost as they become many: a cost that grows with neither is a line that stays flat.
+
+It ends in time: a size that is not measured by then is named in the last line, and the tables show the others.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import click
 import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -19,6 +23,7 @@ from benchmarks.watches import watching
 
 _SAMPLE = 2000
 _BASE_OBJECTS = 1000
+_FILLED_AT_ONCE = 10_000
 _SCALE = Scale(lists=20, watch_writes=20, watch_gap_s=0.1)
 
 
@@ -33,9 +38,36 @@ class Objects(NamedTuple):
     restart_s: float
 
 
-async def show_scaling(sizes: Sequence[int], crowds: Sequence[int]) -> None:
-    shown = console()
-    idle_mib = await _idle_mib()
+async def show_scaling(sizes: Sequence[int], crowds: Sequence[int], *, minutes: float) -> None:
+    """Fails if the time is over before all are measured."""
+    tables = objects, watchers = _objects_table(), _watchers_table()
+    doing = "an idle plane"
+    try:
+        async with asyncio.timeout(minutes * 60):
+            idle_mib = await _idle_mib()
+            for size in sizes:
+                doing = f"{size:,} objects"
+                objects.add_row(*_objects_row(size, await measure_objects(size), idle_mib))
+            for crowd in crowds:
+                doing = f"{crowd:,} watchers"
+                _say(doing)
+                watchers.add_row(*_watchers_row(crowd, *await measure_watchers(crowd)))
+    except TimeoutError:
+        raise click.ClickException(
+            f"the {minutes:g} minutes were over while measuring {doing}; allow more with --minutes, or measure fewer"
+            " with --objects and --watchers"
+        ) from None
+    finally:
+        for table in tables:
+            if table.row_count:
+                console().print(table)
+
+
+def _say(text: str) -> None:
+    click.echo(f"measuring {text}", err=True)
+
+
+def _objects_table() -> Table:
     table = Table(title="Objects", title_justify="left", box=SIMPLE_HEAD)
     for heading in (
         "objects",
@@ -48,24 +80,23 @@ async def show_scaling(sizes: Sequence[int], crowds: Sequence[int]) -> None:
         "restart s",
     ):
         table.add_column(heading, justify="right")
-    for size in sizes:
-        table.add_row(*_objects_row(size, await measure_objects(size), idle_mib))
-    shown.print(table)
-    crowd_table = Table(title="Watchers", title_justify="left", box=SIMPLE_HEAD)
+    return table
+
+
+def _watchers_table() -> Table:
+    table = Table(title="Watchers", title_justify="left", box=SIMPLE_HEAD)
     for heading in (
         "watchers",
         "CPU us an event, its write included",
-        "p50 ms",
+        "p50 ms after the answer",
         "p99 ms",
         "lost",
         "MiB",
         "burst events a second",
         "CPU us an event",
     ):
-        crowd_table.add_column(heading, justify="right")
-    for crowd in crowds:
-        crowd_table.add_row(*_watchers_row(crowd, *await measure_watchers(crowd)))
-    shown.print(crowd_table)
+        table.add_column(heading, justify="right")
+    return table
 
 
 async def _idle_mib() -> float:
@@ -81,7 +112,9 @@ async def measure_objects(size: int) -> Objects:
         with serve(data) as served:
             async with open_bench(served.target, served.processes, _SCALE) as bench:
                 await bench.define()
-                await bench.fill(size - sample)
+                for filled in range(0, size - sample, _FILLED_AT_ONCE):
+                    _say(f"{size:,} objects: {filled:,} are there")
+                    await bench.fill(min(filled + _FILLED_AT_ONCE, size - sample))
                 create = await bench.load("create", map(bench.requests.create, range(size - sample, size)), expect=201)
                 rss_mib = bench.processes.rss_mib()
                 get = await bench.load("get", map(bench.requests.get, _spread(size, sample)), expect=200)

@@ -32,7 +32,7 @@ async def show_policy(runs: Runs) -> None:
         ours, gator = measure_files(Path(folder), runs.files)
     shown.print(_files(runs, ours, gator))
     if gator is None:
-        shown.print("[dim]gator: not built; it wants Go and its module proxy[/dim]")
+        shown.print("[dim]gator: not built; --build-gator does it, with Go and a download[/dim]")
     elif gator.found != ours.found:
         shown.print(f"[red]they disagree: {ours.found} and {gator.found} violations[/red]")
     shown.print(_live(runs.live, await measure_live(runs.live, _progress)))

@@ -1,6 +1,7 @@
 """`homeostat policy check` of many files, and beside it gatekeeper's `gator test` on the same files by the same rules.
 
-gator is built from the Go module proxy where Go is at hand; both must find the same, or their times mean nothing.
+gator is measured if it was built, which `build_gator` does from the Go module proxy; both must find the same, or their
+times mean nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
+import click
 import msgspec
 
 from benchmarks.served import compiled_environment
@@ -63,30 +65,28 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def measure_files(folder: Path, files: int) -> tuple[Run, Run | None]:
-    """Ours, and gator's where it is there."""
+    """Ours, and gator's if it is built."""
     manifests = folder / "manifests"
     for at in range(files):
         path = manifests / f"team-{at // 100:03d}" / f"web-{at}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(yaml.dump(_deployment(at)))
     ours = _ours(folder, manifests)
-    gator = build_gator()
-    return ours, None if gator is None else _gators(gator, folder, manifests)
+    return ours, _gators(folder, manifests) if _GATOR.exists() else None
 
 
-def build_gator() -> Path | None:
-    """None where Go is not there, or the build fails or takes too long."""
+def build_gator() -> None:
+    """Downloads its modules. `ClickException` if Go is missing, or the build fails or takes too long."""
     if _GATOR.exists():
-        return _GATOR
+        return
     go = shutil.which("go")
     if go is None:
-        return None
+        raise click.ClickException("gator is built with Go, which is not on PATH; leave --build-gator out")
     environment = {**os.environ, "GOBIN": str(_GATOR.parent)}
     try:
         subprocess.run([go, "install", _MODULE], env=environment, check=True, timeout=_BUILD_WITHIN_S)
-    except (subprocess.SubprocessError, OSError):
-        return None
-    return _GATOR
+    except (subprocess.SubprocessError, OSError) as error:
+        raise click.ClickException(f"gator cannot be built: {error}; leave --build-gator out") from error
 
 
 def _ours(folder: Path, manifests: Path) -> Run:
@@ -104,10 +104,10 @@ def _ours(folder: Path, manifests: Path) -> Run:
     return _run("homeostat policy check", command, lambda out: len(msgspec.json.decode(out)["violations"]))
 
 
-def _gators(gator: Path, folder: Path, manifests: Path) -> Run:
+def _gators(folder: Path, manifests: Path) -> Run:
     rules = folder / "rules.yaml"
     rules.write_bytes(yaml.dump_all([_template(), _constraint()]))
-    command = [str(gator), "test", "-f", str(rules), "-f", str(manifests), "-o", "json"]
+    command = [str(_GATOR), "test", "-f", str(rules), "-f", str(manifests), "-o", "json"]
     return _run("gator test", command, lambda out: len(msgspec.json.decode(out)))
 
 

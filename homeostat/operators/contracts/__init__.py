@@ -7,8 +7,9 @@ read.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from homeostat.operators.deferred import deferred
 
 if TYPE_CHECKING:
     from homeostat.operators.contracts.access import RULES
@@ -29,10 +30,4 @@ __all__ = [
     "register",
 ]
 _PLACES = {"ALERTS": "deployment", "KINDS": "api", "PANELS": "deployment", "RULES": "access"}
-
-
-def __getattr__(name: str) -> Any:
-    """Imports a module when it is needed: a command that validates a file needs the engine alone."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)
+__getattr__ = deferred(__name__, __all__, _PLACES)

@@ -6,8 +6,9 @@ that differ. It runs at an interval, when an annotation asks for it, and on requ
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from homeostat.operators.deferred import deferred
 
 if TYPE_CHECKING:
     from homeostat.operators.images.access import RULES
@@ -39,10 +40,4 @@ __all__ = [
     "register",
 ]
 _PLACES: Final = {"ALERTS": "deployment", "KINDS": "api", "PANELS": "deployment", "RULES": "access"}
-
-
-def __getattr__(name: str) -> Any:
-    """Imports the operator when it is registered: the pages of the dashboard need its kinds alone."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)
+__getattr__ = deferred(__name__, __all__, _PLACES)

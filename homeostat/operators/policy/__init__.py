@@ -8,8 +8,9 @@ interval.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from homeostat.operators.deferred import deferred
 
 if TYPE_CHECKING:
     from homeostat.operators.policy.access import RULES
@@ -23,10 +24,4 @@ _PLACES = {
     "KINDS": "api",
     "RULES": "access",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Imports a module when it is needed: the dashboard needs the kinds alone."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)
+__getattr__ = deferred(__name__, __all__, _PLACES)

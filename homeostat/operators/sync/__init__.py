@@ -6,8 +6,9 @@ changes, by cron, and on its interval: a change that somebody made on the server
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from homeostat.operators.deferred import deferred
 
 if TYPE_CHECKING:
     from homeostat.operators.sync.access import RULES
@@ -29,10 +30,4 @@ __all__ = [
     "register",
 ]
 _PLACES: Final = {"ALERTS": "deployment", "KINDS": "api.kinds", "PANELS": "deployment", "RULES": "access"}
-
-
-def __getattr__(name: str) -> Any:
-    """Imports the operator when it is registered: a command that applies a file needs the engine alone."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'operator')}"), name)
+__getattr__ = deferred(__name__, __all__, _PLACES)
