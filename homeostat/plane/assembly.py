@@ -21,6 +21,7 @@ from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.nodes.authorizer import Nodes
 from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.rbac.role_watch import follow_roles
 from homeostat.server.access.reviews import Reviews
@@ -29,6 +30,7 @@ from homeostat.server.access.tokens.file import Tokens
 from homeostat.server.access.tokens.request import answer_token_request
 from homeostat.server.access.tokens.service_account import AccountTokens
 from homeostat.server.admission.chain import AdmissionChain
+from homeostat.server.admission.plugins.node_restriction import restrict_token
 from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.app import App
 from homeostat.server.conversion.conversions import Conversions
@@ -63,12 +65,13 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     await Definitions(registry, watches).follow(store)
     rbac = Rbac()
     await follow_roles(store, rbac)
-    authorizer = Authorizer(rbac)
+    authorizer = Authorizer(rbac, Nodes(store))
     accounts = AccountTokens(pki.account_key.read_bytes, uid_of=_uids(store), read=_objects(store), new_id=new_uid)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:
         obj = parse_body(call)
+        restrict_token(call, obj)
         return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
 
     webhooks = WebhookClient()

@@ -33,11 +33,11 @@ from homeostat.objects.errors import (
     status_of,
 )
 from homeostat.objects.json import encode
-from homeostat.objects.selectors import parse_fields
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.impersonation import impersonation
+from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
@@ -52,6 +52,7 @@ from homeostat.server.request.in_flight import InFlight
 from homeostat.server.request.negotiate import JSON, negotiate
 from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
+from homeostat.server.request.requested import WITH_OBJECT, WITHOUT_OBJECT, attributes_of, requested, selected
 from homeostat.server.verbs.computed import read_computed
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
@@ -83,9 +84,6 @@ VERBS = {
     "delete": delete,
     "deletecollection": delete_collection,
 }
-_ON_COLLECTIONS = frozenset({"list", "watch"})
-_WITHOUT_OBJECT = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_WITH_OBJECT = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 SystemPage = Callable[[Request, User], Awaitable[Reply]]
 
@@ -238,7 +236,7 @@ class App(msgspec.Struct):
         kind = self.backend.registry.find(path.group, path.version, path.plural)
         if kind is None or (path.namespace and not kind.namespaced):
             raise NotFoundError("the server could not find the requested resource")
-        verbs = _WITH_OBJECT if path.name else _WITHOUT_OBJECT
+        verbs = WITH_OBJECT if path.name else WITHOUT_OBJECT
         verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
         if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
             verb = "watch"
@@ -267,8 +265,11 @@ class App(msgspec.Struct):
         if not user.is_master:
             # A selector limits what is read or deleted, and never what is created.
             is_selected = not path.name and verb != "create"
-            named = path._replace(name=selected_name(request.query)) if is_selected else path
-            self.authorizer.require(attributes_of(user, verb, kind, named))
+            named = path._replace(name=selected(request.query, "metadata.name")) if is_selected else path
+            attributes = attributes_of(user, verb, kind, named)
+            if user.name.startswith(NODE_PREFIX):
+                attributes = await self._of_node(request, attributes)
+            self.authorizer.require(attributes)
         headers = request.headers
         call = Call(
             backend=self.backend,
@@ -309,6 +310,12 @@ class App(msgspec.Struct):
         finally:
             lane.leave()
 
+    async def _of_node(self, request: Request, attributes: Attributes) -> Attributes:
+        """The attributes of a kubelet's call, when its objects can be decided on."""
+        if self.authorizer.nodes is not None:
+            await self.authorizer.nodes.prepare()
+        return msgspec.structs.replace(attributes, selected_node=selected(request.query, "spec.nodeName"))
+
     async def _review(self, call: Call) -> Reply:
         require_small_body(call)
         await settle_body(call)
@@ -318,6 +325,8 @@ class App(msgspec.Struct):
         check_kind(call, obj)
         if call.kind.kind == "TokenReview":
             await import_in_thread(LIBRARY)
+        elif self.authorizer.nodes is not None and NODE_PREFIX.encode() in call.body:
+            await self.authorizer.nodes.prepare()
         return one(
             call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201
         )
@@ -338,50 +347,6 @@ def _has(kind: Kind, subresource: str) -> bool:
         case "eviction" | "binding" | "ephemeralcontainers" | "resize":
             return kind.kind == "Pod" and not kind.group
     return False
-
-
-def selected_name(query: str) -> str:
-    """The name in a field selector on `metadata.name`: a role may be limited to that name."""
-    if "fieldSelector" not in query:
-        return ""
-    terms = parse_fields(parse_options(query).field_selector)
-    return next((term.value for term in terms if term.field == "metadata.name" and term.equal), "")
-
-
-def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
-    # A Namespace counts as an object in itself, so that a Role in it may allow it; a list of Namespaces does not.
-    is_namespace = kind.plural == "namespaces" and not kind.group and verb not in _ON_COLLECTIONS
-    return Attributes(
-        user=user,
-        verb=verb,
-        group=kind.group,
-        version=kind.version,
-        resource=kind.plural,
-        subresource=path.subresource,
-        namespace=path.name if is_namespace else path.namespace,
-        name=path.name,
-    )
-
-
-def requested(request: Request, user: User, verb: str) -> Attributes:
-    """The attributes of any request, also of one that was refused before it was understood."""
-    try:
-        path = parse_path(request.path)
-    except BadRequestError:
-        path = None
-    if path is None:
-        return Attributes(user=user, verb=verb or request.method.lower(), path=request.path)
-    verbs = _WITH_OBJECT if path.name else _WITHOUT_OBJECT
-    return Attributes(
-        user=user,
-        verb=verb or verbs.get(request.method, request.method.lower()),
-        group=path.group,
-        version=path.version,
-        resource=path.plural,
-        subresource=path.subresource,
-        namespace=path.namespace or (path.name if path.plural == "namespaces" and not path.group else ""),
-        name=path.name,
-    )
 
 
 def refusal(error: ApiError) -> Reply:

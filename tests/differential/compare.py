@@ -71,16 +71,19 @@ class Conversation:
         self._connection.close()
 
     def say(self, step: Step) -> Answer:
-        headers = self._headers()
-        headers["Accept"] = step.accept or headers["Accept"]
+        headers = http.client.HTTPMessage()  # which may have a name twice
+        for name, value in {**self._headers(), "Accept": step.accept or "application/json"}.items():
+            headers[name] = value
         if step.user:
             headers["Impersonate-User"] = step.user
+        for group in step.groups:
+            headers["Impersonate-Group"] = group
         body = step.body if isinstance(step.body, bytes) else None
         if body is None and step.body is not None:
             body = msgspec.json.encode(step.body)
         if body is not None:
             headers["Content-Type"] = step.type or "application/json"
-        self._connection.request(step.method, step.path, body, headers)
+        self._connection.request(step.method, step.path, body, headers)  # type: ignore[arg-type]
         response = self._connection.getresponse()
         raw = response.read()
         warnings = tuple(response.headers.get_all("Warning") or ())

@@ -14,6 +14,7 @@ from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.invalid import INVALID_STEPS
 from tests.differential.kinds import KIND_STEPS
+from tests.differential.kubelets import KUBELET_STEPS
 from tests.differential.limits import LIMITS_STEPS
 from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
@@ -433,4 +434,5 @@ STEPS = [
     *PARAMETER_STEPS,
     *SERVICE_STEPS,
     *ACCOUNT_STEPS,
+    *KUBELET_STEPS,
 ]

@@ -32,6 +32,7 @@ class Step(NamedTuple):
     """The real server decides it by a cache that may lag; it stores nothing, so it can be asked again."""
     user: str = ""
     """Who asks, if not the superuser."""
+    groups: tuple[str, ...] = ()
 
 
 def account(namespace: str) -> Step:

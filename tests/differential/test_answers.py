@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.differential.accounts import WORDED
+from tests.differential import accounts, kubelets
 from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.pods import MANAGED
 from tests.differential.reasons import STEPS as REASONS
@@ -64,7 +64,7 @@ def _managers(answer: Answer) -> list[tuple[str, str, str, str]]:
     )
 
 
-@pytest.mark.parametrize("step", WORDED)
+@pytest.mark.parametrize("step", [*accounts.WORDED, *kubelets.WORDED])
 def test_the_words_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
     mine, theirs = answers[step]
     assert mine.body["message"] == theirs.body["message"]

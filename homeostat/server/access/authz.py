@@ -1,12 +1,15 @@
 """Authorization of calls, and the error message of a denial.
 
-Members of `system:masters` may do everything, other users what roles and bindings allow.
+Members of `system:masters` may do everything, other users what roles and bindings allow, and kubelets also what the
+Pods on their Node need.
 """
 
 from __future__ import annotations
 
 from homeostat.objects.errors import ForbiddenError, quoted
 from homeostat.server.access.attributes import Attributes, Decision
+from homeostat.server.access.nodes.authorizer import Nodes
+from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import MASTERS
 
@@ -14,13 +17,19 @@ _MASTER = Decision(True)
 
 
 class Authorizer:
-    def __init__(self, rbac: Rbac) -> None:
+    def __init__(self, rbac: Rbac, nodes: Nodes | None = None) -> None:
         self.rbac = rbac
+        self.nodes = nodes
 
     def authorize(self, attributes: Attributes) -> Decision:
         if MASTERS in attributes.user.groups:
             return _MASTER
-        return self.rbac.decide(attributes)
+        decision = self.rbac.decide(attributes)
+        if decision.is_allowed or self.nodes is None or not attributes.user.name.startswith(NODE_PREFIX):
+            return decision
+        own = self.nodes.decide(attributes)
+        reasons = [each for each in (own.reason, decision.reason) if each]
+        return own if own.is_allowed else Decision(False, "\n".join(reasons))
 
     def require(self, attributes: Attributes) -> None:
         """Raise `ForbiddenError` for a call that is not allowed."""

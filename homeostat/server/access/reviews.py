@@ -14,6 +14,7 @@ from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_ob
 from homeostat.objects.json import JsonObject, type_name
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.nodes.identity import node_of
 from homeostat.server.access.rbac.authorizer import join_problems
 from homeostat.server.access.rbac.rule import FULL_AUTHORITY, rule_object
 from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
@@ -21,6 +22,7 @@ from homeostat.server.access.user import User, user_info
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authorization.k8s.io"
+_NODE_RULES = "node authorizer does not support user rule resolution"
 
 
 class TokenReviewer(Protocol):
@@ -127,6 +129,8 @@ class Reviews:
             ],
             "incomplete": False,
         }
+        if node_of(user) is not None:
+            status["incomplete"], problems = True, [_NODE_RULES, *problems]
         if problems:
             status["evaluationError"] = join_problems(problems)
         return status

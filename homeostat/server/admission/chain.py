@@ -17,11 +17,13 @@ from homeostat.objects.errors import Cause, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.rbac.escalation import check_grant
 from homeostat.server.access.signers import GROUP as CERTIFICATES
 from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.guards import Guards
+from homeostat.server.admission.plugins.node_restriction import restrict_node
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
 from homeostat.server.admission.webhooks.client import WebhookClient
@@ -130,6 +132,8 @@ class AdmissionChain:
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         group = call.kind.group
+        if call.user.name.startswith(NODE_PREFIX):
+            restrict_node(call, obj, old, operation)
         if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
         if obj is not None and self._plugins.limits and call.namespace in self._plugins.limits:

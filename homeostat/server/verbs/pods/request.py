@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, encode
+from homeostat.server.access.nodes.identity import node_of
 from homeostat.server.kinds.builtin import BuiltinBehaviour
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.body import read_object
@@ -30,7 +31,7 @@ async def admitted(call: Call, kind: Kind) -> JsonObject:
         raise BadRequestError("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = call.namespace
     admission = call.backend.admission
-    if admission.is_idle(call, "CREATE"):
+    if admission.is_idle(call, "CREATE") and node_of(call.user) is None:
         return obj
     changed = await admission.mutate(call, obj, None, "CREATE")
     obj = obj if changed is None else changed

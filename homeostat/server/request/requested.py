@@ -1,0 +1,63 @@
+"""What a request asks for, as the attributes that authorization and the audit log decide on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from homeostat.edge.request import Request
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.selectors import parse_fields
+from homeostat.server.access.attributes import Attributes
+from homeostat.server.access.user import User
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.options import parse_options
+from homeostat.server.request.paths import ObjectPath, parse_path
+
+WITHOUT_OBJECT: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+WITH_OBJECT: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+"""The verbs of methods, on a collection and on an object."""
+_ON_COLLECTIONS = frozenset({"list", "watch"})
+
+
+def selected(query: str, field: str) -> str:
+    """The value in a field selector on a field. A role may be limited to a name, and kubelets are to their Node."""
+    if "fieldSelector" not in query:
+        return ""
+    terms = parse_fields(parse_options(query).field_selector)
+    return next((term.value for term in terms if term.field == field and term.equal), "")
+
+
+def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
+    # A Namespace counts as an object in itself, so that a Role in it may allow it; a list of Namespaces does not.
+    is_namespace = kind.plural == "namespaces" and not kind.group and verb not in _ON_COLLECTIONS
+    return Attributes(
+        user=user,
+        verb=verb,
+        group=kind.group,
+        version=kind.version,
+        resource=kind.plural,
+        subresource=path.subresource,
+        namespace=path.name if is_namespace else path.namespace,
+        name=path.name,
+    )
+
+
+def requested(request: Request, user: User, verb: str) -> Attributes:
+    """The attributes of any request, also of one that was refused before it was understood."""
+    try:
+        path = parse_path(request.path)
+    except BadRequestError:
+        path = None
+    if path is None:
+        return Attributes(user=user, verb=verb or request.method.lower(), path=request.path)
+    verbs = WITH_OBJECT if path.name else WITHOUT_OBJECT
+    return Attributes(
+        user=user,
+        verb=verb or verbs.get(request.method, request.method.lower()),
+        group=path.group,
+        version=path.version,
+        resource=path.plural,
+        subresource=path.subresource,
+        namespace=path.namespace or (path.name if path.plural == "namespaces" and not path.group else ""),
+        name=path.name,
+    )
