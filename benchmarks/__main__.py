@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from benchmarks.bench import QUICK, Scale
+from benchmarks.load import UnexpectedAnswerError
 from benchmarks.target import Target
 from benchmarks.usage import Processes
 from homeostat.edge.loop import run
+
+T = TypeVar("T")
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """An unexpected answer ends the command with its message, also from within a task group."""
+    try:
+        return run(work)
+    except BaseExceptionGroup as errors:
+        found: BaseException | None = errors.subgroup(UnexpectedAnswerError)
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        if found is None:
+            raise
+        raise found from errors
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,10 +68,10 @@ def main(
     if objects is not None:
         scale = msgspec.structs.replace(scale, objects=objects)
     if server is None:
-        report = run(load_own(scale, is_quick=quick))
+        report = _run(load_own(scale, is_quick=quick))
     else:
         target, processes = _target(server, token), Processes(_pid(text) for text in pids)
-        report = run(load_another(scale, target, processes))
+        report = _run(load_another(scale, target, processes))
     show(report, references(), console())
     if path is not None:
         report.save(path)
@@ -84,7 +102,7 @@ def scaling(sizes: str, crowds: str, minutes: float, quick: bool) -> None:
 
     if quick:
         sizes, crowds = "500,2000", "10,50"
-    run(show_scaling(_numbers(sizes), _numbers(crowds), minutes=minutes))
+    _run(show_scaling(_numbers(sizes), _numbers(crowds), minutes=minutes))
 
 
 def _numbers(text: str) -> list[int]:
@@ -107,7 +125,7 @@ def alternate(checkout: Path, minutes: float) -> None:
     """
     from benchmarks.alternate import show_alternation
 
-    run(show_alternation(checkout.resolve(), minutes=minutes))
+    _run(show_alternation(checkout.resolve(), minutes=minutes))
 
 
 @main.command()
@@ -126,7 +144,7 @@ def instructions(checkout: Path, rounds: int, profile: Path | None) -> None:
     """
     from benchmarks.instructions import show_instructions
 
-    run(show_instructions(checkout.resolve(), rounds=rounds, profile=profile))
+    _run(show_instructions(checkout.resolve(), rounds=rounds, profile=profile))
 
 
 @main.command()
@@ -155,7 +173,7 @@ def store() -> None:
     """Time durable writes and the replay of the log, without a server."""
     from benchmarks.store import show_store
 
-    run(show_store())
+    _run(show_store())
 
 
 @main.command()
@@ -164,7 +182,7 @@ def runtime(quick: bool) -> None:
     """Measure an operator of ours against one of kopf's."""
     from benchmarks.runtime import comparison as bench
 
-    run(bench.show_runtime(bench.QUICK if quick else bench.FULL))
+    _run(bench.show_runtime(bench.QUICK if quick else bench.FULL))
 
 
 @main.command()
@@ -173,7 +191,7 @@ def replicas(quick: bool) -> None:
     """Measure crowds of writers and lag of watches by store and number of replicas, beside etcd."""
     from benchmarks.replicas import comparison as bench
 
-    run(bench.show_replicas(bench.QUICK if quick else bench.Load()))
+    _run(bench.show_replicas(bench.QUICK if quick else bench.Load()))
 
 
 @main.command()
@@ -186,7 +204,7 @@ def policy(quick: bool, build_gator: bool) -> None:
 
     if build_gator:
         files.build_gator()
-    run(bench.show_policy(bench.QUICK if quick else bench.FULL))
+    _run(bench.show_policy(bench.QUICK if quick else bench.FULL))
 
 
 @main.command()
@@ -204,7 +222,7 @@ def contracts(quick: bool) -> None:
     """Measure the contracts operator: many Pactos on one plane."""
     from benchmarks.contracts import comparison as bench
 
-    run(bench.show_contracts(bench.QUICK if quick else bench.FULL))
+    _run(bench.show_contracts(bench.QUICK if quick else bench.FULL))
 
 
 @main.command()
@@ -235,7 +253,7 @@ def actions(quick: bool) -> None:
     """Measure the actions operator: many resources due all the time."""
     from benchmarks.actions import comparison as bench
 
-    run(bench.show_actions(bench.QUICK if quick else bench.FULL))
+    _run(bench.show_actions(bench.QUICK if quick else bench.FULL))
 
 
 @main.command()
@@ -263,7 +281,7 @@ def soak(minutes: float, attacks: str, p99_ms: float, growth_mib: float, turn_ms
     names = tuple(ATTACKS) if attacks == "all" else tuple(attacks.split(","))
     if unknown := [each for each in names if each not in ATTACKS]:
         raise click.UsageError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
-    result = run(run_soak(Scale(minutes * 60, names=names)))
+    result = _run(run_soak(Scale(minutes * 60, names=names)))
     if not show_soak(result, Bounds(p99_ms=p99_ms, growth_mib=growth_mib, turn_ms=turn_ms)):
         raise SystemExit(1)
 

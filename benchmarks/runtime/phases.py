@@ -174,7 +174,10 @@ async def _write_steadily(bench: Bench, marks: Iterable[str], per_s: float) -> d
 
     async def write(index: int, mark: str) -> None:
         if not free:
-            raise UnexpectedAnswerError(f"{len(bench.callers)} changes are under way: the server cannot keep up")
+            raise UnexpectedAnswerError(
+                f"{len(bench.callers)} changes are under way: the server cannot keep up;"
+                " measure on a machine with less to do"
+            )
         caller = free.pop()
         answer = await caller.ask(bench.requests.mark(index, mark))
         if answer.status != 200:

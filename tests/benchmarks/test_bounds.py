@@ -9,6 +9,7 @@ import click
 import pytest
 
 from benchmarks import load, scaling
+from benchmarks.__main__ import _run as run_benchmark
 from benchmarks.connection import connect
 from benchmarks.policy import files
 from benchmarks.target import Target
@@ -44,6 +45,18 @@ async def test_a_measurement_of_scaling_ends_in_time(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(scaling, "_idle_mib", forever)
     with pytest.raises(click.ClickException, match=r"minutes were over while measuring an idle plane; allow more"):
         await scaling.show_scaling([1000], [], minutes=0.0005)
+
+
+def test_an_unexpected_answer_of_a_task_is_a_message() -> None:
+    async def work() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(fail())
+
+    async def fail() -> None:
+        raise load.UnexpectedAnswerError("the server cannot keep up")
+
+    with pytest.raises(load.UnexpectedAnswerError, match="cannot keep up"):
+        run_benchmark(work())
 
 
 def test_gator_is_built_with_go_and_otherwise_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
