@@ -1,4 +1,4 @@
-"""An event loop whose clients use `TlsTransport`: a connection that waits takes some KiB, and not 256 (decision 43)."""
+"""An event loop whose clients use `TlsTransport`: a connection that waits takes some KiB, and not 256 (decision 44)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS between a TCP transport and a protocol, with buffers as large as what arrives (decision 43).
+"""TLS between a TCP transport and a protocol, with buffers as large as what arrives (decision 44).
 
 The TLS of uvloop and asyncio keeps a buffer of 256 KiB for each connection and reads each message into another one.
 Here a read takes as much as a record of TLS can have. What is written is encrypted at once and waits in the TCP
