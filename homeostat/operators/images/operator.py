@@ -23,6 +23,7 @@ from homeostat.operators.images.reporting.reporter import Reporter
 from homeostat.operators.images.service import ImageService
 from homeostat.operators.images.settings import (
     ALLOW_FILE,
+    ANY_SECRETS,
     HOSTS,
     INTERVAL,
     NAMES,
@@ -92,7 +93,12 @@ OPTIONS = (
     OperatorOption(
         name="images-own-secrets",
         variable=OWN_SECRETS,
-        help="Let image updates use Secrets of other namespaces only if those allow it.",
+        help="Let image updates use Secrets of gitops-operator, too, only if those allow it.",
+    ),
+    OperatorOption(
+        name="images-any-secrets",
+        variable=ANY_SECRETS,
+        help="Let image updates use Secrets of all namespaces that do not forbid it, as the original does.",
     ),
 )
 

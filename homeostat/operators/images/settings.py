@@ -7,7 +7,8 @@
 | `HOMEOSTAT_IMAGES_KEEP` | seconds that the ImageUpdate of a workload without annotations is kept | 3600 |
 | `HOMEOSTAT_IMAGES_ALLOW_FILE` | allows repositories of this machine, `file://` (`--images-allow-file`) | no |
 | `HOMEOSTAT_IMAGES_HOSTS` | the hosts and repositories that may be used (`--images-allow-hosts`) | all |
-| `HOMEOSTAT_IMAGES_OWN_SECRETS` | Secrets of other namespaces have to allow it (`--images-own-secrets`) | no |
+| `HOMEOSTAT_IMAGES_OWN_SECRETS` | Secrets of `gitops-operator`, too, have to allow it (`--images-own-secrets`) | no |
+| `HOMEOSTAT_IMAGES_ANY_SECRETS` | Secrets of all namespaces may be used (`--images-any-secrets`) | no |
 | `HOMEOSTAT_IMAGES_KNOWN_HOSTS` | lines of known hosts, beside those of the Secret and of two forges | none |
 | `DEFAULT_FROM_NAME`, `DEFAULT_FROM_EMAIL` | author and committer | GitOps Operator |
 | `GITHUB_API_URL`, `GITLAB_API_URL`, `GITEA_API_URL` | the APIs of forges | those of the hosts |
@@ -28,8 +29,9 @@ KEEP: Final = "HOMEOSTAT_IMAGES_KEEP"
 ALLOW_FILE: Final = "HOMEOSTAT_IMAGES_ALLOW_FILE"
 HOSTS: Final = "HOMEOSTAT_IMAGES_HOSTS"
 OWN_SECRETS: Final = "HOMEOSTAT_IMAGES_OWN_SECRETS"
+ANY_SECRETS: Final = "HOMEOSTAT_IMAGES_ANY_SECRETS"
 KNOWN_HOSTS: Final = "HOMEOSTAT_IMAGES_KNOWN_HOSTS"
-NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, HOSTS, OWN_SECRETS, KNOWN_HOSTS)
+NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, HOSTS, OWN_SECRETS, ANY_SECRETS, KNOWN_HOSTS)
 _WORDS: Final = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _LONGEST_S: Final = 7 * 24 * 3600.0
 # As the two forges publish them.
@@ -51,7 +53,9 @@ class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Hosts | None = None
     """The hosts and repositories that may be used; None for all."""
     own_secrets: bool = False
-    """Whether a Secret of another namespace has to allow the workload's."""
+    """Whether a Secret of `gitops-operator`, too, has to allow the workload's namespace."""
+    any_secrets: bool = False
+    """Whether Secrets of all namespaces may be used, as with the original."""
     known_hosts: str = _FORGES
     author_name: str = "GitOps Operator"
     author_email: str = "gitops-operator@homeostat.dev"
@@ -71,6 +75,7 @@ def read_settings(environment: Mapping[str, str]) -> ImageSettings:
         allows_file=_switch(environment, ALLOW_FILE),
         hosts=_hosts(environment),
         own_secrets=_switch(environment, OWN_SECRETS),
+        any_secrets=_switch(environment, ANY_SECRETS),
         known_hosts=_FORGES + environment.get(KNOWN_HOSTS, ""),
         author_name=environment.get("DEFAULT_FROM_NAME", "").strip() or usual.author_name,
         author_email=environment.get("DEFAULT_FROM_EMAIL", "").strip() or usual.author_email,

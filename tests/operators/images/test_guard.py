@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
+from homeostat.external.secrets.kubernetes import StoredSecret
 from homeostat.objects.kind import SECRET
 from homeostat.operators.images.engine.annotations import PREFIX
+from homeostat.operators.images.settings import ImageSettings
+from homeostat.operators.images.sources.guard import NAMESPACES, Guard, NotAllowedError
+from homeostat.operators.images.sources.secrets import SecretName
 from homeostat.testing.eventually import eventually
 from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD
@@ -110,6 +115,29 @@ async def test_the_owner_of_a_secret_decides_where_it_is_sent_and_who_may_name_i
     assert (await stage.reconcile())["web"]["action"] == "patched"
     assert app.head() in manifests.show("apps/web.yaml")
     await eventually(lambda: len(stage.said) == 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        (ImageSettings(), {NAMESPACE, "gitops-operator"}),
+        (ImageSettings(own_secrets=True), {NAMESPACE}),
+        (ImageSettings(any_secrets=True), {NAMESPACE, "gitops-operator", "other"}),
+        (ImageSettings(own_secrets=True, any_secrets=True), {NAMESPACE}),
+    ],
+    ids=["by default", "own", "any", "own comes before any"],
+)
+def test_a_secret_of_another_namespace_has_to_allow_it(settings: ImageSettings, allowed: set[str]) -> None:
+    guard, found = Guard(settings), set[str]()
+    for namespace in (NAMESPACE, "gitops-operator", "other"):
+        name = SecretName(namespace, "key")
+        with suppress(NotAllowedError):
+            guard.check_namespace(NAMESPACE, name, StoredSecret({}, {}))
+            found.add(namespace)
+        guard.check_namespace(NAMESPACE, name, StoredSecret({}, {NAMESPACES: f"x,{NAMESPACE}"}))
+        with pytest.raises(NotAllowedError):
+            guard.check_namespace(NAMESPACE, name, StoredSecret({}, {NAMESPACES: "x"}))
+    assert found == allowed
 
 
 async def _is_untracked(stage: Stage) -> bool:

@@ -1,9 +1,16 @@
 """Limits what annotations may reach: what the owner of the operator allows, and the owner of each Secret.
 
-Who can annotate a workload names Secrets of any namespace and hosts of his choice, and the operator would send the
-content of the one to the other. So a workload is refused as a whole, before any of its Secrets is used. A forge's API
-counts as the host of the repository that it is asked about, and the token of a forge as used for both repositories,
-unless pull requests have a token of their own.
+Who can annotate a workload names Secrets and hosts of his choice, and the operator would send the content of the one to
+the other. So a workload is refused as a whole, before any of its Secrets is used.
+
+| Secrets of | may be used |
+|---|---|
+| the workload's namespace | always |
+| `gitops-operator`, where the original keeps those of all workloads | unless `--images-own-secrets` is set |
+| other namespaces | if their annotation `gitops.operator.namespaces` says so, or with `--images-any-secrets` |
+
+The annotation of a Secret comes before all of that. A forge's API counts as the host of the repository that it is asked
+about, and the token of a forge as used for both repositories, unless pull requests have a token of their own.
 """
 
 from __future__ import annotations
@@ -59,7 +66,7 @@ class NotAllowedError(MissingSecretError):
 
 class Guard:
     def __init__(self, settings: ImageSettings) -> None:
-        self._hosts, self._own_secrets = settings.hosts, settings.own_secrets
+        self._hosts, self._settings = settings.hosts, settings
 
     async def refusal(self, tracked: Tracked, secrets: Secrets) -> Problem | None:
         """Why the workload must not be updated; None if nothing is against it."""
@@ -96,7 +103,7 @@ class Guard:
         except MissingSecretError:
             # Reported where it is needed.
             return
-        self._check_namespace(tracked.namespace, use.secret, found)
+        self.check_namespace(tracked.namespace, use.secret, found)
         text = found.annotations.get(HOSTS)
         if text is None or not use.is_sent:
             return
@@ -110,10 +117,11 @@ class Guard:
                 f"the owner of the Secret add it to {HOSTS}"
             )
 
-    def _check_namespace(self, namespace: str, name: SecretName, found: StoredSecret) -> None:
+    def check_namespace(self, namespace: str, name: SecretName, found: StoredSecret) -> None:
+        """`NotAllowedError` unless workloads of this namespace may name the Secret."""
         text = found.annotations.get(NAMESPACES)
         if text is None:
-            is_allowed = not self._own_secrets or name.namespace == namespace
+            is_allowed = name.namespace == namespace or self._is_shared(name.namespace)
         else:
             patterns = text.replace(",", " ").split()
             if len(patterns) > _MOST_NAMESPACES or not all(map(_is_namespace, patterns)):
@@ -127,6 +135,12 @@ class Guard:
                 f"the Secret {name} may not be used by workloads of the namespace {namespace}; name another one, or "
                 f"let the owner of the Secret add the namespace to its annotation {NAMESPACES}"
             )
+
+    def _is_shared(self, namespace: str) -> bool:
+        """Whether workloads of all namespaces may use its Secrets."""
+        if self._settings.own_secrets:
+            return False
+        return self._settings.any_secrets or namespace == DEFAULT_NAMESPACE
 
 
 def _uses(tracked: Tracked) -> Iterator[_Use]:
