@@ -11,6 +11,9 @@ commands end soon; the default of 700 took 3 % of the start of a plane."""
 
 def main() -> None:
     gc.set_threshold(_THRESHOLD)
+    from homeostat.cli.terminal import guard_terminal
+
+    guard_terminal()
     from homeostat.cli.main import main as command
 
     command()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from homeostat.cli.console.colour import is_coloured
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.table import Table, cell_text
+from homeostat.cli.terminal import drawn_on
 from homeostat.client.base import Event
 from homeostat.objects.json import JsonObject
 
@@ -51,7 +52,7 @@ async def _on_terminal(view: View, changes: Sequence[Changes]) -> None:
     from rich.live import Live
 
     found: dict[tuple[str, ...], JsonObject] = {}
-    console = Console(no_color=not is_coloured(sys.stdout))
+    console = Console(file=drawn_on(sys.stdout), no_color=not is_coloured(sys.stdout))
 
     def table() -> RichTable:
         # Another thread draws it while objects are added and removed.

@@ -70,19 +70,26 @@ documents_option = click.option(
 
 def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
     """`form` is one for programs. A YAML document that is not the first starts with a separator."""
-    write = sys.stdout.buffer.write
     if form.startswith(_JSONPATH):
-        write(Template(form.removeprefix(_JSONPATH)).render(obj).encode())
-        sys.stdout.buffer.flush()
+        _write(Template(form.removeprefix(_JSONPATH)).render(obj).encode())
         return
     match form:
         case "json":
-            write(msgspec.json.format(msgspec.json.encode(obj, order="sorted"), indent=4) + b"\n")
+            _write(msgspec.json.format(msgspec.json.encode(obj, order="sorted"), indent=4) + b"\n")
         case "yaml":
-            write((b"" if is_first else b"---\n") + yaml.dump(obj))
+            _write((b"" if is_first else b"---\n") + yaml.dump(obj))
         case _:
-            write(f"{title(obj)}\n".encode())
-    sys.stdout.buffer.flush()
+            _write(f"{title(obj)}\n".encode())
+
+
+def _write(data: bytes) -> None:
+    if sys.stdout.isatty():
+        # A text that controls a terminal is shown, and not obeyed (`terminal.py`).
+        sys.stdout.write(data.decode(errors="replace"))
+        sys.stdout.flush()
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def print_objects(objects: Sequence[JsonObject], form: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from homeostat.cli.console.colour import is_coloured
 from homeostat.cli.console.failure import one_line
+from homeostat.cli.terminal import drawn_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,7 +85,7 @@ def status_lines() -> Iterator[Show]:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(stderr=True, no_color=not is_coloured(sys.stderr))
+    return Console(file=drawn_on(sys.stderr), no_color=not is_coloured(sys.stderr))
 
 
 def _pass(count: int) -> None:
