@@ -28,6 +28,8 @@ _LISTED: Final = 16 << 20
 _ARGUMENTS: Final = 256 << 10
 _HEADER: Final = 200
 """More than the line before each object in the output of `cat-file --batch`."""
+_TOGETHER: Final = 10_000
+"""Files whose contents are read by one process."""
 _LARGE: Final = 1 << 16
 _USER: Final = "git"
 
@@ -84,11 +86,39 @@ class Snapshot:
 
         def listed() -> list[TreeEntry]:
             entries = _entries(done.stdout)
-            if deep := next((each for each in entries if each.path.count("/") >= limits.depth), None):
-                raise TooLargeError(f'"{readable(deep.path)}" is more than {limits.depth} directories deep')
+            _check_depth(entries, limits.depth)
             return entries
 
         return await computed(listed, len(done.stdout))
+
+    async def children(self, directories: Sequence[str], is_wanted: Callable[[str], bool]) -> list[TreeEntry]:
+        """The entries directly in these directories, as far as they exist, whose path is wanted. One that is a
+        directory may be there twice.
+        """
+        paths = sorted({inner_path(each) for each in directories})
+        found = list[TreeEntry]()
+        if "" in paths:
+            found += await self._listed(("-z", "--full-tree", self.commit), is_wanted)
+        # With -t, also those directories whose own entries are listed.
+        for some in _portions([f"{each}/" for each in paths if each]):
+            found += await self._listed(("-t", "-z", "--full-tree", self.commit, "--", *some), is_wanted)
+        return found
+
+    async def below(self, paths: Sequence[str]) -> list[TreeEntry]:
+        """The files, links and submodules at these paths and below them, none of which is below another."""
+        found = list[TreeEntry]()
+        for some in _portions(sorted({inner_path(each) for each in paths})):
+            found += await self._listed(("-r", "-z", "--full-tree", self.commit, "--", *some), lambda _: True)
+            if len(found) > self._git.limits.files:
+                raise TooLargeError(f"more than {self._git.limits.files} files are below the directories that changed")
+        return found
+
+    async def _listed(self, words: Sequence[str], is_wanted: Callable[[str], bool]) -> list[TreeEntry]:
+        limits = self._git.limits
+        output = await self._git.output("ls-tree", *words, largest=max(_LISTED, limits.files * 128))
+        found = await computed(lambda: _entries(output, is_wanted), len(output))
+        _check_depth(found, limits.depth)
+        return found
 
     async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """The entries of these paths and of the directories above them, as far as they exist."""
@@ -121,25 +151,32 @@ class Snapshot:
         """The contents of these files, in this order. The contents of a link are its target."""
         if not entries:
             return []
-        weight = len(entries) * _HEADER
-        ids, asked = await computed(lambda: _asked(entries), weight)
+        ids, _ = await computed(lambda: _asked(entries), len(entries) * _HEADER)
         await self._download(self._git, self.commit, ids)
-        largest = self._git.limits.total_bytes + _HEADER * len(ids)
+        found, left = list[bytes](), self._git.limits.total_bytes
+        for at in range(0, len(entries), _TOGETHER):
+            found += await self._contents(entries[at : at + _TOGETHER], entries, left)
+            left = self._git.limits.total_bytes - sum(map(len, found))
+        self._check(entries, list(map(len, found)))
+        return found
+
+    async def _contents(self, some: Sequence[TreeEntry], entries: Sequence[TreeEntry], left: int) -> list[bytes]:
+        """Of some of the entries, in so many bytes at most: the output of all of them would be held a second time."""
+        weight = len(some) * _HEADER
+        ids, asked = await computed(lambda: _asked(some), weight)
         try:
-            done = await self._git.run("cat-file", "--batch", stdin=asked, largest=largest)
+            done = await self._git.run("cat-file", "--batch", stdin=asked, largest=max(left, 0) + _HEADER * len(ids))
         except TooLargeError:
             self._check(entries, await self.sizes(entries))
             raise
 
         def contents() -> list[bytes]:
             found = _contents(done.stdout)
-            if lost := next((each for each in entries if each.id not in found), None):
+            if lost := next((each for each in some if each.id not in found), None):
                 raise GitError(f'"{readable(lost.path)}" cannot be read from the cache')
-            return [found[each.id] for each in entries]
+            return [found[each.id] for each in some]
 
-        found = await computed(contents, weight)
-        self._check(entries, list(map(len, found)))
-        return found
+        return await computed(contents, weight)
 
     def _check(self, entries: Sequence[TreeEntry], sizes: Sequence[int]) -> None:
         limits = self._git.limits
@@ -195,14 +232,21 @@ def _sizes(output: bytes, entries: Sequence[TreeEntry]) -> list[int]:
     return [found[each.id] for each in entries]
 
 
-def _entries(output: bytes) -> list[TreeEntry]:
-    found = []
+def _check_depth(entries: Sequence[TreeEntry], depth: int) -> None:
+    if deep := next((each for each in entries if each.path.count("/") >= depth), None):
+        raise TooLargeError(f'"{readable(deep.path)}" is more than {depth} directories deep')
+
+
+def _entries(output: bytes, is_wanted: Callable[[str], bool] | None = None) -> list[TreeEntry]:
+    found, modes = list[TreeEntry](), dict[bytes, str]()
     for line in output.split(b"\0"):
         if line:
-            facts, _, path = line.partition(b"\t")
-            mode, _, identity = facts.split()
+            facts, _, name = line.partition(b"\t")
             # Names that are not UTF-8 are replaced by readable ones; contents are read by id, never by name.
-            found.append(TreeEntry(path.decode(errors="replace"), mode.decode(), identity.decode()))
+            path = name.decode(errors="replace")
+            if is_wanted is None or is_wanted(path):
+                mode, _, identity = facts.split()
+                found.append(TreeEntry(path, modes.setdefault(mode, mode.decode()), identity.decode()))
     return found
 
 

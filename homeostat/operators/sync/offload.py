@@ -25,6 +25,11 @@ async def computed(work: Callable[[], T], *values: Any) -> T:
     return await in_thread(work, user=_USER) if is_large(*values) else work()
 
 
+async def swept(work: Callable[[], T], count: int) -> T:
+    """The result of `work`, which passes over so many things."""
+    return await in_thread(work, user=_USER) if count > MOST_VALUES else work()
+
+
 def is_large(*values: Any) -> bool:
     left, stack = MOST_VALUES, list(values)
     while stack:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from heapq import nsmallest
 from typing import Final, assert_never
 
 import msgspec
@@ -27,12 +28,13 @@ from homeostat.operators.sync.api.policy import (
 )
 from homeostat.operators.sync.dependencies.observe import Means, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.offload import swept
 from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
 from homeostat.operators.sync.policies.history import with_sync
 from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
 from homeostat.operators.sync.policies.preview import preview
 from homeostat.operators.sync.policies.records import Records
-from homeostat.operators.sync.policies.resources import resource_reports
+from homeostat.operators.sync.policies.resources import MOST_DETAILED, resource_reports
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.world import Action, Begin, Preview, Sync
 from homeostat.operators.sync.run.execute import execute
@@ -85,7 +87,8 @@ class Actor:
         except SyncError as error:
             text = self._servers.scrubber((policy.metadata.namespace, refs.server.metadata.name)).scrub(str(error))
             return self._failed(policy, action, _FAILED, "SyncFailed", text, began)
-        return self._reported(policy, action, report, began)
+        listed = await swept(lambda: _listed(report), len(report.results))
+        return self._reported(policy, action, report, listed, began)
 
     async def _run(self, policy: SyncPolicy, refs: Refs, action: Sync) -> Report:
         spec = read_spec(policy.spec, self._means.environment)[0]
@@ -100,6 +103,7 @@ class Actor:
                 source=source_path(spec),
                 now=self._now(),
                 revision=action.revision,
+                detailed=MOST_DETAILED,
             )
             report, record = await execute(opened.session, prepared, record, now=self._now, save=records.save)
             await records.save(record)
@@ -113,17 +117,18 @@ class Actor:
         history = with_sync(policy.read_status(PolicyStatus), action, format_time(self._now()), None, message)
         return Receipt({**status, "lastSyncMode": action.mode, "history": history})
 
-    def _reported(self, policy: SyncPolicy, action: Sync, report: Report, began: float) -> Receipt:
+    def _reported(
+        self, policy: SyncPolicy, action: Sync, report: Report, listed: Sequence[Result], began: float
+    ) -> Receipt:
         now, failed = self._now(), report.failed
         stats = ResourceStats(
             targeted=report.targeted, applied=report.applied, pruned=report.pruned, failed=len(failed)
         )
-        listed = _listed(report)
         status: dict[str, Json] = {
             "lastSyncMode": report.mode,
             "resourceStats": msgspec.to_builtins(stats),
-            "resources": msgspec.to_builtins(resource_reports(listed[:MOST_REPORTED])),
-            "resourcesOmitted": max(len(listed) - MOST_REPORTED, 0) or None,
+            "resources": msgspec.to_builtins(resource_reports(listed)),
+            "resourcesOmitted": len(report.results) - report.count("unchanged") - len(listed) or None,
             "drifted": len(report.held) + len(failed),
             "held": len(report.held) or None,
             "heldMessage": report.held[0].message[:LONGEST_MESSAGE] if report.held else None,
@@ -231,6 +236,6 @@ def _summary(report: Report) -> str:
 
 
 def _listed(report: Report) -> list[Result]:
-    """Failed ones first, then changed ones; those that are as declared are not listed."""
-    found = [each for each in report.results if each.became != "unchanged"]
-    return sorted(found, key=lambda each: (_ORDER.index(each.became), each.path))
+    """Failed ones first, then changed ones, up to the limit; those that are as declared are not listed."""
+    found = (each for each in report.results if each.became != "unchanged")
+    return nsmallest(MOST_REPORTED, found, key=lambda each: (_ORDER.index(each.became), each.path))

@@ -29,7 +29,7 @@ from homeostat.operators.sync.engine.openapi.document import OpenApi
 from homeostat.operators.sync.engine.plan.changes import Plan, full_plan, plan_changes
 from homeostat.operators.sync.jq.programs import JqPrograms
 from homeostat.operators.sync.policies.servers import Servers
-from homeostat.operators.sync.policies.tree import changed_files, list_files, payload_paths, read_tree
+from homeostat.operators.sync.policies.tree import changed_files, list_changed, list_files, payload_paths, read_tree
 from homeostat.operators.sync.policies.world import Sync
 from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.validation.overlap import source_path
@@ -95,8 +95,7 @@ async def _read(
     named = f"{refs.repository.metadata.namespace}/{refs.repository.metadata.name}"
     remote: Remote = await connections.remote(git, identity=named)
     async with means.repositories.open(remote) as repository:
-        entries = await _entries(repository, action.revision)
-        scope = await _scope(repository, entries, spec, action)
+        scope, entries = await _scope(repository, spec, action)
         root = await read_tree(repository.at(action.revision), entries, scope)
     bundle, openapi = await _documents(refs.server, means, connections)
     shared = bundle.metadata if bundle is not None else None
@@ -131,14 +130,20 @@ async def _entries(repository: Repository, revision: str) -> list[TreeEntry]:
         return await list_files(repository.at(revision))
 
 
-async def _scope(repository: Repository, entries: list[TreeEntry], spec: PolicySpec, action: Sync) -> Plan:
-    source = source_path(spec)
+async def _scope(repository: Repository, spec: PolicySpec, action: Sync) -> tuple[Plan, list[TreeEntry]]:
+    """What to sync, and the files and links of the commit that are needed for it."""
+    source, revision = source_path(spec), action.revision
     if action.mode == "full":
-        return full_plan(source, action.trigger, is_recursive=spec.source.recursive)
+        plan = full_plan(source, action.trigger, is_recursive=spec.source.recursive)
+        return plan, await _entries(repository, revision)
     try:
-        changes = await changed_files(repository, action.base, action.revision)
+        changes = await changed_files(repository, action.base, revision)
     except GitError:
         # It is no longer there after a forced push, or the server does not give single commits.
-        return full_plan(source, f"the changes since {action.base[:12]} are unknown")
+        plan = full_plan(source, f"the changes since {action.base[:12]} are unknown")
+        return plan, await _entries(repository, revision)
+    entries = await list_changed(repository.at(revision), source, changes)
+    if entries is None:
+        entries = await _entries(repository, revision)
     payloads = await asyncio.to_thread(payload_paths, entries)
-    return plan_changes(source, changes, payloads.__contains__)
+    return plan_changes(source, changes, payloads.__contains__), entries

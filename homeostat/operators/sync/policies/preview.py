@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
+from heapq import nsmallest
 from typing import Final
 
 import msgspec
@@ -14,9 +15,10 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.api.policy import LONGEST_MESSAGE, MOST_REPORTED, PlannedSync, SyncPolicy
 from homeostat.operators.sync.dependencies.observe import Means, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.offload import swept
 from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
 from homeostat.operators.sync.policies.records import Records
-from homeostat.operators.sync.policies.resources import plan_reports
+from homeostat.operators.sync.policies.resources import MOST_DETAILED, plan_reports
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.world import Preview, Sync
 from homeostat.operators.sync.run.plan import Step, SyncPlan
@@ -42,7 +44,7 @@ async def preview(
         return _receipt(msgspec.structs.replace(made, error=f"timed out after {WITHIN_S:g} s"))
     except (NotOpenedError, SyncError) as error:
         return _receipt(msgspec.structs.replace(made, error=scrub(str(error))[:LONGEST_MESSAGE]))
-    return _receipt(_planned(made, plan))
+    return _receipt(await swept(lambda: _planned(made, plan), len(plan.steps)))
 
 
 async def _plan(
@@ -63,19 +65,27 @@ async def _plan(
     async with open_sync(spec, refs, sync, means=means, servers=servers) as opened:
         source = source_path(spec)
         prepared = await make_plan(
-            opened.session, opened.scope, spec.sync, record, source=source, now=now, revision=action.revision
+            opened.session,
+            opened.scope,
+            spec.sync,
+            record,
+            source=source,
+            now=now,
+            revision=action.revision,
+            detailed=MOST_DETAILED,
         )
     return prepared.plan
 
 
 def _planned(made: PlannedSync, plan: SyncPlan) -> PlannedSync:
-    steps = sorted((each for each in plan.steps if each.action != "unchanged"), key=_order)
+    changes = [each for each in plan.steps if each.action != "unchanged"]
+    steps = nsmallest(MOST_REPORTED, changes, key=_order)
     return msgspec.structs.replace(
         made,
         held=plan.held[:LONGEST_MESSAGE],
-        unchanged=plan.count("unchanged"),
-        resources=tuple(plan_reports(steps[:MOST_REPORTED])),
-        resources_omitted=max(len(steps) - MOST_REPORTED, 0),
+        unchanged=len(plan.steps) - len(changes),
+        resources=tuple(plan_reports(steps)),
+        resources_omitted=len(changes) - len(steps),
     )
 
 

@@ -30,6 +30,8 @@ from homeostat.operators.sync.engine.secrets.detect import is_hidden_name
 from homeostat.operators.sync.run.plan import Change, Step
 from homeostat.operators.sync.run.report import Result
 
+MOST_DETAILED: Final = 1_000
+"""Resources of each result whose differences are kept for the status and the history."""
 _DEEPEST: Final = 64
 _MOST_READ: Final = 16 << 10
 """Characters of a text. A longer one is hidden as a whole if there is a credential in them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
 from homeostat.external.rest.request import origin_of
@@ -25,7 +25,7 @@ from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.value import text_of
 from homeostat.operators.sync.engine.secrets.keys import attribute_key, normal_key
 from homeostat.operators.sync.session.apply import together
-from homeostat.operators.sync.session.desired import Desired
+from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe
 from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.write import Written
@@ -35,6 +35,9 @@ _AT_ONCE: Final = 10
 """Objects of one collection that are read at a time."""
 _FEW: Final = 3
 """New objects of one collection that are read one by one; for more of them it is listed."""
+_MANY: Final = 1_000
+"""With more new objects the list of a collection is forgotten after them."""
+PLAIN: Final = "./{{/id}}"
 _AGAIN_S: Final = 0.5
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 5.0
@@ -101,12 +104,20 @@ async def _holds(session: Session, program: str, remote: Remote) -> bool:
     return any(each is not None and each is not False for each in outputs)
 
 
-async def confirm(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
+class Created(NamedTuple):
+    """What is kept of a new object until it was seen; there may be very many."""
+
+    path: str
+    alias: str
+    id: str
+
+
+async def confirm(session: Session, created: Sequence[Created]) -> dict[str, Remote | SyncError]:
     """What the server has of new objects. Those that it lacks are read once more, because a read may be served by
     a replica that is late.
     """
     found = await _seen_now(session, created)
-    late = [each for each in created if _is_missing(found[each[0].path])]
+    late = [each for each in created if _is_missing(found[each.path])]
     if late:
         await asyncio.sleep(_AGAIN_S)
         found |= await _seen_now(session, late)
@@ -119,11 +130,11 @@ def _is_missing(found: Remote | SyncError) -> bool:
     return not isinstance(found, SyncError) and not found.is_there
 
 
-async def _seen_now(session: Session, created: Sequence[tuple[Desired, Written]]) -> dict[str, Remote | SyncError]:
+async def _seen_now(session: Session, created: Sequence[Created]) -> dict[str, Remote | SyncError]:
     """One list for many of a collection, else one read each."""
-    groups = defaultdict[str, dict[str, tuple[Desired, Written]]](dict)
-    for wanted, written in created:
-        groups[parent(wanted.path)][wanted.path] = (wanted, written)
+    groups = defaultdict[str, dict[str, Created]](dict)
+    for each in created:
+        groups[parent(each.path)][each.path] = each
     found = dict[str, Remote | SyncError]()
 
     async def one(collection: str) -> None:
@@ -131,14 +142,16 @@ async def _seen_now(session: Session, created: Sequence[tuple[Desired, Written]]
         session.forget(collection)
         if len(group) > _FEW and await _listed(session, collection):
             by_id, by_alias = session.index(collection) or ({}, {})
-            for path, (wanted, written) in group.items():
-                item = by_alias.get(wanted.alias) or by_id.get(written.remote_id)
-                found[path] = Remote(item.value, item.id, item.alias) if item is not None else Remote()
+            for path, each in group.items():
+                item = by_alias.get(each.alias) or by_id.get(each.id)
+                found[path] = slim(session, path, Remote(item.value, item.id, item.alias)) if item else Remote()
+            if len(group) > _MANY:
+                session.forget(collection)
             return
 
         async def read(path: str) -> None:
             try:
-                found[path] = await observe(session, group[path][0])
+                found[path] = await observe(session, await desired(session, path))
             except SyncError as error:
                 found[path] = of(path, error)
 
@@ -155,6 +168,13 @@ async def _listed(session: Session, collection: str) -> bool:
     except SyncError:
         return False
     return True
+
+
+def slim(session: Session, path: str, remote: Remote) -> Remote:
+    """Without the value, unless the address of the object is made of more than its id."""
+    if not remote.is_there or session.metadata.rules(path).operations["delete"].path != PLAIN:
+        return remote
+    return Remote(None, remote.id, remote.alias)
 
 
 def _missing(path: str) -> SyncError:

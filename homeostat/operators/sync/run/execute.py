@@ -12,29 +12,36 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import structs
+
 from homeostat.edge.turn import Turn
+from homeostat.objects.json import Json
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, of
 from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.codec import Payload
-from homeostat.operators.sync.run.confirm import ACCEPTED, capture, check_capture, confirm, wait_ready
+from homeostat.operators.sync.engine.payload.pointer import MISSING
+from homeostat.operators.sync.offload import swept
+from homeostat.operators.sync.run.changed import changed_step
+from homeostat.operators.sync.run.confirm import ACCEPTED, Created, capture, check_capture, confirm, slim, wait_ready
 from homeostat.operators.sync.run.order import Node, levels, needed
 from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.prepare import Advance, Prepared
 from homeostat.operators.sync.run.record import Record
 from homeostat.operators.sync.run.remember import remembered
 from homeostat.operators.sync.run.report import Became, Report, Result
+from homeostat.operators.sync.session.apply import Compared, compare, together
 from homeostat.operators.sync.session.apply import levels as by_depth
-from homeostat.operators.sync.session.apply import together
-from homeostat.operators.sync.session.desired import Desired
+from homeostat.operators.sync.session.desired import Desired, desired, local_payload
 from homeostat.operators.sync.session.remote import Remote, observe
 from homeostat.operators.sync.session.session import Session
-from homeostat.operators.sync.session.write import Written, create, delete, update
+from homeostat.operators.sync.session.write import create, delete, update
 
 Clock = Callable[[], datetime]
 Save = Callable[[Record], Awaitable[None]]
 _TOO_MANY_REQUESTS: Final = 429
+_NOTHING: Final = frozenset[str]()
 _DONE: Final[dict[str, Became]] = {"unchanged": "unchanged", "gone": "gone", "undeclared": "undeclared"}
 
 
@@ -50,7 +57,7 @@ class Run:
     results: dict[str, Result] = field(default_factory=dict)
     remotes: dict[str, Remote] = field(default_factory=dict)
     """Of created and updated objects, with their ids."""
-    created: list[tuple[Desired, Written]] = field(default_factory=list)
+    created: list[Created] = field(default_factory=list)
     waits: dict[str, float] = field(default_factory=dict)
     """When the server may be asked again, by path and for all by the empty path."""
 
@@ -115,69 +122,104 @@ async def execute(
             run.end(step, "held", plan.held or step.held)
         else:
             due.append(step)
-    creations = [each.path for each in due if each.action == "create"]
+    creations = {each.path for each in due if each.action == "create"}
     if creations and save is not None:
-        await save(record.updated(creating=record.creating | set(creations), keep=plan.options.history))
+        noted = record.creating | creations
+        await save(await swept(lambda: record.updated(creating=noted, keep=plan.options.history), len(record.objects)))
     await _apply_all(run, [each for each in due if each.action != "delete"])
     await _confirm_all(run, {each.path: each for each in due})
     await _delete_all(run, [each for each in due if each.action == "delete"])
-    health = await _health(run) if any(each.became in ("created", "updated", "deleted") for each in _all(run)) else ""
+    report = await swept(lambda: _report(run), len(plan.steps))
+    if report.count("created", "updated", "deleted") and (health := await _health(run)):
+        report = structs.replace(report, health=health)
+    return report, await remembered(session, prepared, record, report, run.remotes, run.waits, now())
+
+
+def _report(run: Run) -> Report:
+    plan, prepared = run.prepared.plan, run.prepared
     report = Report(
         mode=plan.mode,
         revision=plan.revision,
         targeted=sum(each.path in prepared.facts or each.path in prepared.errors for each in plan.steps),
         results=tuple(run.results[each.path] for each in plan.steps),
-        health=health,
         retry_at=min(run.waits.values(), default=None) or _timestamp(prepared.held_until),
     )
-    return report, await remembered(session, prepared, record, report, run.remotes, run.waits, now())
+    # Counted once, here.
+    assert report.applied + len(report.failed) + len(report.held) <= len(report.results)
+    return report
 
 
 def _timestamp(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment is not None else None
 
 
-def _all(run: Run) -> Sequence[Result]:
-    return list(run.results.values())
-
-
 async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
     by_path = {each.path: each for each in steps}
-    compared = run.prepared.compared
-    nodes = [_node(compared[each.path].wanted, each) for each in steps]
-    needs = await asyncio.to_thread(needed, nodes)
+    needs = await asyncio.to_thread(
+        lambda: needed([_node(run, each) for each in steps], lambda node: _value(run, node))
+    )
 
     async def one(path: str) -> None:
-        await _apply(run, by_path[path], needs[path])
+        await _apply(run, by_path[path], {each for each in needs[path] if by_path[each].action == "create"})
 
-    for level in levels(needs):
+    for level in await asyncio.to_thread(levels, needs):
         await together(one, level, most=run.session.concurrency)
 
 
-def _node(wanted: Desired, step: Step) -> Node:
-    return Node(wanted.path, frozenset({wanted.alias, wanted.id, step.id} - {""}), wanted.declared)
+def _node(run: Run, step: Step) -> Node:
+    kept = run.prepared.compared.get(step.path)
+    named = run.prepared.names.get(step.path, _NOTHING) if kept is None else {kept.wanted.alias, kept.wanted.id}
+    return Node(step.path, frozenset({*named, step.id} - {""}))
+
+
+def _value(run: Run, node: Node) -> Json:
+    """What is declared, with placeholders of secrets."""
+    if (kept := run.prepared.compared.get(node.path)) is not None:
+        return kept.wanted.declared
+    try:
+        payload = local_payload(run.session, node.path)
+    except SyncError:
+        # Reported when it is applied.
+        return None
+    return payload.value if payload is not None else None
+
+
+async def comparison(run: Run, step: Step) -> Compared:
+    """Both sides of a resource to change: those of the plan, or read again if the plan has not kept them. Then
+    `ConflictError` if they are not as they were.
+    """
+    kept = run.prepared.compared.get(step.path)
+    if kept is not None:
+        return kept
+    if step.action == "create":
+        wanted = await desired(run.session, step.path)
+        return Compared(wanted, Remote(), wanted.value, MISSING, [])
+    compared = await compare(run.session, step.path)
+    if changed_step(run.session, compared, "update").basis != step.basis:
+        raise ConflictError("the object was changed while the sync was running; the next one compares again")
+    return compared
 
 
 async def _apply(run: Run, step: Step, needs: set[str]) -> None:
+    """`needs` are those that do not exist so far."""
     if reason := run.reason_to_hold():
         run.end(step, "held", reason)
         return
-    compared = run.prepared.compared
-    missing = [each for each in needs if each in run.results and not compared[each].remote.is_there]
+    missing = [each for each in needs if each in run.results]
     if failed := sorted(each for each in missing if run.results[each].became in ("failed", "held")):
         run.end(step, "held", f"it needs {failed[0]}, which was not created")
         return
     try:
+        compared = await comparison(run, step)
         if step.action == "create":
-            await _create(run, step)
+            await _create(run, step, compared.wanted)
         else:
-            await _update(run, step, compared[step.path].remote)
+            await _update(run, step, compared.wanted, compared.remote)
     except SyncError as error:
         run.fail(step, error)
 
 
-async def _create(run: Run, step: Step) -> None:
-    wanted = run.prepared.compared[step.path].wanted
+async def _create(run: Run, step: Step, wanted: Desired) -> None:
     check_capture(run.session, wanted)
     try:
         written = await create(run.session, wanted)
@@ -186,7 +228,7 @@ async def _create(run: Run, step: Step) -> None:
         remote = await observe(run.session, wanted)
         if not remote.is_there:
             raise
-        await _update(run, step, remote)
+        await _update(run, step, wanted, remote)
         return
     await capture(run.session, wanted, written)
     if written.status == ACCEPTED or wanted.rules.ready is not None:
@@ -194,14 +236,14 @@ async def _create(run: Run, step: Step) -> None:
         run.remotes[step.path] = remote
         run.end(step, "created", identity=remote.id)
         return
-    run.remotes[step.path] = Remote(written.payload.value, written.remote_id, wanted.alias)
-    run.created.append((wanted, written))
+    run.remotes[step.path] = Remote(None, written.remote_id, wanted.alias)
+    run.created.append(Created(step.path, wanted.alias, written.remote_id))
 
 
-async def _update(run: Run, step: Step, remote: Remote) -> None:
-    wanted = _with_nulls(run.prepared.compared[step.path].wanted, step)
-    written = await update(run.session, wanted, remote)
-    run.remotes[step.path] = Remote(remote.value, remote.id or written.remote_id, remote.alias)
+async def _update(run: Run, step: Step, wanted: Desired, remote: Remote) -> None:
+    written = await update(run.session, _with_nulls(wanted, step), remote)
+    seen = Remote(remote.value, remote.id or written.remote_id, remote.alias)
+    run.remotes[step.path] = slim(run.session, step.path, seen)
     run.end(step, "updated", identity=remote.id or written.remote_id)
 
 

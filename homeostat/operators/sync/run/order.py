@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ class Node:
     path: str
     names: frozenset[str]
     """Its alias and id."""
-    value: Json
+    value: Json = None
 
 
 def levels(needs: Mapping[str, Iterable[str]]) -> list[list[str]]:
@@ -57,17 +57,21 @@ def levels(needs: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return found
 
 
-def needed(found: Iterable[Node]) -> dict[str, set[str]]:
-    """For each path those that have to be applied before it."""
+def needed(
+    found: Iterable[Node], value_of: Callable[[Node], Json] = lambda node: node.value
+) -> dict[str, frozenset[str]]:
+    """For each path those that have to be applied before it. `value_of` may read a value when it is its turn."""
     nodes = {each.path: each for each in found}
     index = defaultdict[tuple[str, str], list[str]](list)
     for path, node in nodes.items():
         for each in {name(path), *node.names}:
             index[singular(name(parent(path))), each].append(path)
-    return {path: _needs(node, nodes, index) for path, node in nodes.items()}
+    return {path: _needs(node, value_of(node), nodes, index) for path, node in nodes.items()}
 
 
-def _needs(node: Node, nodes: Mapping[str, Node], index: Mapping[tuple[str, str], list[str]]) -> set[str]:
+def _needs(
+    node: Node, value: Json, nodes: Mapping[str, Node], index: Mapping[tuple[str, str], list[str]]
+) -> frozenset[str]:
     found = set[str]()
     above = parent(node.path)
     while above != ROOT:
@@ -75,7 +79,7 @@ def _needs(node: Node, nodes: Mapping[str, Node], index: Mapping[tuple[str, str]
             found.add(above)
             break
         above = parent(above)
-    for place, (key, text) in enumerate(_texts(node.value, "")):
+    for place, (key, text) in enumerate(_texts(value, "")):
         if place == _MOST:
             break
         if text.startswith("/") and text in nodes:
@@ -83,7 +87,7 @@ def _needs(node: Node, nodes: Mapping[str, Node], index: Mapping[tuple[str, str]
         elif (stem := _stem(key)) and (targets := index.get((stem, text))):
             found |= set(_nearest(node.path, targets))
     # What is below a resource cannot be needed by it.
-    return {each for each in found if each != node.path and not each.startswith(f"{node.path}/")}
+    return frozenset(each for each in found if each != node.path and not each.startswith(f"{node.path}/"))
 
 
 def _nearest(path: str, targets: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ Action = Literal["create", "update", "unchanged", "delete", "gone", "undeclared"
 Mode = Literal["incremental", "full"]
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class Change(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One masked difference."""
 
     pointer: str
@@ -38,7 +38,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: Json = None
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     """What is intended for one resource."""
 
     path: str

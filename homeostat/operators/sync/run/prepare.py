@@ -1,22 +1,30 @@
 """Computes the plan of a sync: compares what is declared with what the server has, and finds what to delete.
 
 Only reads are sent. One resource that cannot be compared is `unknown` in the plan and stops no other.
+
+Resources are compared in batches of whole collections, and what a batch has read is forgotten after it: of each
+resource a step and a few facts stay. The values of both sides stay of as many as `MOST_KEPT` resources to change; the
+execution reads those of others again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
-from homeostat.edge.turn import Turn
+from msgspec.structs import replace
+
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
-from homeostat.operators.sync.engine.paths.logical import ROOT, parent
+from homeostat.operators.sync.engine.paths.logical import ROOT, name, parent
 from homeostat.operators.sync.engine.plan.changes import Plan
 from homeostat.operators.sync.engine.plan.ownership import prunable
 from homeostat.operators.sync.engine.tree.listing import resources
-from homeostat.operators.sync.offload import computed
+from homeostat.operators.sync.offload import computed, swept
 from homeostat.operators.sync.run.changed import changed_step
 from homeostat.operators.sync.run.hold import held_plan, held_steps
 from homeostat.operators.sync.run.options import SyncOptions
@@ -30,6 +38,12 @@ from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import Session
 
 Advance = Callable[[int], None]
+MOST_KEPT: Final = 5_000
+"""Resources whose values are kept from the comparison to the execution."""
+_BATCH: Final = 2_000
+"""Resources that are compared together; a collection is never divided."""
+_MOST_LISTED: Final = 20_000
+"""Items of lists that are kept for later batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +52,9 @@ class Prepared:
 
     plan: SyncPlan
     compared: Mapping[str, Compared] = field(default_factory=dict, repr=False)
-    """Of the resources to create or update."""
+    """Of the resources to create or update, up to a limit: `comparison` of the execution computes the others again."""
+    names: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    """Alias and id of those others, if they are not the name in the path."""
     remotes: Mapping[str, Remote] = field(default_factory=dict, repr=False)
     """Of the objects to delete."""
     facts: Mapping[str, Owned] = field(default_factory=dict, repr=False)
@@ -49,13 +65,33 @@ class Prepared:
     """When the plan may be carried out, if it is held until a time."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Found:
+    kept: int = MOST_KEPT
+    """How many comparisons may be kept."""
+    detailed: int | None = None
+    """How many steps of each action list their differences; None for all."""
     steps: dict[str, Step] = field(default_factory=dict)
     compared: dict[str, Compared] = field(default_factory=dict)
     facts: dict[str, Owned] = field(default_factory=dict)
     errors: dict[str, SyncError] = field(default_factory=dict)
+    names: dict[str, frozenset[str]] = field(default_factory=dict)
     shapes: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def keep(self, compared: Compared, step: Step) -> Step:
+        """Keep what the execution needs of a resource to change."""
+        wanted, path = compared.wanted, step.path
+        if len(self.compared) < self.kept:
+            self.compared[path] = compared
+        elif names := frozenset({wanted.alias, wanted.id} - {"", name(path)}):
+            self.names[path] = names
+        self.counts[step.action] += 1
+        if self.detailed is None or self.counts[step.action] <= self.detailed:
+            return step
+        # A PATCH has to name the fields that are no longer declared.
+        dropped = tuple(each for each in step.differences if each.operation == "drop")
+        return replace(step, differences=dropped, more=step.more + len(step.differences) - len(dropped))
 
 
 async def make_plan(
@@ -68,34 +104,32 @@ async def make_plan(
     now: datetime,
     revision: str = "",
     advance: Advance | None = None,
+    detailed: int | None = None,
 ) -> Prepared:
-    """`scope` says which part of the source to compare, and which paths were removed if it is incremental."""
+    """`scope` says which part of the source to compare, and which paths were removed if it is incremental. `detailed`
+    limits how many steps of each action list their differences.
+    """
     session.mode = options.compare
-    declared = declared_paths(session, scope)
-    found = _Found()
-    await prepare_lists(session, declared)
-
-    async def one(path: str) -> None:
-        found.steps[path] = await _step(session, path, options, record, found)
-        if advance is not None:
-            advance(1)
-
-    await together(one, declared, most=session.concurrency)
-    turn = Turn()
-    refuse_doubles(found.steps, found.facts)
-    await turn.pause()
-    gone = await observe_candidates(session, _gone(scope, source, record, declared), record, options)
-    await turn.pause()
-    gone = same_object(gone, found.steps, found.facts)
-    gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
-    await turn.pause()
     held, held_until = held_plan(options, record, now)
-    steps = held_steps(
-        [*(found.steps[each] for each in declared), *(each.step for each in gone)],
-        options,
-        record,
-        now,
-        lambda path: bool(resources(session.root, path, is_recursive=True)),
+    found = _Found(kept=0 if held else MOST_KEPT, detailed=detailed)
+    size = len(record.objects)
+    declared = await asyncio.to_thread(declared_paths, session, scope)
+    await _compare_all(session, declared, options, record, found, advance)
+    size += len(declared)
+    await swept(lambda: refuse_doubles(found.steps, found.facts), size)
+    candidates = await swept(lambda: _gone(scope, source, record, declared), size)
+    observed = await observe_candidates(session, candidates, record, options)
+    gone = await swept(lambda: same_object(observed, found.steps, found.facts), size)
+    gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
+    steps = await swept(
+        lambda: held_steps(
+            [*(found.steps[each] for each in declared), *(each.step for each in gone)],
+            options,
+            record,
+            now,
+            lambda path: bool(resources(session.root, path, is_recursive=True)),
+        ),
+        size,
     )
     plan = SyncPlan(
         source=source,
@@ -110,8 +144,49 @@ async def make_plan(
         steps=tuple(steps),
     )
     return Prepared(
-        plan, found.compared, {each.path: each.remote for each in gone}, found.facts, found.errors, held_until
+        plan,
+        found.compared,
+        found.names,
+        {each.path: each.remote for each in gone},
+        found.facts,
+        found.errors,
+        held_until,
     )
+
+
+async def _compare_all(
+    session: Session,
+    declared: Sequence[str],
+    options: SyncOptions,
+    record: Record,
+    found: _Found,
+    advance: Advance | None,
+) -> None:
+    async def one(path: str) -> None:
+        found.steps[path] = await _step(session, path, options, record, found)
+        if advance is not None:
+            advance(1)
+
+    for batch in await swept(lambda: list(_batches(declared)), len(declared)):
+        await prepare_lists(session, batch)
+        await together(one, batch, most=session.concurrency)
+        if sum(map(len, session.lists.values())) > _MOST_LISTED:
+            for collection in {parent(each) for each in batch}:
+                session.forget(collection)
+
+
+def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    collections = dict[str, list[str]]()
+    for each in paths:
+        collections.setdefault(parent(each), []).append(each)
+    batch = list[str]()
+    for some in collections.values():
+        if batch and len(batch) + len(some) > _BATCH:
+            yield batch
+            batch = []
+        batch += some
+    if batch:
+        yield batch
 
 
 def declared_paths(session: Session, scope: Plan) -> list[str]:
@@ -153,14 +228,12 @@ def _planned(
         remote.id if remote.is_there else "", None, shape, content_digest(wanted.declared, wanted.rules)
     )
     if not remote.is_there:
-        found.compared[path] = compared
-        return changed_step(session, compared, "create")
+        return found.keep(compared, changed_step(session, compared, "create"))
     before = record.objects.get(path)
     lost = _lost(before, compared) if before is not None and options.compare == "declared" else []
     if not compared.found and not lost and not options.force:
         return Step(path, "unchanged", remote.id)
-    found.compared[path] = compared
-    return changed_step(session, compared, "update", lost)
+    return found.keep(compared, changed_step(session, compared, "update", lost))
 
 
 def _lost(before: Owned, compared: Compared) -> list[str]:

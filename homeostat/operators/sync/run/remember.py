@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from homeostat.edge.turn import Turn
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import SyncError
+from homeostat.operators.sync.offload import swept
 from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.prepare import Prepared
@@ -32,7 +34,7 @@ async def remembered(
     waits: Mapping[str, float],
     now: datetime,
 ) -> Record:
-    objects, events = dict[str, Owned | None](), list[Event]()
+    objects, events = dict[str, Owned | None](), deque[Event](maxlen=prepared.plan.options.history)
     last = {each.path: each for each in record.history}
     addresses, turn = Addresses(session), Turn()
     steps = {each.path: each for each in prepared.plan.steps}
@@ -51,12 +53,15 @@ async def remembered(
     # A creation that was begun stays noted until its object is known.
     done = {path for path, each in objects.items() if each is not None}
     passed = {path: None for path, until in record.not_before.items() if until <= now.timestamp()}
-    return record.updated(
-        objects=objects,
-        creating=_begun(record, report, steps) - done,
-        not_before={**passed, **waits},
-        events=events,
-        keep=options.history,
+    return await swept(
+        lambda: record.updated(
+            objects=objects,
+            creating=_begun(record, report, steps) - done,
+            not_before={**passed, **waits},
+            events=events,
+            keep=options.history,
+        ),
+        len(record.objects) + len(objects),
     )
 
 

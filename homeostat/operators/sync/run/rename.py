@@ -21,6 +21,7 @@ from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.prune import Candidate
 from homeostat.operators.sync.run.record import Owned, Record
 from homeostat.operators.sync.session.apply import Compared, compared_with
+from homeostat.operators.sync.session.desired import desired
 from homeostat.operators.sync.session.session import Session
 
 
@@ -76,7 +77,8 @@ async def _updates(
     facts: dict[str, Owned],
 ) -> bool:
     """Whether the object can keep its id under the new path."""
-    wanted = compared[path].wanted
+    kept = compared.get(path)
+    wanted = kept.wanted if kept is not None else await desired(session, path)
     if parent(path) != parent(candidate.path) or wanted.rules.has_one_identity or wanted.id:
         return False
     compared[path] = await compared_with(session, wanted, replaced(candidate.remote, etag=""))

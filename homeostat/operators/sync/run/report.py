@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -12,7 +13,7 @@ from homeostat.operators.sync.run.plan import Change, Mode
 Became = Literal["created", "updated", "unchanged", "deleted", "gone", "undeclared", "held", "failed"]
 
 
-class Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     path: str
     became: Became
     id: str = ""
@@ -27,7 +28,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """What differed, masked."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
     mode: Mode
     revision: str = ""
     targeted: int = 0
@@ -39,8 +40,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """When to sync again, in seconds since 1970: the server asked to wait, or a window opens."""
 
     def count(self, *kinds: Became) -> int:
-        counts = Counter(each.became for each in self.results)
-        return sum(counts[each] for each in kinds)
+        return sum(self._counts[each] for each in kinds)
+
+    @cached_property
+    def _counts(self) -> Counter[Became]:
+        return Counter(each.became for each in self.results)
 
     @property
     def applied(self) -> int:
@@ -50,11 +54,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def pruned(self) -> int:
         return self.count("deleted", "gone")
 
-    @property
+    @cached_property
     def failed(self) -> list[Result]:
         return [each for each in self.results if each.became == "failed"]
 
-    @property
+    @cached_property
     def held(self) -> list[Result]:
         return [each for each in self.results if each.became == "held"]
 

@@ -11,12 +11,13 @@ from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import GitError
 from homeostat.operators.sync.engine.plan.changes import Plan, Target, full_plan, plan_changes
 from homeostat.operators.sync.engine.tree.directory import Directory
-from homeostat.operators.sync.policies.tree import changed_files, list_files, payload_paths, read_tree
+from homeostat.operators.sync.policies.tree import changed_files, list_changed, list_files, payload_paths, read_tree
 from tests.external.git_servers import Origin
 
 SOURCE = "/customers"
 FIRST = {
     "customers/_/metadata.yaml": "resource: {}\n",
+    "customers/_/orders/_/metadata.yaml": "resource: {}\n",
     "customers/acme/resource.json": "{}",
     "customers/acme/script.sh": "true\n",
     "customers/bravo/resource.json": "{}",
@@ -61,6 +62,13 @@ async def test_a_commit_is_planned_by_the_files_that_it_changes(
         entries = await list_files(repository.at(head))
         changes = await changed_files(repository, base, head)
         plan = plan_changes(SOURCE, changes, payload_paths(entries).__contains__)
+        some = await list_changed(repository.at(head), SOURCE, changes)
+        whole = _files(await read_tree(repository.at(head), entries, plan))
+        assert (some is None) == (plan.mode == "full")
+        if some is not None:
+            assert plan_changes(SOURCE, changes, payload_paths(some).__contains__) == plan
+            assert _files(await read_tree(repository.at(head), some, plan)) == whole
+            assert len(some) == len({each.path for each in some}) <= len(entries)
     assert (plan.mode, list(plan.targets), list(plan.pruned)) == expected
 
 
@@ -86,6 +94,7 @@ async def test_contents_are_read_of_targets_and_of_metadata_on_the_way(tmp_path:
         "customers/acme/resource.json",
         "customers/acme/script.sh",
         "customers/_/metadata.yaml",
+        "customers/_/orders/_/metadata.yaml",
         "_/metadata.yaml",
     }
     assert below == set(FIRST) - {"other/x/resource.json"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -65,7 +65,9 @@ class Policy:
             )
         return decode_plan(encode_plan(prepared.plan))
 
-    async def sync(self, files: Files, scope: Plan | None = None) -> Report:
+    async def sync(
+        self, files: Files, scope: Plan | None = None, before_execution: Callable[[], None] = lambda: None
+    ) -> Report:
         """The record goes through its bytes, as it does between two processes."""
         async with self.session(files) as session:
             prepared = await make_plan(
@@ -76,6 +78,7 @@ class Policy:
                 source=self.source,
                 now=self.now,
             )
+            before_execution()
             report, record = await execute(session, prepared, self.record, now=self._now, save=self._save)
         self.record = decode_record(encode_record(record))
         return report

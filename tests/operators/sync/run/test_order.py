@@ -10,7 +10,7 @@ from homeostat.objects.json import Json
 from homeostat.operators.sync.run.order import Node, levels, needed, singular
 
 
-def needs(path: str, value: Json, *others: str) -> set[str]:
+def needs(path: str, value: Json, *others: str) -> frozenset[str]:
     nodes = [Node(path, frozenset(), value), *(Node(each, frozenset({f"id-{each[-1]}"}), {}) for each in others)]
     return needed(nodes)[path]
 

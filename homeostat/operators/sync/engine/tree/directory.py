@@ -19,6 +19,9 @@ TOO_LARGE: Final = b"\0too large\0"
 """Stands for the content of a file beyond the limit, by identity."""
 
 
+_NONE: Final[Mapping[str, Directory]] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Directory:
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
@@ -59,6 +62,8 @@ class Directory:
 def directory_of(files: Mapping[str, bytes], links: Iterable[str] = ()) -> Directory:
     """The directory that holds these files and links, named by paths without a leading slash."""
     tree: dict[str, object] = {}
+    same = dict[str, str]()
+    """Most directories have files of the same few names."""
     for name, data in (*files.items(), *((each, None) for each in links)):
         *folders, last = name.split("/")
         node = tree
@@ -69,7 +74,7 @@ def directory_of(files: Mapping[str, bytes], links: Iterable[str] = ()) -> Direc
             node = inner
         if last in node:
             raise ambiguous(name)
-        node[last] = data
+        node[same.setdefault(last, last)] = data
     return _frozen(tree)
 
 
@@ -81,4 +86,7 @@ def ambiguous(name: str) -> ValidationError:
 def _frozen(node: dict[str, object]) -> Directory:
     files = {name: item for name, item in node.items() if isinstance(item, bytes)}
     below = {name: _frozen(item) for name, item in node.items() if isinstance(item, dict)}
-    return Directory(files, below, frozenset(name for name, item in node.items() if item is None))
+    links = frozenset(name for name, item in node.items() if item is None)
+    # Both trees together would take twice the memory.
+    node.clear()
+    return Directory(files, below or _NONE, links)
