@@ -1,6 +1,7 @@
 """No text of an object becomes markup, on any page that links lead to: a page that is added is covered without a word.
 
-A visitor follows links from the overview, page by page, through objects whose texts try to run a script.
+A visitor follows links from the overview, page by page, through objects whose texts try to run a script, to reverse the
+text beside them, to control a terminal, or to fill the page.
 """
 
 from __future__ import annotations
@@ -10,12 +11,29 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 from playwright.async_api import Browser
 
+from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.operators.sync.api.policy import SYNC_POLICY
 from homeostat.plane import Plane
-from tests.web.dashboard.objects.seed import HOSTILE, seed, seed_lamps
+from tests.web.contracts.dashboard.test_graph import declare_services
+from tests.web.dashboard.declaring import SINCE, ready
+from tests.web.dashboard.objects.seed import CONFIG_MAPS, HOSTILE, seed, seed_lamps
 from tests.web.dashboard.site import Document, Page, Site, note
+from tests.web.images.dashboard.test_images import declare_all as declare_images
+from tests.web.sync.dashboard.test_policies import declare_all as declare_syncs
 
 MOST_PAGES = 150
 MOST_OPENED = 25
+LONGEST_PAGE = 1 << 21
+OPERATORS = ("/sync/policies/default/orders", "/images/default/broken")
+MARKS = "\u202egnp.\u2066\u200b\ufeff\x1b]0;taken\x07\x1b[2J'\"`&lt;"
+LONG = HOSTILE + MARKS + "x" * 900_000
+SPILLING = """() => [...document.querySelectorAll("body *")].filter((each) => {
+  const texts = [...each.childNodes].filter((node) => node.nodeType === 3);
+  const own = texts.some((node) => /[\u202a-\u202e\u2066-\u2069]/.test(node.data));
+  const style = getComputedStyle(each);
+  return own && style.display.startsWith("inline") && !/isolate|plaintext/.test(style.unicodeBidi);
+}).map((each) => each.outerHTML.slice(0, 200))"""
+"""The elements from which a mark of direction reaches the text beside them."""
 _TARGETS = ("href", "src", "action", "formaction", "poster", "data")
 
 
@@ -49,10 +67,26 @@ def shape_of(path: str) -> str:
     return f"{'/'.join(parts[:3])} {len(parts)} {sorted(each.partition('=')[0] for each in path.split('?')[1:])}"
 
 
+async def declare_operators(plane: Plane) -> None:
+    """Conditions, results and plans that are as long as they may be, and a line of a megabyte."""
+    await plane.client.create(CONFIG_MAPS, {"metadata": {"name": "long"}, "data": {"line": LONG}})
+    await declare_syncs(plane)
+    await declare_images(plane)
+    await declare_services(plane)
+    change = {"pointer": f"/{MARKS}", "declared": MARKS, "live": HOSTILE}
+    resources = [{"path": f"/{number}{MARKS}", "result": "updated", "changes": [change] * 20} for number in range(100)]
+    status = {"conditions": [ready("False", "ReconcileFailed", MARKS)], "resources": resources}
+    plan = {"plan": {"time": SINCE, "request": "1", "revision": MARKS, "resources": resources}}
+    await plane.client.merge(SYNC_POLICY.kind.path("default", "orders", "status"), {"status": status | plan})
+    result = {"result": {"action": "failed", "message": LONG[:4000], "time": SINCE}}
+    await plane.client.merge(IMAGE_UPDATE.kind.path("default", "broken", "status"), {"status": result})
+
+
 async def test_no_text_of_an_object_becomes_markup_on_any_page(site: Site, plane: Plane, browser: Browser) -> None:
     await seed(plane.client)
     await seed_lamps(plane.client)
-    await site.declare("/resources", note("hostile", text=HOSTILE))
+    await site.declare("/resources", note("hostile", text=HOSTILE + MARKS))
+    await declare_operators(plane)
     waiting, seen = deque(["", "/login"]), {"", "/login"}
     shapes: dict[str, str] = {}
     faults: dict[str, list[str]] = {}
@@ -64,6 +98,8 @@ async def test_no_text_of_an_object_becomes_markup_on_any_page(site: Site, plane
             continue
         shapes.setdefault(shape_of(path), path)
         quoting += "&lt;script&gt;document.title" in page.source
+        if len(page.source) > LONGEST_PAGE:
+            faults[path] = [f"{len(page.source)} characters"]
         if (found := faults_of(page)) or page.status >= 500:
             faults[path] = [str(page.status), *found]
         for each in links_of(page.document, path):
@@ -74,9 +110,13 @@ async def test_no_text_of_an_object_becomes_markup_on_any_page(site: Site, plane
     assert quoting >= 3, "the hostile texts are shown"
     assert len(shapes) >= 5
     tab = await browser.new_page()
-    for path in list(shapes.values())[:MOST_OPENED]:
+    reversing = 0
+    for path in {*OPERATORS, *list(shapes.values())[:MOST_OPENED]}:
         await tab.goto(f"{site.url}/dashboard{path}")
         assert await tab.title() != "taken", path
+        assert await tab.evaluate(SPILLING) == [], path
+        reversing += "\u202e" in await tab.content()
+    assert reversing >= 2, "the marks are shown"
 
 
 def test_markup_that_runs_a_script_is_noticed() -> None:
