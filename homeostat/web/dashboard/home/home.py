@@ -201,7 +201,8 @@ async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:
     if not found:
         if not reported:
             return None
-        return el("section", heading("Wrong now"), el("div", el("p", "Nothing that is known."), class_="empty"))
+        text = "Nothing that is known." if any(each.trouble for each in reported) else "Nothing is wrong."
+        return el("section", heading("Wrong now"), el("div", el("p", text), class_="empty"))
     found.sort(key=lambda each: _how_bad(each[0]))
     groups: dict[tuple[str, str], list[tuple[Problem, Section]]] = {}
     for problem, section in found:

@@ -55,7 +55,8 @@ class PolicyFindings:
             return []
         rows = [each for each in await self._policies.lowest() if each.policy.metadata.namespace == subject.namespace]
         found = [(each, await self._violations(each.policy, subject)) for each in rows]
-        return [_broken(each, violations) for each, violations in found if violations]
+        # Of a policy that is met by now, the newest audit result may be older than the evaluation.
+        return [_broken(each, violations) for each, violations in found if violations and each.status.violations]
 
     async def _violations(self, policy: Policy, subject: Subject) -> list[Violation]:
         return [each for each in await self._newest(policy) if _concerns(each.pod_name, subject)]

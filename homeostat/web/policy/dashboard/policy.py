@@ -64,8 +64,10 @@ class PolicyPage:
             raise unknown(f"Policy {namespace}/{name} has no audit result {wanted}; old ones are deleted")
         chosen = wanted or (names[-1] if names else "")
         audit = await self._audit(namespace, chosen) if chosen else None
-        violations = sorted(audit.violations, key=lambda each: GRAVEST[each.severity]) if audit is not None else []
-        total = audit.total_violations if audit is not None else policy.status.violations or 0
+        is_met = not wanted and policy.status.violations == 0
+        shown = audit.violations if audit is not None and not is_met else ()
+        violations = sorted(shown, key=lambda each: GRAVEST[each.severity])
+        total = audit.total_violations if audit is not None and not is_met else policy.status.violations or 0
         links = await pod_links(visit, namespace)
         content: list[Node] = [
             *await _head(visit, DEVOPS_POLICY.kind, policy),
@@ -80,11 +82,11 @@ class PolicyPage:
             )
             if wanted and audit is not None
             else None,
+            _since_then(policy, audit, chosen) if not wanted else None,
             el("div", by_rule(violations), by_workload(violations, links.workload), class_="columns")
             if violations
             else None,
             _violations(violations, total, links),
-            _since_then(policy, audit) if not wanted else None,
             exemptions_table(policy.spec.exemptions, self._now()),
         ]
         return Page(name, content, "Policies")
@@ -179,16 +181,22 @@ def _violations(violations: Sequence[Violation], count: int, links: PodLinks) ->
     return el("section", el("h2", "Violations"), el("p", summary, class_="summary"), body)
 
 
-def _since_then(policy: Policy, audit: AuditSpec | None) -> Node:
-    """A policy is evaluated more often than results are written."""
+def _since_then(policy: Policy, audit: AuditSpec | None, name: str) -> Node:
+    """A policy is evaluated more often than results are written: at most one in an interval."""
     count = policy.status.violations
     if audit is None or count is None or count == audit.total_violations:
         return None
+    result = el("a", "audit result", href=f"{policy.path}?result={name}")
+    then = many(audit.total_violations, "violation")
+    if not count:
+        return el("p", "The newest ", result, ", of ", moment(audit.timestamp), f", still has {then}.", class_="note")
     return el(
         "p",
-        "From the audit result of ",
+        f"The last evaluation counted {many(count, 'violation')}. The lists are of the newest ",
+        result,
+        ", of ",
         moment(audit.timestamp),
-        f". The evaluation after it counted {many(count, 'violation')}.",
+        f", with {then}; the next one follows within the interval of the policy.",
         class_="note",
     )
 

@@ -90,6 +90,11 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     first = next(each for each in links if "result=" in each)
     assert "missing_liveness" in (await site.open(first.removeprefix("/dashboard"))).text
     assert "missing_liveness" not in page.text
+    # The newest result is older than the evaluation that found the policy met.
+    await plane.client.merge(path, {"spec": {"forbidLatestTag": False, "intervalSeconds": 3600}})
+    page = await site.shows("/policies/default/strict", "no violations")
+    assert "still has 1 violation" in page.text
+    assert page.document.all("tr", id="row-violation-0") == []
 
 
 async def test_a_missing_policy_is_a_404_page(site: Site) -> None:
