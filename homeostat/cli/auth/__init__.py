@@ -1,4 +1,4 @@
-"""`homeostat auth`: shows and grants permissions. Sub-commands are imported when used."""
+"""`homeostat auth`: shows and grants permissions, and issues tokens of service accounts. Sub-commands are imported when used."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from homeostat.cli.group import LazyGroup
 COMMANDS: Final = {
     "can-i": "Check whether you, or a user, may do something.",
     "grant": "Allow a user, a group or a service account to do something.",
+    "token": "Print a short-lived token of a service account.",
 }
 
 
@@ -23,4 +24,5 @@ def command() -> None:
       homeostat auth can-i list pods -n shop
       homeostat auth can-i delete deployments --as anna -A
       homeostat auth grant list pods --user anna -n shop
+      homeostat auth token viewer -n default --duration 8h
     """

@@ -88,7 +88,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
                 resource_section(face),
                 *await open_sections(declared_sections(), client, given.within),
                 workloads_section(client, given.within),
-                operators_section(client, given.operators, leases=given.leases),
+                operators_section(client, given.operators, leases=given.leases, is_plane=given.redeem is not None),
                 access_section(client, People(people.registers, given.tokens)),
             ]
             dashboard = Dashboard(

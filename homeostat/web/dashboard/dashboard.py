@@ -72,7 +72,7 @@ class Dashboard:
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds)
-        self._login = LoginPage(identify, log_in, sessions, self._static)
+        self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None)
         self._once = OnceLoginPage(redeem, identify, sessions, self._static) if redeem is not None else None
         self._sessions, self._secret = sessions, os.urandom(32)
 

@@ -28,6 +28,7 @@ HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
 """`/api/v1/auth/login` of the REST API."""
 Identify = Callable[[Request], Awaitable[Caller]]
+_ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
 ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _MOST_FIELDS: Final = 20
 FORM_BYTES: Final = 64 * 1024
@@ -39,8 +40,11 @@ class _Granted(msgspec.Struct, frozen=True):
 
 
 class LoginPage:
-    def __init__(self, identify: Identify, log_in: LogIn, sessions: Sessions, static: Static) -> None:
+    def __init__(
+        self, identify: Identify, log_in: LogIn, sessions: Sessions, static: Static, *, is_plane: bool
+    ) -> None:
         self._identify, self._log_in, self._sessions, self._static = identify, log_in, sessions, static
+        self._is_plane = is_plane
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         return self._page(request, COOKIE.place_of(dict(parse_qsl(request.query)).get("next", "")))
@@ -70,7 +74,8 @@ class LoginPage:
         return token
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
-        page = Page("Sign in", _content(place, str(error) if error is not None else ""), is_live=False)
+        content = _content(place, str(error) if error is not None else "", is_plane=self._is_plane)
+        page = Page("Sign in", content, is_live=False)
         if error is not None:
             page = msgspec.structs.replace(page, status=error.status)
         return page_reply(request, page, Viewer(), self._static)
@@ -97,7 +102,7 @@ def read_form(request: Request, largest: int = FORM_BYTES) -> dict[str, str]:
         raise RefusalError(400, "the form cannot be read") from error
 
 
-def _content(place: str, problem: str) -> Markup:
+def _content(place: str, problem: str, *, is_plane: bool) -> Markup:
     person = (
         el("h2", "With username and password"),
         _field("Name", "username", autocomplete="username"),
@@ -108,8 +113,8 @@ def _content(place: str, problem: str) -> Markup:
         _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
         el(
             "p",
-            "For an administrator, on the machine of the control plane: ",
-            el("code", ADMIN_TOKEN),
+            "For an administrator, on the machine of the control plane: " if is_plane else "Of a service account: ",
+            el("code", ADMIN_TOKEN if is_plane else _ACCOUNT_TOKEN),
             class_="note",
         ),
     )

@@ -56,8 +56,8 @@ _leases = msgspec.json.Decoder(_Leases)
 
 
 class Operators:
-    def __init__(self, client: Client, states: ReadStates, leases: str) -> None:
-        self._client, self._states, self._leases = client, states, leases
+    def __init__(self, client: Client, states: ReadStates, leases: str, *, is_plane: bool) -> None:
+        self._client, self._states, self._leases, self._is_plane = client, states, leases, is_plane
 
     async def show(self, visit: Visit) -> Page:
         states = sorted(self._states(), key=_order)
@@ -76,8 +76,10 @@ class Operators:
             body = table("Operators", headings, [_row(each) for each in states], class_="operators")
         how = el(
             "p",
-            "The same numbers for Prometheus, from this plane: ",
-            command("homeostat get --raw /metrics"),
+            "The same numbers for Prometheus: ",
+            # Beside a cluster, /metrics of the API server has other numbers.
+            command("homeostat get --raw /metrics" if self._is_plane else "homeostat run --health 0.0.0.0:8081"),
+            None if self._is_plane else " serves them at /metrics",
             class_="note",
         )
         return Page(TITLE, [el("h1", TITLE), body, await self._elections(), how], TITLE)
@@ -146,8 +148,8 @@ class Operators:
         return el("section", heading("Leaders"), table("Leaders", headings, rows)) if rows else None
 
 
-def operators_section(client: Client, states: ReadStates, *, leases: str) -> Section:
-    pages = Operators(client, states, leases)
+def operators_section(client: Client, states: ReadStates, *, leases: str, is_plane: bool) -> Section:
+    pages = Operators(client, states, leases, is_plane=is_plane)
     return Section(
         title=TITLE,
         path=HERE,

@@ -51,6 +51,14 @@ def test_the_caller_is_asked_about_without_as(up: Up) -> None:
     assert up.cli.here("auth", "can-i", "*", "*", "-A").code == 0
 
 
+def test_a_token_of_a_service_account_signs_it_in(up: Up) -> None:
+    up.cli.here("apply", "-f", "-", stdin="{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}")
+    token = up.cli.here("auth", "token", "robot", "--duration", "20m").out
+    assert token.count(".") == 2
+    assert '"robot" not found' not in token
+    assert up.cli.here("auth", "token", "nobody").code == 1
+
+
 def test_a_grant_names_one_subject(up: Up) -> None:
     for subject in ((), ("--user", "a", "--group", "b"), ("--serviceaccount", "alone")):
         assert up.cli.here("auth", "grant", "get", "pods", *subject).code == 2

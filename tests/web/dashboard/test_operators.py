@@ -133,3 +133,8 @@ async def check_access(plane: Plane, site: Site, admin: str) -> None:
     assert "<script>" not in page.source
     for path in ("/operators", "/operators/trade", "/access", "/access/users", "/access/tokens"):
         assert (await site.open(path, Cookie=reader)).status == 403
+    # What this visitor may not list is not said to be missing.
+    page = await site.open("", Cookie=reader)
+    assert page.document.one("h1").text == "You see nothing that is declared"
+    assert "not allowed to list their objects in all namespaces: Contracts, Images" in page.text
+    assert "homeostat auth token" in (await site.open("/login")).text, "this server is beside a cluster"

@@ -104,7 +104,7 @@ class PeoplePages:
         if found is None:
             body = nothing(
                 "Tokens are issued by the cluster. For one of a service account:",
-                "kubectl create token NAME -n NAMESPACE",
+                "homeostat auth token NAME -n NAMESPACE",
             )
         elif not found:
             body = nothing("No tokens were issued. To issue one for a user:", "homeostat token create NAME --ttl 30d")

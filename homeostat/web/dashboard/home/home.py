@@ -64,8 +64,9 @@ class Home:
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
         namespaces, _ = await _within_time(self._namespaces(visit))
-        top = el("div", _verdict(known), namespaces, class_="top")
-        content: list[Node] = [top, _numbers(known, visit.namespace)]
+        hidden = [each.title for each in self._sections if each.report is not None and each not in shown]
+        top = el("div", _verdict(known, hidden), namespaces, class_="top")
+        content: list[Node] = [top, _hidden(hidden), _numbers(known, visit.namespace, is_all=not hidden)]
         aside = [_upcoming(known), _timeline(changes, trouble)]
         wrong = await _problems(visit, known)
         content.append(el("div", el("div", wrong), el("div", aside), el("div", *summaries), class_="halves"))
@@ -117,7 +118,7 @@ async def _summary(section: Section, visit: Visit) -> Node:
     return el("section", heading(section.title), el("p", f"Unknown: {one_line(trouble)}", class_="trouble"))
 
 
-def _verdict(reported: Sequence[Reported]) -> Markup:
+def _verdict(reported: Sequence[Reported], hidden: Sequence[str]) -> Markup:
     """The answer to the first question, in one line."""
     reports = [each.report for each in reported if each.report is not None]
     total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
@@ -134,19 +135,27 @@ def _verdict(reported: Sequence[Reported]) -> Markup:
         more = f", {paused:,} more {_are(paused)} paused or pinned" if paused else ""
         look, text = "good", f"Everything is as declared: {many(good, 'object')}{more}"
     else:
-        look, text = "plain", "Nothing is declared yet"
+        look, text = "plain", "You see nothing that is declared" if hidden else "Nothing is declared yet"
     return el("h1", text, class_=f"verdict {look}")
+
+
+def _hidden(titles: Sequence[str]) -> Node:
+    """What a visitor may not see must not look as if it did not exist."""
+    if not titles:
+        return None
+    text = f"Not shown, because you are not allowed to list their objects in all namespaces: {', '.join(titles)}."
+    return el("p", text, class_="note hidden-sections")
 
 
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _numbers(reported: Sequence[Reported], namespace: str) -> Node:
+def _numbers(reported: Sequence[Reported], namespace: str, *, is_all: bool) -> Node:
     tiles = [
         _tile(each, namespace) for each in reported if each.trouble or (each.report is not None and each.report.total)
     ]
-    return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else _start()
+    return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else _start(is_all)
 
 
 def _tile(reported: Reported, namespace: str) -> Markup:
@@ -184,7 +193,9 @@ def _key(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _start() -> Markup:
+def _start(is_all: bool) -> Node:
+    if not is_all:
+        return None
     return el(
         "div",
         el("p", "Declare something, and this page says whether it is so. For example:"),

@@ -120,7 +120,7 @@ def _palette() -> Markup:
 def _account(viewer: Viewer) -> Node:
     if not viewer.username:
         return None
-    who = el("span", viewer.username, class_="who", title="Signed in as")
+    who = el("span", viewer.username, class_="who", title=f"Signed in as {viewer.username}")
     if not viewer.has_session:
         return el("div", who, class_="account")
     button = el("button", "Sign out", type="submit", class_="link")
