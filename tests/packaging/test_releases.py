@@ -23,6 +23,7 @@ from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
+from tests import archives
 from tests.cli.running import HOMEOSTAT
 from tests.packaging.recording import RELEASES, Recorded, read_all
 from tests.postgres import Postgres, running_postgres
@@ -47,7 +48,7 @@ def postgres() -> Iterator[Postgres]:
 def unpack(version: str, place: Path) -> tuple[Path, Recorded]:
     data = place / "data"
     with tarfile.open(RELEASES / version / "data.tar.xz") as archive:
-        archive.extractall(data, filter="data")
+        archives.unpack(archive, data)
     data.chmod(0o700)
     read = lzma.decompress((RELEASES / version / "objects.json.xz").read_bytes())
     return data, msgspec.json.decode(read, type=Recorded)

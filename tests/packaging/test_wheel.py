@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from homeostat import __version__
+from tests.archives import unpack
 
 ROOT = Path(__file__).parents[2]
 _TEXTS = (".md", ".py", ".toml", ".yaml", ".yml", ".json", ".txt", ".html", ".js")
@@ -40,7 +41,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from the source distribution, as an installer without our wheel does."""
     unpacked = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(sdist) as archive:
-        archive.extractall(unpacked, filter="data")
+        unpack(archive, unpacked)
     return build("wheel", tmp_path_factory.mktemp("wheel"), source=unpacked / sdist.name.removesuffix(".tar.gz"))
 
 
