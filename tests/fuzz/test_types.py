@@ -41,8 +41,7 @@ def check_fields(driver: Driver, target: Target, paths: Iterable[Path]) -> None:
     """Every value in every field; the ways take turns, so that each field and each value comes in all of them."""
     for at, path in enumerate(paths):
         for number, value in enumerate(ODD_VALUES.values()):
-            turn = (at + number) % len(WAYS)
-            check(driver, target, with_value(target.base, path, value), (WAYS[turn], WAYS[turn - 2]))
+            check(driver, target, with_value(target.base, path, value), [WAYS[(at + number) % len(WAYS)]])
 
 
 def test_any_field_may_be_sent_with_any_type(driver: Driver, target: Target) -> None:
