@@ -1,4 +1,4 @@
-"""`homeostat auth`: shows and grants permissions, and issues tokens of service accounts. Sub-commands are imported when used."""
+"""`homeostat auth`: permissions, and tokens of service accounts. Sub-commands are imported when used."""
 
 from __future__ import annotations
 
