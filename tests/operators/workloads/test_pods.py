@@ -13,7 +13,7 @@ from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
 from homeostat.operators.workloads.pods.decide import Decision, decide, decide_deadline, elapsed_before
 from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, Rulebook, RuleError, fate_of, parse_rules
-from homeostat.operators.workloads.pods.status import shows, status_of
+from homeostat.operators.workloads.pods.status import orphaned_status, shows, status_of
 from tests.operators.workloads.objects import NOW, THEN, pod
 
 RUNNING = {"containerStatuses": [{"name": "web", "ready": True, "restartCount": 0}]}
@@ -238,3 +238,12 @@ def test_a_pod_that_is_active_for_too_long_fails() -> None:
     status = status_of(found, late, now=THEN, ip="10.0.0.1", host_ip="")
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+
+
+def test_a_pod_whose_node_is_gone_fails_as_a_target_of_disruption() -> None:
+    status = orphaned_status(pod(metadata={"generation": 3}), THEN)
+    assert status["phase"] == "Failed"
+    found = condition(status, "DisruptionTarget")
+    assert (found["reason"], found["message"]) == ("DeletionByPodGC", "PodGC: node no longer exists")
+    assert found["observedGeneration"] == 3
+    assert condition(status, "Ready"), "conditions of others stay"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod
+from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, PodStatus
 from homeostat.operators.workloads.pods.decide import decide
 from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.probes import UNPROBED, Probed, probed
@@ -94,3 +95,14 @@ def test_a_container_has_not_started_until_its_startup_probe_succeeds() -> None:
         return bool(status["containerStatuses"][0]["started"])
 
     assert (started("running"), started("ready")) == (False, True)
+
+
+def test_a_container_runs_since_its_start_and_not_since_it_is_ready() -> None:
+    began, later = "2026-11-17T12:00:00Z", "2026-11-17T12:00:15Z"
+    found = probed_pod({"readinessProbe": {**HTTP, "initialDelaySeconds": 15}}, status={"conditions": []})
+    first = status_of(found, Picture("running"), now=began, ip="10.0.0.1", host_ip="")
+    shown = msgspec.structs.replace(found, status=msgspec.convert(first, PodStatus))
+    status = status_of(shown, Picture("ready"), now=later, ip="10.0.0.1", host_ip="")
+    assert status["containerStatuses"][0]["state"] == {"running": {"startedAt": began}}
+    again = status_of(shown, Picture("ready", restarts=1, ended="Error"), now=later, ip="10.0.0.1", host_ip="")
+    assert again["containerStatuses"][0]["state"] == {"running": {"startedAt": later}}

@@ -57,13 +57,19 @@ def _container(pod: Pod, container: Container, picture: Picture, *, now: str, st
         case "succeeded" | "failed":
             found["state"] = {"terminated": ended}
         case _:
-            found["state"] = {"running": {"startedAt": now}}
+            found["state"] = {"running": {"startedAt": _running_since(pod, picture, now)}}
             if picture.ended:
                 found["lastState"] = {"terminated": ended}
     if picture.stage != "waiting" or picture.ended:
         found["containerID"] = number
         found["imageID"] = image_id(container.image)
     return found
+
+
+def _running_since(pod: Pod, picture: Picture, now: str) -> str:
+    """Containers that were never restarted have run since the Pod was initialized."""
+    found = pod.condition("Initialized") if picture.init is None and not picture.restarts else None
+    return (found.transitioned if found is not None and found.status == "True" else None) or now
 
 
 def _reason(reason: str, message: str) -> JsonObject:
