@@ -84,6 +84,7 @@ class Server:
                 self._connection,
                 listening,
                 ssl,
+                turns=self._service.turns,
                 most_waiting=self._most,
                 handshake_timeout_s=limits.header_timeout_s,
             )

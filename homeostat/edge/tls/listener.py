@@ -22,6 +22,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
+from homeostat.edge.connection.turns import Turns
 from homeostat.edge.tls.transport import TlsTransport
 
 MOST_HANDSHAKES = 8
@@ -51,12 +52,13 @@ class TlsListener:
         listening: socket.socket,
         context: ssl.SSLContext,
         *,
+        turns: Turns,
         most_waiting: int,
         handshake_timeout_s: float,
     ) -> None:
         self.sockets = (listening,)
         self._factory, self._listening, self._context = factory, listening, context
-        self._most_waiting = most_waiting
+        self._turns, self._most_waiting = turns, most_waiting
         self._handshake_timeout_s = handshake_timeout_s
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[socket.socket, asyncio.TimerHandle] = {}
@@ -199,7 +201,7 @@ class TlsListener:
         self._schedule()
 
     async def _shake_hands(self, connection: socket.socket) -> None:
-        transport = TlsTransport(self._factory(), self._context)
+        transport = TlsTransport(self._factory(), self._context, turns=self._turns)
         # A client that is refused, or leaves, is no error of the server.
         with suppress(OSError):
             await self._loop.connect_accepted_socket(lambda: transport, connection)

@@ -3,6 +3,9 @@
 The TLS of uvloop and asyncio keeps a buffer of 256 KiB for each connection and reads each message into another one.
 Here a read takes as much as a record of TLS can have. What is written is encrypted at once and waits in the TCP
 transport, which therefore knows how much the peer has not read.
+
+Records may have one byte each: 256 KB of them take 90 ms to decrypt, and every connection may send as many in one turn
+of the event loop. So a connection reads some records, and then waits for its turn.
 """
 
 from __future__ import annotations
@@ -12,8 +15,12 @@ import ssl
 from contextlib import suppress
 from typing import Any, cast
 
+from homeostat.edge.connection.turns import Turns
+
 _RECORD = 16 * 1024
 """The most that one call decrypts or encrypts."""
+_RECORDS_A_TURN = 16
+"""As many as one read of the event loop brings if they are full."""
 # OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
 _NOT_TLS = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
 _EXPLANATION = b"Client sent an HTTP request to an HTTPS server.\n"
@@ -29,25 +36,34 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
     With the name of a server it is a client; without one it is a server. A server that closes waits until the client
     has closed as well, because unread data would reset the connection and lose the last response; the protocol aborts
-    a connection that takes too long. A client closes at once.
+    a connection that takes too long. A client closes at once. With `turns`, reading on waits for a turn among all
+    connections of a server.
     """
 
     __slots__ = (
-        "_decrypt", "_encrypt", "_handshake", "_incoming", "_is_closing", "_is_open", "_is_server", "_outgoing",
-        "_pending", "_protocol", "_tcp", "_tls",
+        "_decrypt", "_encrypt", "_handshake", "_has_more", "_incoming", "_is_closing", "_is_open", "_is_paused",
+        "_is_scheduled", "_is_server", "_outgoing", "_pending", "_protocol", "_tcp", "_tls", "_turns",
     )  # fmt: skip
 
     _tcp: asyncio.Transport
 
-    def __init__(self, protocol: asyncio.Protocol, context: ssl.SSLContext, server_name: str | None = None) -> None:
+    def __init__(
+        self,
+        protocol: asyncio.Protocol,
+        context: ssl.SSLContext,
+        server_name: str | None = None,
+        turns: Turns | None = None,
+    ) -> None:
         self._protocol = protocol
+        self._turns = turns
         self._is_server = server_name is None
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=self._is_server, server_hostname=server_name
         )
         self._encrypt, self._decrypt, self._pending = self._tls.write, self._tls.read, self._tls.pending
-        self._is_open = self._is_closing = False
+        self._is_open = self._is_closing = self._is_paused = False
+        self._has_more = self._is_scheduled = False
         self._handshake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def ready(self) -> None:
@@ -63,11 +79,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._shake_hands()
 
     def data_received(self, data: bytes) -> None:
-        self._incoming.write(data)
         if self._is_closing:
-            if self._is_open and self._has_peer_closed():
-                self._tcp.close()
-        elif self._is_open:
+            return
+        self._incoming.write(data)
+        if self._is_open:
             self._read()
         else:
             self._shake_hands()
@@ -96,18 +111,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._tcp.write(self._outgoing.read())
 
     def close(self) -> None:
-        if self._is_closing:
-            return
-        self._is_closing = True
-        # OpenSSL does not announce the end while there is something to read.
-        is_over = self._has_peer_closed() or not self._is_server
-        with suppress(ssl.SSLError):
-            self._tls.unwrap()
-        self._flush()
-        if is_over:
-            self._tcp.close()
-        else:
-            self._tcp.resume_reading()
+        if not self._is_closing:
+            self._end(waits=self._is_server)
 
     def abort(self) -> None:
         self._is_closing = True
@@ -117,10 +122,15 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         return self._is_closing
 
     def pause_reading(self) -> None:
+        self._is_paused = True
         self._tcp.pause_reading()
 
     def resume_reading(self) -> None:
-        self._tcp.resume_reading()
+        self._is_paused = False
+        if self._has_more:
+            self._read_later()
+        else:
+            self._tcp.resume_reading()
 
     def is_reading(self) -> bool:
         return self._tcp.is_reading()
@@ -177,21 +187,36 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if self._incoming.pending and not self._is_closing:
             self._read()
 
+    def take_turn(self) -> None:
+        self._is_scheduled = False
+        if not (self._is_paused or self._is_closing):
+            self._read()
+
+    def _read_later(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            if self._turns is not None:
+                self._turns.add(self)
+            else:
+                asyncio.get_running_loop().call_soon(self.take_turn)
+
     def _read(self) -> None:
         pieces = []
-        is_over = False
+        is_over = has_more = False
         try:
-            while not is_over:
+            for _ in range(_RECORDS_A_TURN):
                 piece = self._decrypt(_RECORD)
                 pieces.append(piece)
                 is_over = not piece
-                if not (self._incoming.pending or self._pending()):
+                has_more = not is_over and bool(self._incoming.pending or self._pending())
+                if not has_more:
                     break
         except ssl.SSLWantReadError:
-            pass
+            has_more = False
         except ssl.SSLError:
             self.abort()
             return
+        self._pace(has_more)
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if data:
             self._protocol.data_received(data)
@@ -199,18 +224,31 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._flush()
         if is_over:
             self._protocol.eof_received()
-            self.close()
+            if not self._is_closing:
+                self._end(waits=False)
 
-    def _has_peer_closed(self) -> bool:
-        """Whether the peer sends nothing more. Discards what it has sent."""
-        try:
-            while self._decrypt(_RECORD):
-                pass
-        except ssl.SSLWantReadError:
-            return False
-        except ssl.SSLError:
-            pass
-        return True
+    def _pace(self, has_more: bool) -> None:
+        """Receive nothing more before what is here has been read."""
+        if has_more:
+            if not self._has_more:
+                self._has_more = True
+                self._tcp.pause_reading()
+            self._read_later()
+        elif self._has_more:
+            self._has_more = False
+            self._tcp.resume_reading()
+
+    def _end(self, *, waits: bool) -> None:
+        self._is_closing = True
+        # It announces the end, and then finds that the peer has not, or has sent something before.
+        with suppress(ssl.SSLError):
+            self._tls.unwrap()
+        self._flush()
+        if waits and not self._tcp.is_closing():
+            self._tcp.write_eof()
+            self._tcp.resume_reading()
+        else:
+            self._tcp.close()
 
     def _flush(self) -> None:
         if self._outgoing.pending:

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import socket
 import ssl
+from contextlib import suppress
 
 import pytest
 
@@ -13,6 +14,7 @@ from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits, Server
+from homeostat.edge.tls.transport import TlsTransport
 from tests.edge.tls.authority import Authority, issue
 from tests.edge.wire import connected, eventually, request, running
 
@@ -116,6 +118,57 @@ async def test_requests_in_records_of_any_size_are_answered(authority: Authority
         assert (await client.answer()).status == 200
         client.send(request("POST", "/", body=b"x" * 1_000_000) + request())
         assert [(await client.answer()).status for _ in range(2)] == [200, 200]
+
+
+class Wire(asyncio.Transport):
+    """TCP in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = b""
+        self.is_paused = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent += data
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+
+class Received(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.data = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+
+
+async def test_records_of_one_byte_are_read_in_many_turns(authority: Authority) -> None:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = authority.client().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    wire, received = Wire(), Received()
+    server = TlsTransport(received, authority.server)
+    server.connection_made(wire)
+    for _ in range(2):
+        with suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        server.data_received(outgoing.read())
+        incoming.write(wire.sent)
+        wire.sent = b""
+    await server.ready()
+    for _ in range(1000):
+        client.write(b"x")
+    server.data_received(outgoing.read())
+    assert (len(received.data), wire.is_paused) == (16, True), "each record takes 8 microseconds"
+    server.pause_reading()
+    await asyncio.sleep(0.01)
+    assert len(received.data) == 16
+    server.resume_reading()
+    await eventually(lambda: received.data == b"x" * 1000)
+    assert not wire.is_paused
 
 
 async def test_a_client_that_goes_on_sending_does_not_keep_a_closed_connection(authority: Authority) -> None:
