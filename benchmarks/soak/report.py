@@ -30,6 +30,8 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
         f"peak {peak:.0f}; by tenths of the run {_tenths(result)}\n"
         f"log: {len(result.errors)} errors{''.join(f', {line}' for line in result.errors[:3])}"
     )
+    if turn := result.longest_turn():
+        out.print(f"longest turn: {turn.loop_ms:.0f} ms of CPU; {turn.causes()}; at {' < '.join(turn.where[:4])}")
     broken = result.broken(bounds)
     for each in broken:
         out.print(f"BROKEN: {each}")
