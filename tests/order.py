@@ -22,6 +22,7 @@ TOGETHER = {
     "cluster": (
         "cluster",
         "differential",
+        "cli/doctor/test_doctor.py",
         "cli/operators/test_deploy.py",
         "cli/operators/test_rbac.py",
         "cli/operators/test_rbac_rest.py",
@@ -50,6 +51,8 @@ TOGETHER = {
         "operators/sync/operator/test_records.py",
         "operators/sync/operator/test_scenarios.py",
         "operators/sync/operator/test_vault.py",
+        "packaging/test_chart_live.py",
+        "packaging/test_kustomize.py",
         "runtime/cache/test_unreadable.py",
         "runtime/control/test_controller.py",
         "web/admission/test_api.py",
