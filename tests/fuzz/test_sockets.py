@@ -184,9 +184,9 @@ async def test_idle_connections_end_by_themselves(plane: Plane) -> None:
     server = plane.server
     assert server is not None
     async with AsyncExitStack() as stack:
-        for _ in range(150):
-            await stack.enter_async_context(connected(server))
-        await eventually(lambda: server.connections == 150)
+        clients = [await stack.enter_async_context(connected(server)) for _ in range(150)]
+        for client in clients:
+            assert await client.rest() == b""
         await eventually(lambda: server.connections == 0)
 
 
