@@ -148,10 +148,13 @@ async def test_a_large_object_is_mutated_beside_the_event_loop(api: Api, plane: 
     container = {"name": "c", "image": "i", "env": variables}
     large = {"metadata": {"name": "large"}, "template": {"spec": {"containers": [container]}}}
     body = msgspec.json.encode(large)
-    async with measured_turns() as turns:
-        made = await api("POST", "/api/v1/namespaces/default/podtemplates", body, dryRun="All")
-    assert made.json["metadata"]["labels"] == {"a": "b"}
-    assert turns.longest_s < 0.04, "on the loop it would take 0.07 s or more"
+    longest: list[float] = []
+    while len(longest) < 5 and min(longest, default=1) >= 0.04:  # A busy machine takes more CPU time for the same.
+        async with measured_turns() as turns:
+            made = await api("POST", "/api/v1/namespaces/default/podtemplates", body, dryRun="All")
+        assert made.json["metadata"]["labels"] == {"a": "b"}
+        longest.append(turns.longest_s)
+    assert min(longest) < 0.04, "on the loop it would take 0.07 s or more"
 
 
 async def test_a_mutation_cannot_construct_more_than_a_request_could_have(plane: Plane) -> None:
