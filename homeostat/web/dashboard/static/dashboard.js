@@ -151,6 +151,9 @@
 
   offerDense(document.getElementById("dense"));
   relate(document);
+  // On a narrow screen the sections scroll sideways.
+  const here = document.querySelector("header nav [aria-current]");
+  if (here) here.closest("ul").scrollLeft = here.offsetLeft - here.closest("ul").offsetLeft - 40;
   for (const form of document.querySelectorAll("form.filter")) follow(form);
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("q");

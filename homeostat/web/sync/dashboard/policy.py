@@ -19,7 +19,7 @@ from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.link import edit_action, edit_link, joined, object_link
+from homeostat.web.dashboard.link import edit_action, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -58,7 +58,7 @@ class PolicyPage:
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _title(each),
             await _buttons(visit, policy) if may_act and not policy.is_terminating else None,
-            await _observing(visit, each) if may_act and not policy.is_terminating else None,
+            _observing(each) if may_act and not policy.is_terminating else None,
             _facts(each, await _objects(visit, policy)),
             _resources(each),
             self._plan(each),
@@ -151,18 +151,16 @@ async def _buttons(visit: Visit, policy: SyncPolicy) -> Node:
     return actions(visit.viewer.proof, [*_actions(policy), edit])
 
 
-async def _observing(visit: Visit, each: PolicyRow) -> Node:
+def _observing(each: PolicyRow) -> Node:
     """Why a sync changes nothing, and what lets it; None in other modes."""
     if each.policy.spec.sync.mode != "observe":
         return None
     where = each.policy.metadata
     patch = shell("homeostat", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
-    edit = await edit_link(visit, _KIND, where.namespace, where.name)
     return el(
         "p",
         "Nothing is changed: mode is observe, so a sync only compares. To let it change what differs: ",
         command(f"""{patch} '{{"spec":{{"sync":{{"mode":"enforce"}}}}}}'"""),
-        [" or ", edit] if edit is not None else None,
         class_="note",
     )
 
