@@ -27,7 +27,7 @@ current-context: c
         pytest.param(["get", "cm", "missing"], 1, 'configmaps "missing" not found', id="an object that is not there"),
         pytest.param(["get", "cm", "-l", "a in"], 1, "unable to parse", id="a selector that does not parse"),
         pytest.param(["get", "cm/a", "secret"], 2, "KIND/NAME", id="forms mixed"),
-        pytest.param(["get"], 2, "missing argument", id="no kind"),
+        pytest.param(["get"], 2, "pass a KIND, or --raw PATH", id="no kind"),
         pytest.param(["get", "ns", "-o", "xml"], 2, "'xml' is not one of table, wide", id="an unknown form"),
         pytest.param(
             ["get", "ns", "--context", "other"],
