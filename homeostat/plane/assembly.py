@@ -33,6 +33,7 @@ from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.admission.plugins.node_restriction import restrict_token
 from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.app import App
+from homeostat.server.components import component_statuses
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.health import Health
@@ -63,6 +64,11 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     supervisors: list[Supervisor] = []
     registry.add(builtin_kinds(builtin_behaviours(registry, shipped_definition)))
     await Definitions(registry, watches).follow(store)
+
+    def problem() -> str:
+        return f"the store refuses writes: {store.trouble}" if store.trouble else ""
+
+    registry.add([component_statuses(problem)])
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac, Nodes(store))
@@ -96,7 +102,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics,
         version=version_info(__version__),
         hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
-        health=Health(lambda: f"the store refuses writes: {store.trouble}" if store.trouble else ""),
+        health=Health(problem),
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )

@@ -7,6 +7,8 @@ from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.full_disk import full_disk
 
+COMPONENTS = "/api/v1/componentstatuses"
+
 
 async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> None:
     assert (await api("GET", "/readyz", user=NOBODY)).body == b"ok"
@@ -17,9 +19,13 @@ async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> 
         assert (unready.status, b"the store refuses writes" in unready.body) == (503, True)
         assert (await api("GET", "/livez", user=NOBODY)).status == 200
         assert (await api("GET", CONFIGMAPS)).status == 200
+        [condition] = (await api("GET", f"{COMPONENTS}/etcd-0")).json["conditions"]
+        assert (condition["status"], "the store refuses writes" in condition["error"]) == ("False", True)
     assert b"homeostat_store_failures 1.0" in (await api("GET", "/metrics")).body
     assert (await api("POST", CONFIGMAPS, configmap())).status == 201
     assert (await api("GET", "/readyz", user=NOBODY)).status == 200
+    [store] = (await api("GET", COMPONENTS)).json["items"]
+    assert store["conditions"] == [{"type": "Healthy", "status": "True", "message": "ok"}]
 
 
 async def test_checks_are_listed_excluded_and_asked_for_one_by_one(api: Api) -> None:

@@ -95,7 +95,16 @@ def created_at(obj: JsonObject) -> list[Cell]:
     return [name_of(obj), text(struct(obj, "metadata"), "creationTimestamp")]
 
 
+def _component(obj: JsonObject) -> list[Cell]:
+    healthy = next((each for each in structs(obj, "conditions") if each.get("type") == "Healthy"), None)
+    if healthy is None:
+        return [name_of(obj), "Unknown", "", ""]
+    word = "Healthy" if healthy.get("status") == "True" else "Unhealthy"
+    return [name_of(obj), word, text(healthy, "message"), text(healthy, "error")]
+
+
 PRINTERS = {
+    ("", "ComponentStatus"): Printer((NAME, shown("Status"), shown("Message"), shown("Error")), _component),
     ("", "Namespace"): Printer((NAME, shown("Status"), AGE), _namespace),
     ("", "ConfigMap"): Printer((NAME, shown("Data", "How many keys it has."), AGE), _config_map),
     ("", "Secret"): Printer((NAME, shown("Type"), shown("Data", "How many keys it has."), AGE), _secret),
