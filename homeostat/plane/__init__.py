@@ -88,7 +88,12 @@ async def _running(
     # Before the server listens: nothing that an operator guards may be written until the operator runs. Operators
     # install their definitions meanwhile, and begin to act when the ports are bound.
     supervisors = host_operators(plane, tracer)
-    work = [store.maintain(), run_timers(plane), *(each.run() for each in supervisors)]
+    work = [
+        store.maintain(),
+        run_timers(plane),
+        plane.tracking.run(plane.client),
+        *(each.run() for each in supervisors),
+    ]
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each) for each in work]
         try:

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from homeostat import __version__
@@ -18,6 +19,7 @@ from homeostat.plane.measures import measure
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import PlaneStore
+from homeostat.plane.token_tracking import TokenTracking
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
@@ -64,15 +66,12 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     supervisors: list[Supervisor] = []
     registry.add(builtin_kinds(builtin_behaviours(registry, shipped_definition)))
     await Definitions(registry, watches).follow(store)
-
-    def problem() -> str:
-        return f"the store refuses writes: {store.trouble}" if store.trouble else ""
-
-    registry.add([component_statuses(problem)])
+    registry.add([component_statuses(partial(_problem, store))])
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac, Nodes(store))
-    accounts = AccountTokens(pki.account_key.read_bytes, uid_of=_uids(store), read=_objects(store), new_id=new_uid)
+    tracking = TokenTracking(time.time)
+    accounts = _accounts(pki, store, tracking)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:
@@ -102,7 +101,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics,
         version=version_info(__version__),
         hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
-        health=Health(problem),
+        health=Health(partial(_problem, store)),
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )
@@ -117,7 +116,16 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         auditor=_auditor(settings, metrics),
     )
     measure(metrics, settings, pki, store, watches)
-    return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors)
+    return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors, tracking)
+
+
+def _problem(store: PlaneStore) -> str:
+    return f"the store refuses writes: {store.trouble}" if store.trouble else ""
+
+
+def _accounts(pki: Pki, store: PlaneStore, tracking: TokenTracking) -> AccountTokens:
+    read = pki.account_key.read_bytes
+    return AccountTokens(read, uid_of=_uids(store), read=_objects(store), new_id=new_uid, note_use=tracking.note)
 
 
 def _certifying(pki: Pki) -> Callable[[Call, JsonObject], Awaitable[JsonObject]]:

@@ -13,6 +13,7 @@ from homeostat.plane.private_secrets import StoreSecrets
 from homeostat.plane.settings import Settings
 from homeostat.plane.sign_in import OneTimeCode
 from homeostat.plane.storage import PlaneStore
+from homeostat.plane.token_tracking import TokenTracking
 from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.tokens.file import Tokens
@@ -37,6 +38,7 @@ class Plane:
         conversions: Conversions,
         accounts: AccountTokens,
         supervisors: list[Supervisor],
+        tracking: TokenTracking,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -46,6 +48,7 @@ class Plane:
         self.conversions = conversions
         self.accounts = accounts
         self.supervisors = supervisors
+        self.tracking = tracking
         self.elections: dict[str, Callable[[], bool]] = {}
         """Whether this replica leads the plane's own work, by lease."""
         self.client = Client(

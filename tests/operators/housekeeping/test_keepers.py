@@ -22,6 +22,8 @@ DEFAULT = "/api/v1/namespaces/default"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 RANGE = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
 TYPE = "kubernetes.io/service-account-token"
+LAST_USED = "kubernetes.io/legacy-token-last-used"
+TRACKING = "kube-apiserver-legacy-service-account-token-tracking"
 
 
 @pytest.fixture
@@ -54,6 +56,14 @@ async def test_a_token_is_in_its_secret_as_long_as_its_service_account_exists(pl
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
     found = await client.create("/apis/authentication.k8s.io/v1/tokenreviews", review)
     assert found["status"]["user"]["username"] == "system:serviceaccount:default:robot"
+
+    used = await eventually(
+        lambda: client.get(f"{DEFAULT}/secrets/robot"), lambda each: LAST_USED in (each["metadata"].get("labels") or {})
+    )
+    tracking = await client.get(f"/api/v1/namespaces/kube-system/configmaps/{TRACKING}")
+    assert tracking["data"] == {"since": used["metadata"]["labels"][LAST_USED]}
+    await client.create("/apis/authentication.k8s.io/v1/tokenreviews", review)
+    assert not plane.tracking.is_due  # once a day
 
     await client.delete(f"{DEFAULT}/serviceaccounts/robot")
     await eventually(lambda: world.find(f"{DEFAULT}/secrets/robot"), lambda each: each is None)

@@ -98,14 +98,16 @@ class AccountTokens:
         read: Read,
         new_id: Callable[[], str],
         issuer: str = DEFAULT_ISSUER,
+        note_use: Callable[[JsonObject], None] = lambda _: None,
     ) -> None:
-        """The key is PEM, and read with the first token."""
+        """The key is PEM, and read with the first token. `note_use` gets the Secret of each token that was accepted."""
         self._read_key = read_key
         self.uid_of = uid_of
         self._read = read
         self._new_id = new_id
         self.issuer = issuer
         self.audiences = (issuer,)
+        self._note_use = note_use
 
     def mint(
         self,
@@ -209,6 +211,8 @@ class AccountTokens:
         account = self._read("serviceaccounts", claims.namespace, claims.account)
         if problem := secret_problem(claims, text, secret, account):
             raise InvalidTokenError(problem)
+        if secret is not None:
+            self._note_use(secret)
         # It never expires, so the deletion of its Secret has to end it at once.
         return Accepted(secret_user(claims), inf, accepted, is_remembered=False)
 
