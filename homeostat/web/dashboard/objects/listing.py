@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.client.base import Client
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError, ExpiredError, ForbiddenError
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
@@ -92,14 +93,17 @@ class Found(NamedTuple):
 class Listing:
     def __init__(self, client: Client, kinds: ServedKinds) -> None:
         self._client, self._kinds = client, kinds
+        self._turn: Turn | None = None
 
     async def show(self, visit: Visit) -> Page:
+        # Shared by all visits: their answers may arrive in the same turn of the event loop.
+        turn = self._turn = self._turn or Turn()
         wanted = read_query(visit.request, Filter)
         kind = await self._kinds.find(visit.captured["group"], visit.captured["plural"], wanted.version)
         client = visit.client(self._client)
         problem, found = "", Found((), ())
         try:
-            found = await _found(client, kind, wanted)
+            found = await _found(client, kind, wanted, turn)
         except ExpiredError:
             problem = "This page of the list has expired on the server. Start again from its beginning."
         except ForbiddenError as error:
@@ -109,6 +113,7 @@ class Listing:
                 raise
             problem = error.message
         create = await create_link(client, kind, wanted.namespace, wanted.version)
+        await turn.pause()
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _head(kind, wanted, await self._kinds.versions(kind), create),
@@ -125,12 +130,12 @@ class Listing:
         return Page(kind.kind, content, TITLE, is_live=not wanted.after and found.read <= _MOST_LIVE)
 
 
-async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
+async def _found(client: Client, kind: Kind, wanted: Filter, turn: Turn) -> Found:
     if wanted.q.strip():
-        return await _search(client, kind, wanted)
+        return await _search(client, kind, wanted, turn)
     column, is_reversed = _order(wanted.sort)
     limit = MOST_SORTED if column and not wanted.after else wanted.limit
-    table = await _read(client, kind, wanted, limit, wanted.after)
+    table = await _read(client, kind, wanted, limit, wanted.after, turn)
     rows, columns = table.rows or [], table.column_definitions
     total = None if wanted.after else _total(table)
     if not column:
@@ -142,24 +147,24 @@ async def _found(client: Client, kind: Kind, wanted: Filter) -> Found:
         following = wanted.at(kind, start=end) if end < len(ordered) else ""
         return Found(columns, ordered[wanted.start : end], len(ordered), following, read=len(ordered))
     if not wanted.after:
-        table = await _read(client, kind, wanted, wanted.limit, "")
+        table = await _read(client, kind, wanted, wanted.limit, "", turn)
     rows = sorted_rows(table.rows or [], columns, column, is_reversed=is_reversed)
     following = wanted.at(kind, after=table.metadata.token) if table.metadata.token else ""
     note = f"Only this page is sorted: the list has more than {MOST_SORTED:,} objects, or large ones."
     return Found(columns, rows, total, following, note, read=limit)
 
 
-async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
+async def _search(client: Client, kind: Kind, wanted: Filter, turn: Turn) -> Found:
     """The object of exactly this name, and those whose names contain it."""
     word, rows, columns, seen = wanted.q.strip().lower(), list[Row](), list[Column](), 0
     if not wanted.after and not wanted.fields and _is_name(word):
         exact = msgspec.structs.replace(wanted, fields=f"metadata.name={word}")
-        table = await _read(client, kind, exact, wanted.limit, "")
+        table = await _read(client, kind, exact, wanted.limit, "", turn)
         rows, columns = list(table.rows or ()), table.column_definitions
     known, token = {each.metadata.uid for each in rows}, wanted.after
     # A page of large objects has fewer of them, so it is the requests that are counted.
     for _ in range(MOST_SEARCHED // _SEARCHED_AT_ONCE):
-        table = await _read(client, kind, wanted, _SEARCHED_AT_ONCE, token)
+        table = await _read(client, kind, wanted, _SEARCHED_AT_ONCE, token, turn)
         columns, token = table.column_definitions or columns, table.metadata.token
         seen += len(table.rows or ())
         rows += [
@@ -175,10 +180,12 @@ async def _search(client: Client, kind: Kind, wanted: Filter) -> Found:
     return Found(columns, rows, None if token else len(rows), following, note, seen)
 
 
-async def _read(client: Client, kind: Kind, wanted: Filter, limit: int, token: str) -> Table:
+async def _read(client: Client, kind: Kind, wanted: Filter, limit: int, token: str, turn: Turn) -> Table:
     path = kind.path(wanted.namespace if kind.is_namespaced else "")
     query = {**wanted.query(), "limit": limit, "continue": token}
-    return read_table(await client.fetch("GET", path, query, accept=ACCEPT))
+    read = await client.fetch("GET", path, query, accept=ACCEPT)
+    await turn.pause()
+    return read_table(read)
 
 
 def _total(table: Table) -> int | None:
