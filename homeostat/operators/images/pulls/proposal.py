@@ -15,7 +15,7 @@ import msgspec
 from homeostat.operators.images.api import MOST_PROPOSALS, ImageUpdate, ImageUpdateStatus, Proposal
 from homeostat.operators.images.batching.group import Group, group_of
 from homeostat.operators.images.engine.annotations import DEFAULT_BRANCH, PREFIX, Tracked, remembered
-from homeostat.operators.images.engine.rules import RulesError, rules_of
+from homeostat.operators.images.engine.rules import FORGES, RulesError, rules_of
 
 _NEEDED: Final = frozenset(
     {
@@ -35,7 +35,7 @@ _NEEDED: Final = frozenset(
         "pull_request_branch",
         "pull_request_secret_name",
         "pull_request_secret_namespace",
-        *(f"{each}_token_secret_{part}" for each in ("github", "gitlab", "gitea") for part in ("name", "namespace")),
+        *(f"{each}_token_secret_{part}" for each in FORGES for part in ("name", "namespace")),
     }
 )
 """What says where the branch is and which credentials may be used there."""
