@@ -13,7 +13,7 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.kinds import discover
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.roles import role
 
 _API: Final = "rbac.authorization.k8s.io"
@@ -57,14 +57,15 @@ async def command(
     kinds = await discover(connection.client)
     asked = resource_of(kinds, resource)
     is_wide = all_namespaces or not asked.is_namespaced
-    where: JsonObject = {"name": _name(subject["name"], verbs, asked.title, name)}
+    where: JsonObject = {"name": _name(subject, verbs, asked.title, name)}
     if not is_wide:
         where["namespace"] = connection.namespace
     kind = "ClusterRole" if is_wide else "Role"
     run = Applying(connection, kinds, dry_run=dry_run)
-    await run.apply(role(where, [_rule(asked, verbs.split(","), name)]))
-    binding = {"roleRef": {"apiGroup": _API, "kind": kind, "name": where["name"]}, "subjects": [subject]}
-    await run.apply({"apiVersion": f"{_API}/v1", "kind": f"{kind}Binding", "metadata": where, **binding})
+    # A role of that name that is not ours, with rules of its own, must not be bound.
+    if await run.apply(role(where, [_rule(asked, verbs.split(","), name)])) is not None:
+        binding = {"roleRef": {"apiGroup": _API, "kind": kind, "name": where["name"]}, "subjects": [subject]}
+        await run.apply({"apiVersion": f"{_API}/v1", "kind": f"{kind}Binding", "metadata": where, **binding})
     run.refusals.exit_if_any()
 
 
@@ -87,10 +88,10 @@ def _subject(user: str, group: str, account: str) -> JsonObject:
     return {"kind": "ServiceAccount", "namespace": namespace, "name": name}
 
 
-def _name(*words: str) -> str:
-    """Of the role and the binding: `anna-list-pods`."""
-    text = _unnamed("-", "-".join(filter(None, words)).lower()).strip("-")
-    if len(text) <= _LONGEST_NAME:
-        return text or "grant"
-    # A name that is cut must not be that of another grant.
-    return f"{text[:_LONGEST_NAME]}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
+def _name(subject: JsonObject, *words: str) -> str:
+    """Of the role and the binding: `anna-list-pods-1f0c5a2e`. Without the digest, a grant could replace another one:
+    user and group `anna`, accounts of two namespaces, `pods/log` and the Pod `log` are the same words.
+    """
+    text = _unnamed("-", "-".join((subject["name"], *words)).lower()).strip("-")[:_LONGEST_NAME].strip("-")
+    exact = encode([subject["kind"], subject.get("namespace", ""), subject["name"], *words])
+    return f"{text}-{blake2b(exact, digest_size=4).hexdigest()}".lstrip("-")

@@ -14,9 +14,9 @@ def test_what_is_denied_is_granted_by_one_command_and_nothing_else(up: Up) -> No
     denied = cli.here(*question)
     assert (denied.code, denied.out.split()[0]) == (1, "no")
     granted = cli.here("auth", "grant", "list", "deploy", "--user", "anna", "-n", "default")
-    assert granted.out.splitlines() == [
-        "role.rbac.authorization.k8s.io/anna-list-deployments-apps created",
-        "rolebinding.rbac.authorization.k8s.io/anna-list-deployments-apps created",
+    assert [each.rpartition("-")[0] for each in granted.out.splitlines()] == [
+        "role.rbac.authorization.k8s.io/anna-list-deployments-apps",
+        "rolebinding.rbac.authorization.k8s.io/anna-list-deployments-apps",
     ]
     allowed = cli.here(*question)
     assert (allowed.code, allowed.out.startswith("yes - ")) == (0, True), allowed.out
@@ -64,7 +64,31 @@ def test_a_grant_names_one_subject(up: Up) -> None:
         assert up.cli.here("auth", "grant", "get", "pods", *subject).code == 2
 
 
-def test_names_that_are_cut_stay_different() -> None:
-    one, other = (_name("a" * 80, "get", each) for each in ("pods", "secrets"))
-    assert one != other
-    assert max(map(len, (one, other))) <= 253
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("get", "cm", "--user", "dora"), ("get", "cm", "--group", "dora")),
+        (("get", "cm", "--serviceaccount", "ci:dora"), ("get", "cm", "--serviceaccount", "live:dora")),
+        (("get", "pods/log", "--user", "dora"), ("get", "pods", "log", "--user", "dora")),
+        (("get", "cm", "a.b", "--user", "dora"), ("get", "cm", "a-b", "--user", "dora")),
+        (("get", "cm", "--user", "Dora"), ("get", "cm", "--user", "dora")),
+        (("get", "pods", "--user", "d" * 80), ("get", "secrets", "--user", "d" * 80)),
+    ],
+    ids=["kind of the subject", "namespace of the account", "subresource", "dot", "case", "cut"],
+)
+def test_a_grant_never_replaces_another_one(up: Up, one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    for grant in (one, other):
+        assert "configured" not in up.cli.here("auth", "grant", *grant, "-n", "default").out
+    again = up.cli.here("auth", "grant", *one, "-n", "default")
+    assert (again.code, again.out.count("unchanged")) == (0, 2), again
+
+
+def test_a_role_that_the_server_refuses_to_change_is_not_bound(up: Up) -> None:
+    name = _name({"kind": "User", "name": "emil"}, "get", "pods", "")
+    role = f"{{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {{name: {name}}}, rules: []}}"
+    up.cli.here("apply", "-f", "-", "-n", "default", stdin=role)
+    wide = '{"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]}'
+    up.cli.here("patch", "role", name, "-n", "default", "--type", "merge", "-p", wide)
+    granted = up.cli.here("auth", "grant", "get", "pods", "--user", "emil", "-n", "default")
+    assert (granted.code, granted.out) == (1, "")
+    assert up.cli.here("auth", "can-i", "delete", "secrets", "--as", "emil", "-n", "default", "-q").code == 1
