@@ -8,6 +8,7 @@ and three files are read.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
@@ -21,6 +22,8 @@ from homeostat.operators.sync.engine.tree.directory import LARGEST_FILE, TOO_LAR
 
 _MOST_LISTED: Final = 200
 """Directories that are listed one by one: `git` compares each name with all of them."""
+_is_unaskable = re.compile(r"[\x00-\x1f\ufffd]|.{4097}").search
+"""Git cannot be asked for such a path: it is not UTF-8 and was made readable, has control characters or is too long."""
 
 
 async def list_files(snapshot: Snapshot) -> list[TreeEntry]:
@@ -31,12 +34,12 @@ async def list_files(snapshot: Snapshot) -> list[TreeEntry]:
 
 
 async def list_changed(snapshot: Snapshot, source: str, changes: Sequence[FileChange]) -> list[TreeEntry] | None:
-    """The files and links that a sync of these changes needs. None if it needs all, or most of them: then a list of
-    everything is faster.
+    """The files and links that a sync of these changes needs. None if everything has to be listed: the sync needs all
+    or most of it, or a directory cannot be listed by its name.
     """
     folders = {change.name.rpartition("/")[0] for change in changes}
     ways = {"/".join(parts[:at]) for parts in _ways(folders, source) for at in range(len(parts) + 1)}
-    if len(ways) > _MOST_LISTED:
+    if len(ways) > _MOST_LISTED or any(map(_is_unaskable, ways)):
         return None
 
     def is_wanted(path: str) -> bool:
@@ -50,7 +53,7 @@ async def list_changed(snapshot: Snapshot, source: str, changes: Sequence[FileCh
     recursive = [*(each.path for each in plan.targets if each.is_recursive), *plan.pruned]
     wild = [each.path for each in near if each.is_directory and is_wild(each.path.rpartition("/")[2])]
     roots = _outermost({*(each[1:] for each in recursive), *wild})
-    if "" in roots:
+    if "" in roots or any(map(_is_unaskable, roots)):
         return None
     kept = [each for each in near if (each.is_file or each.is_link) and not _is_below(each.path, roots)]
     return kept + [each for each in await snapshot.below(sorted(roots)) if each.is_file or each.is_link]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ FIRST = {
     "_/metadata.yaml": "resource: {}\n",
 }
 ALL = Target(SOURCE, True)
+ODD = os.fsdecode(b"\xff")
 CASES = {
     "a payload": ({"customers/acme/resource.json": "[1]"}, (), ("incremental", [Target("/customers/acme")], [])),
     "metadata of the collection": ({"customers/_/metadata.yaml": "{}\n"}, (), ("incremental", [ALL], [])),
@@ -70,6 +72,32 @@ async def test_a_commit_is_planned_by_the_files_that_it_changes(
             assert _files(await read_tree(repository.at(head), some, plan)) == whole
             assert len(some) == len({each.path for each in some}) <= len(entries)
     assert (plan.mode, list(plan.targets), list(plan.pruned)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "files", "gone"),
+    [
+        ({}, {"docs/a\tb/notes.txt": "x"}, ()),
+        ({}, {f"customers/{ODD}/resource.json": "{}"}, ()),
+        (
+            {f"customers/{ODD}/resource.json": "{}"},
+            {f"customers/{ODD}/resource.yaml": "{}\n"},
+            (f"customers/{ODD}/resource.json",),
+        ),
+        ({f"customers/*{ODD}/metadata.yaml": "{}\n"}, {"customers/acme/resource.json": "[1]"}, ()),
+    ],
+    ids=["control character", "not UTF-8", "not UTF-8, another format", "pattern that is not UTF-8"],
+)
+async def test_everything_is_listed_if_git_cannot_be_asked_for_a_directory(
+    before: dict[str, str], files: dict[str, str], gone: tuple[str, ...], tmp_path: Path
+) -> None:
+    origin = Origin(tmp_path / "origin")
+    base = origin.commit(FIRST | before)
+    head = origin.commit(files, *gone)
+    async with GitCache(tmp_path / "cache", protocols={"file"}).open(Remote(origin.file_url)) as repository:
+        await repository.fetch("refs/heads/main")
+        changes = await changed_files(repository, base, head)
+        assert await list_changed(repository.at(head), SOURCE, changes) is None
 
 
 async def test_contents_are_read_of_targets_and_of_metadata_on_the_way(tmp_path: Path) -> None:
