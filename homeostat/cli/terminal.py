@@ -35,10 +35,10 @@ def _shown(found: re.Match[str]) -> str:
 
 
 class GuardedStream:
-    """A text stream of a terminal. Everything but `write` is that of the stream itself."""
+    """A text stream of a terminal. Everything but writing is that of the stream itself."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+        self.stream, self.buffer = stream, GuardedBuffer(stream)
 
     def write(self, text: str) -> int:
         self.stream.write(safe_for_terminal(text))
@@ -50,6 +50,23 @@ class GuardedStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+class GuardedBuffer:
+    """The bytes of such a stream: documents, and answers of servers as they are. Each write is a whole one."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        self._stream.write(safe_for_terminal(bytes(data).decode(errors="backslashreplace")))
+        return len(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream.buffer, name)
 
 
 def guard_terminal() -> None:

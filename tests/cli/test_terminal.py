@@ -57,6 +57,15 @@ def test_lines_objects_and_tables_cannot_control_a_terminal(monkeypatch: pytest.
     assert [each for each in left if not each.isprintable() and each != "\n"] == []
 
 
+def test_bytes_cannot_control_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = guarded(monkeypatch)
+    # What `get --raw`, reports and payloads of synced servers are written by.
+    click.echo(HOSTILE.encode(), nl=False)
+    sys.stdout.buffer.write(HOSTILE.encode() + b"\xff\n")
+    sys.stdout.buffer.flush()
+    assert printed(terminal) == rf"{SHOWN}{SHOWN}\xff" + "\n"
+
+
 def test_a_display_that_is_redrawn_has_the_terminal_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = guarded(monkeypatch)
     assert sys.stdout is not terminal

@@ -83,13 +83,8 @@ def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
 
 
 def _write(data: bytes) -> None:
-    if sys.stdout.isatty():
-        # A text that controls a terminal is shown, and not obeyed (`terminal.py`).
-        sys.stdout.write(data.decode(errors="replace"))
-        sys.stdout.flush()
-    else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def print_objects(objects: Sequence[JsonObject], form: str) -> None:
