@@ -67,29 +67,34 @@ class EndedSessions:
 
     async def has(self, session: Session) -> bool:
         if self._fresh_until <= self._clock():
-            known, read = self._stored, await self._private.read(_NAME)
-            # If the list changed here meanwhile, this one may be older: it lacks a session that was just ended.
-            if self._stored == known:
-                self._read(read)
+            await self._refresh()
         floor = max(self._floors.get(_EVERYBODY, 0.0), self._floors.get(_digest(session.user), 0.0))
         return session.id in self._ids or session.began <= floor
 
     async def add(self, session: Session) -> None:
         """`UnavailableError` if others write all the time."""
         ended = Ended(_digest(session.user), session.began, session.expires, session.id)
-        self._read(await self._private.read(_NAME))
+        await self._refresh()
         for attempt in range(_ATTEMPTS):
             old = self._stored
             listed = [] if old is None else _decoded(old)
             new = msgspec.json.encode(limited([*listed, ended], self._now()))
             held = await (self._private.create(_NAME, new) if old is None else self._private.replace(_NAME, old, new))
-            self._read(held)
+            self._read(held, since=old)
             if held == new:
                 return
             await asyncio.sleep(0.01 * attempt)
         raise UnavailableError("cannot end the session: too many others end now; try again")
 
-    def _read(self, stored: bytes | None) -> None:
+    async def _refresh(self) -> None:
+        known = self._stored
+        self._read(await self._private.read(_NAME), since=known)
+
+    def _read(self, stored: bytes | None, *, since: bytes | None) -> None:
+        """`since` is what was known when it was asked for."""
+        if self._stored != since:
+            # The list changed here meanwhile, so this one may be older: it lacks a session that was just ended.
+            return
         self._fresh_until = self._clock() + RECHECK_S
         if stored == self._stored:
             return

@@ -88,6 +88,24 @@ async def test_a_list_that_was_read_before_a_session_ended_does_not_let_it_in_ag
     assert await sessions.token(value) == ""
 
 
+async def test_a_session_that_ended_is_refused_while_another_one_ends(plane: Plane) -> None:
+    clock, slow = Clock(), Slow(plane.private)
+    slow.has_read.set()
+    sessions = replica(slow, clock)
+    one, two = await sessions.start("token", user="ann"), await sessions.start("token", user="ann")
+    assert await sessions.token(one) == "token"
+    slow.has_read.clear()
+    async with asyncio.TaskGroup() as tasks:
+        ending = tasks.create_task(sessions.end(one))
+        await slow.has_read.wait()
+        await sessions.end(two)
+        slow.may_answer.set()
+        while not ending.done():
+            assert await sessions.token(two) == ""
+            await asyncio.sleep(0)
+    assert [await sessions.token(each) for each in (one, two)] == ["", ""]
+
+
 async def test_replicas_that_end_sessions_at_once_end_all(private: PrivateSecrets) -> None:
     clock = Clock()
     replicas = [replica(private, clock) for _ in range(4)]
