@@ -18,6 +18,8 @@ from homeostat.objects.roles import role
 
 _API: Final = "rbac.authorization.k8s.io"
 _LONGEST_NAME: Final = 60
+_NAMELESS: Final = frozenset({"create", "deletecollection"})
+"""Requests with these verbs name no object, so a rule for one of a name never allows them."""
 _unnamed = re.compile(r"[^a-z0-9]+").sub
 
 
@@ -53,9 +55,10 @@ async def command(
       homeostat auth grant get,patch deploy web --serviceaccount ci:deployer -n shop
       homeostat auth grant get,list,watch nodes --group ops -A
     """
-    subject = _subject(user, group, account)
+    subject, allowed = _subject(user, group, account), _verbs(verbs)
     kinds = await discover(connection.client)
     asked = resource_of(kinds, resource)
+    _check_name(asked, allowed, name)
     is_wide = all_namespaces or not asked.is_namespaced
     where: JsonObject = {"name": _name(subject, verbs, asked.title, name)}
     if not is_wide:
@@ -63,7 +66,7 @@ async def command(
     kind = "ClusterRole" if is_wide else "Role"
     run = Applying(connection, kinds, dry_run=dry_run)
     # A role of that name that is not ours, with rules of its own, must not be bound.
-    if await run.apply(role(where, [_rule(asked, verbs.split(","), name)])) is not None:
+    if await run.apply(role(where, [_rule(asked, allowed, name)])) is not None:
         binding = {"roleRef": {"apiGroup": _API, "kind": kind, "name": where["name"]}, "subjects": [subject]}
         await run.apply({"apiVersion": f"{_API}/v1", "kind": f"{kind}Binding", "metadata": where, **binding})
     run.refusals.exit_if_any()
@@ -75,6 +78,20 @@ def _rule(asked: Resource, verbs: list[str], name: str) -> JsonObject:
         return {"verbs": verbs, "nonResourceURLs": [asked.path]}
     rule: JsonObject = {"verbs": verbs, "apiGroups": [asked.group], "resources": [asked.in_role]}
     return rule | ({"resourceNames": [name]} if name else {})
+
+
+def _verbs(text: str) -> list[str]:
+    found = text.split(",")
+    if not all(found):
+        raise click.UsageError(f'"{text}" has an empty verb; expected VERB[,VERB...]')
+    return found
+
+
+def _check_name(asked: Resource, verbs: list[str], name: str) -> None:
+    if name and asked.path:
+        raise click.UsageError(f"{asked.path} is a path and has no objects; leave out {name}")
+    if name and (nameless := _NAMELESS.intersection(verbs)):
+        raise click.UsageError(f"{min(nameless)} cannot be limited to one object; leave out {name}")
 
 
 def _subject(user: str, group: str, account: str) -> JsonObject:

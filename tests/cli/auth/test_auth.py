@@ -65,6 +65,21 @@ def test_a_grant_names_one_subject(up: Up) -> None:
 
 
 @pytest.mark.parametrize(
+    ("grant", "problem"),
+    [
+        (("get,", "pods"), "empty verb"),
+        (("get,create", "pods", "web"), "create cannot be limited to one object"),
+        (("get", "/metrics", "web"), "/metrics is a path"),
+    ],
+    ids=["empty verb", "create of a name", "object of a path"],
+)
+def test_a_grant_that_would_allow_something_else_is_refused(up: Up, grant: tuple[str, ...], problem: str) -> None:
+    ended = up.cli.here("auth", "grant", *grant, "--user", "fred", "-n", "default")
+    assert ended.code == 2
+    assert problem in ended.err
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         (("get", "cm", "--user", "dora"), ("get", "cm", "--group", "dora")),
