@@ -25,6 +25,7 @@ from homeostat.cli.operators.deploy.access import Resources, wide_resources, wid
 from homeostat.cli.operators.deploy.manifests import Chosen, face_ports
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.objects import yaml
+from homeostat.objects.crd.user_roles import user_roles
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES, split_rules
 from homeostat.operators.catalog import OURS
@@ -91,6 +92,7 @@ def operator_facts(name: str, operator: Chosen) -> JsonObject:
     return {
         "rules": list(operator.rules),
         "within": {"cluster": cluster, "namespace": namespace},
+        "userRoles": user_roles("", operator.user_rules),
         "faces": [_face(each, wide_resources_of_faces([operator.module])) for each in operator.faces],
         "alerts": _rules(signals),
         **({"webhook": _webhook(webhook)} if webhook is not None else {}),

@@ -5,9 +5,9 @@
     shop.operators.stock  a module
 
 An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
-(`access.py`), `FACES`, `SECTIONS`, `WAKES`, `SETTINGS` and `OPTIONS` (`runtime/description.py`). One of ours is a
-package here with a file `operator.json`, which says of it what the module says, so that it is described without being
-imported. To write these files anew: `python -m tools.describe_operators`.
+(`access.py`), `FACES`, `SECTIONS`, `WAKES`, `SETTINGS`, `OPTIONS` and `USER_RULES`
+(`runtime/description.py`). One of ours is a package here with a file `operator.json`, which says of it what the module
+says, so that it is described without being imported. To write these files anew: `python -m tools.describe_operators`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from homeostat.objects.crd.user_roles import UserRules
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.deployment import FaceAdmission
@@ -86,6 +87,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     guarded: tuple[str, ...]
     faces: tuple[_KeptFace, ...]
     sections: tuple[_KeptSection, ...] | msgspec.UnsetType = msgspec.UNSET
+    user_rules: UserRules = UserRules()
     definitions: msgspec.Raw
 
 
@@ -146,6 +148,7 @@ def kept_description(name: str) -> bytes:
         faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
         sections=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptSection) for each in found.sections)
         or msgspec.UNSET,
+        user_rules=found.user_rules,
         definitions=msgspec.Raw(msgspec.json.encode(found.definitions())),
     )
     return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
@@ -168,6 +171,7 @@ def _described(name: str) -> Description:
         wakes_if_served=kept.wakes_if_served or (),
         settings=kept.settings,
         options=tuple(OperatorOption(**msgspec.structs.asdict(each)) for each in kept.options),
+        user_rules=kept.user_rules,
         load=lambda: load_operator(name),
     )
 

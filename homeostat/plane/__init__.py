@@ -21,7 +21,7 @@ from homeostat.objects.errors import error_of, status_of
 from homeostat.objects.json import encode
 from homeostat.plane.assembly import assemble
 from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
-from homeostat.plane.bootstrap import bootstrap
+from homeostat.plane.bootstrap import bootstrap, bootstrap_user_roles
 from homeostat.plane.credentials import pki_of, prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.own_service import publish_own_service
@@ -83,11 +83,12 @@ async def _running(
     """`prepared` ends when the credentials are there."""
     plane = await assemble(settings, pki_of(settings), store)
     await bootstrap(store, plane.client)
-    # After bootstrap: an unreachable webhook must not keep a plane from starting.
-    await plane.admission.follow(store)
     # Before the server listens: nothing that an operator guards may be written until the operator runs. Operators
     # install their definitions meanwhile, and begin to act when the ports are bound.
     supervisors = host_operators(plane, tracer)
+    await bootstrap_user_roles(store, plane.client, [each.description for each in supervisors])
+    # After bootstrap: an unreachable webhook must not keep a plane from starting.
+    await plane.admission.follow(store)
     work = [
         store.maintain(),
         run_timers(plane),

@@ -8,11 +8,14 @@ something.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
+from homeostat.objects.crd.user_roles import UserRules, user_roles
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.access.rbac.authorizer import GROUP
@@ -20,6 +23,9 @@ from homeostat.server.access.rbac.default_roles import brought_up_to_date, defau
 from homeostat.server.bootstrap import first_records
 from homeostat.server.uid import new_uid
 from homeostat.store.base import Key, Put, Record, RevisionMismatchError, Store
+
+if TYPE_CHECKING:
+    from homeostat.runtime.description import Description
 
 
 async def bootstrap(store: Store, client: Client) -> None:
@@ -29,6 +35,21 @@ async def bootstrap(store: Store, client: Client) -> None:
     updates = _updates(store, client, found.changed)
     await asyncio.gather(*(_create_record(store, each) for each in found.missing))
     await asyncio.gather(*updates)
+
+
+async def bootstrap_user_roles(store: Store, client: Client, operators: Iterable[Description]) -> None:
+    """The ClusterRoles that let holders of `view`, `edit` and `admin` work with the kinds of these operators."""
+    rules = [each.user_rules for each in operators]
+    view, edit = (tuple(chain.from_iterable(getattr(each, level) for each in rules)) for level in ("view", "edit"))
+    await asyncio.gather(*(_ensure(store, client, role) for role in user_roles("homeostat", UserRules(view, edit))))
+
+
+async def _ensure(store: Store, client: Client, role: JsonObject) -> None:
+    key = Key(f"clusterroles.{GROUP}", "", role["metadata"]["name"])
+    if store.get(key) is None:
+        await _create(client, f"/apis/{GROUP}/v1/clusterroles", role)
+    elif (update := _update_of(store, client, role, among=frozenset({key}))) is not None:
+        await update
 
 
 def _updates(store: Store, client: Client, changed: frozenset[Key]) -> list[Coroutine[None, None, None]]:

@@ -1,8 +1,8 @@
 """The description of an operator, which a process needs before it imports the operator and sets it up.
 
-The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED`, `SETTINGS` and
-`NEEDS_PLANE`. The operators of the catalog also have it in a file beside the module, without `NEEDS_PLANE`, which none
-of them declares, so that a process imports them only when there is work.
+The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED`, `SETTINGS`,
+`USER_RULES` and `NEEDS_PLANE`. The operators of the catalog also have it in a file beside the module, without
+`NEEDS_PLANE`, which none of them declares, so that a process imports them only when there is work.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from homeostat.objects.crd.user_roles import UserRules, user_rules
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.faces.face import Face, kinds_of_face
@@ -49,6 +50,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] | None = ()
     """The environment variables that its `check_environment` reads; None if it does not declare them."""
     options: tuple[OperatorOption, ...] = ()
+    user_rules: UserRules = UserRules()
+    """What holders of Kubernetes' default roles may do with its kinds."""
     needs_plane: bool = False
     """It would do harm on a cluster, so `homeostat run` refuses any server but a plane."""
     load: Callable[[], OperatorModule]
@@ -71,6 +74,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         wakes_if_served=tuple(getattr(module, "WAKES_IF_SERVED", ())),
         settings=_settings(module),
         options=tuple(getattr(module, "OPTIONS", ())),
+        user_rules=user_rules(kinds, getattr(module, "USER_RULES", UserRules())),
         needs_plane=bool(getattr(module, "NEEDS_PLANE", False)),
         load=lambda: module,
     )

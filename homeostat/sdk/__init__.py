@@ -24,6 +24,7 @@ from homeostat.objects.conditions import is_true as is_condition_true
 from homeostat.objects.conditions import summarise as summarise_conditions
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Scale, Status
 from homeostat.objects.crd.field_meta import NULLABLE, keyed, rule
+from homeostat.objects.crd.user_roles import UserRules
 from homeostat.objects.decision import Decision, Notice, Receipt, Stalled, Wait
 from homeostat.objects.declared import Declared, Metadata, OwnerReference, owner_reference
 from homeostat.objects.errors import (
@@ -174,6 +175,7 @@ __all__ = [
     "UnreachableError",
     "UnreadableError",
     "UnsupportedMediaTypeError",
+    "UserRules",
     "Wait",
     "Webhook",
     "Writing",

@@ -13,6 +13,7 @@ from homeostat.cli.operators.choice import check_name, described_operators, oper
 from homeostat.cli.operators.deploy.access import (
     access_documents,
     face_documents,
+    user_documents,
     wide_resources,
     wide_resources_of_faces,
 )
@@ -66,6 +67,8 @@ def command(
 ) -> None:
     """Print a namespace, a service account and, for each operator, a role with just the permissions that it needs.
 
+    The ClusterRoles NAME-view and NAME-edit let holders of Kubernetes' roles view, edit and admin use its kinds.
+
     Run the operators as this account with `homeostat run`, with the same --operators and --leader-elect; outside of a
     Pod in the account's namespace NS, pass `--lease-namespace NS` too. An operator of your own declares its permissions
     in the RULES of its module.
@@ -106,6 +109,7 @@ def command(
         wide = wide_resources_of_faces(chosen.values()) if within else None
         faces = _faces(described)
         documents += face_documents(faces, served=served, namespace=namespace, account=account, wide=wide)
+    documents += user_documents({name: each.user_rules for name, each in described.items()})
     print_objects(documents, output)
     if has_election:
         only = f" --namespace {within}" if within else ""

@@ -105,6 +105,10 @@ class CustomKind(msgspec.Struct, frozen=True):
     """Paths of fields that a field selector may name: `.spec.text`."""
     is_guarded: bool = False
     """Whether the operator validates writes as an admission webhook (`Setup.guard`)."""
+    read_by: Literal["view", "edit", "nobody"] = "view"
+    """The least of Kubernetes' default roles that reads objects: `edit` if they may hold passwords, as for Secrets."""
+    written_by: Literal["edit", "nobody"] = "edit"
+    """The least default role that writes objects; no default role writes those of a cluster-scoped kind."""
 
     def schema(self) -> JsonObject:
         """Every object has a spec: it is required if one of its fields is, and defaulted otherwise."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from homeostat.operators.actions.access import RULES
+from homeostat.operators.actions.access import RULES, USER_RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.deployment import ALERTS, PANELS
 from homeostat.operators.actions.types.naming import kind_of_type
@@ -28,6 +28,7 @@ __all__ = [
     "PANELS",
     "RULES",
     "SETTINGS",
+    "USER_RULES",
     "WAKES",
     "check_environment",
     "register",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from homeostat.objects.crd.user_roles import WRITE, UserRules
 from homeostat.objects.json import JsonObject
-from homeostat.objects.roles import FOLLOW, rule
+from homeostat.objects.roles import FOLLOW, READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
 
 _DECLARED = ("resourcetypes", "resourceinputs")
@@ -28,3 +29,5 @@ RULES: Final[list[JsonObject]] = [
     rule("", ["secrets"], ["get", "create", "patch", "delete"]),
     rule("", ["events"], ["create", "patch"]),
 ]
+USER_RULES: Final = UserRules(edit=(rule(RESOURCES, ["*"], [*READ, *WRITE]),))
+"""Not for `view`: a spec may hold passwords."""

@@ -222,6 +222,8 @@ RESOURCE_TYPE: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="A type of resource: the schema of its resources, and the action that reconciles them.",
+    # Its configuration may hold secrets.
+    read_by="edit",
     is_guarded=True,
 )
 RECONCILIATION: Final = CustomKind(
@@ -239,6 +241,7 @@ RECONCILIATION: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="The record of one reconciliation of a resource.",
+    written_by="nobody",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
 RUN_OUTPUT: Final = CustomKind(
@@ -252,5 +255,6 @@ RUN_OUTPUT: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="The output of a resource's current run.",
+    written_by="nobody",
 )
 KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT)

@@ -73,5 +73,6 @@ PACTO_REVISION: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="A version of a contract that a Pacto loaded; it never changes.",
+    written_by="nobody",
 )
 KINDS: Final = (PACTO, PACTO_REVISION)

@@ -172,5 +172,6 @@ POLICY_AUDIT_RESULT = CustomKind(
         AGE_COLUMN,
     ),
     description="The recorded result of one evaluation of a policy.",
+    written_by="nobody",
 )
 KINDS: Final = (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY, POLICY_AUDIT_RESULT)

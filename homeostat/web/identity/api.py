@@ -82,6 +82,8 @@ REST_USER: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="A user of the REST API.",
+    read_by="nobody",
+    written_by="nobody",
 )
 REST_ROLE: Final = CustomKind(
     Kind(_GROUP, _VERSION, "restroles", "RestRole", is_namespaced=True),
@@ -89,5 +91,7 @@ REST_ROLE: Final = CustomKind(
     status=None,
     columns=(Column("Role", ".spec.name"), Column("Description", ".spec.description", priority=1), AGE_COLUMN),
     description="The permissions of users of the REST API.",
+    read_by="nobody",
+    written_by="nobody",
 )
 KINDS: Final = (REST_USER, REST_ROLE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from homeostat.cli.auth.grant import _name
@@ -45,6 +47,25 @@ def test_every_kind_of_subject_and_resource_can_be_granted(
         ended = up.cli.here("auth", "grant", *grant)
         assert (ended.code, ended.out.count(word)) == (0, 2), ended
     assert up.cli.here("auth", "can-i", *question).code == 0
+
+
+@pytest.mark.parametrize("name", ["view", "edit", "admin"])
+def test_a_default_role_covers_the_kinds_of_operators_but_for_secrets(up: Up, name: str) -> None:
+    user = f"{name}er"
+    group = "rbac.authorization.k8s.io"
+    subjects, ref = [{"kind": "User", "name": user, "apiGroup": group}], {"kind": "ClusterRole", "name": name}
+    bound = {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {"name": user}, "subjects": subjects}
+    given = json.dumps({**bound, "roleRef": {**ref, "apiGroup": group}})
+    assert up.cli.here("apply", "-f", "-", stdin=given).code == 0
+
+    def may(verb: str, *kinds: str) -> set[bool]:
+        asked = [up.cli.here("auth", "can-i", verb, each, "-n", "default", "--as", user, "-q").code for each in kinds]
+        return {each == 0 for each in asked}
+
+    assert may("list", "pactos", "syncpolicies", "imageupdates", "devopspolicies", "reconciliations") == {True}
+    assert may("patch", "pactos", "secretstores") == {name != "view"}
+    assert may("delete", "reconciliations", "pactos/status", "clusterdevopspolicies") == {False}
+    assert may("get", "restusers", "restroles", "restwebhooks", "resourceinputs") == {False}
 
 
 def test_the_caller_is_asked_about_without_as(up: Up) -> None:

@@ -150,7 +150,7 @@ def test_a_file_is_mounted_and_its_pods_are_replaced_when_it_changes(cli: Cli, t
 def test_operators_that_work_in_one_namespace_have_permissions_in_no_other(cli: Cli) -> None:
     found = documents(cli, "--operators", GREETER, "--within", "shop")
     assert [each["metadata"]["namespace"] for each in found if each["kind"] == "Role"] == ["shop", "homeostat"]
-    assert not [each for each in found if each["kind"] == "ClusterRole"]
+    assert not [each for each in found if each["kind"] == "ClusterRoleBinding"]
     assert one(found, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"][3:5] == ["--namespace", "shop"]
 
 

@@ -187,10 +187,17 @@ def test_operators_have_a_role_each_and_one_account(cli: Cli) -> None:
         ("ClusterRoleBinding", "ops:homeostat:actions"),
         ("Role", "homeostat-leases"),
         ("RoleBinding", "homeostat-leases"),
+        ("ClusterRole", "homeostat-policy-view"),
+        ("ClusterRole", "homeostat-policy-edit"),
+        ("ClusterRole", "homeostat-actions-view"),
+        ("ClusterRole", "homeostat-actions-edit"),
     ]
     listed = cli.here("rbac", "--operators", "actions", "--account", "keeper", "-o", "json").json["items"]
-    assert listed[-1]["metadata"]["name"] == "homeostat:keeper:actions"
-    assert listed[-1]["roleRef"]["name"] == "homeostat-actions"
+    (bound,) = [each for each in listed if each["kind"] == "ClusterRoleBinding"]
+    assert bound["metadata"]["name"] == "homeostat:keeper:actions"
+    assert bound["roleRef"]["name"] == "homeostat-actions"
+    view, edit = ({each["apiGroups"][0] for each in role["rules"]} for role in listed[-2:])
+    assert RESOURCES in edit - view, "a spec may hold passwords"
 
 
 @pytest.mark.parametrize("accounts", [(("a", "c"), ("b", "c")), (("a", "b-c"), ("a-b", "c"))], ids=["same", "alike"])
@@ -277,9 +284,16 @@ def test_the_rules_of_a_file_of_ones_own_are_printed(cli: Cli, tmp_path: Path) -
     own = tmp_path / "own.py"
     own.write_text(f"{GREETER.read_text()}\n{imported}\n\nRULES = {example}\n")
     printed = cli.here("rbac", "--operators", own, "-o", "json")
-    (role,) = [each for each in printed.json["items"] if each["kind"] == "ClusterRole"]
-    resources = [name for rule in role["rules"] for name in rule["resources"]]
-    assert resources == ["greetings", "greetings/status", "events", "configmaps"]
+    granted = {
+        each["metadata"]["name"]: [name for rule in each["rules"] for name in rule["resources"]]
+        for each in printed.json["items"]
+        if each["kind"] == "ClusterRole"
+    }
+    assert granted == {
+        "homeostat-own": ["greetings", "greetings/status", "events", "configmaps"],
+        "homeostat-own-view": ["greetings", "greetings/status"],
+        "homeostat-own-edit": ["greetings"],
+    }
 
 
 @pytest.mark.parametrize(

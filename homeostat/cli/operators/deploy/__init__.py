@@ -123,6 +123,7 @@ def chosen_operators(operators: str) -> dict[str, Chosen]:
             faces=each.faces,
             definitions=each.definitions(),
             rules=rules,
+            user_rules=each.user_rules,
             source=_source(named),
         )
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.operators.deploy.workloads import tls_secret
+from homeostat.objects.crd.user_roles import UserRules, user_roles
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES as ELECTION_RULES
 from homeostat.objects.roles import binding, role, rule, service_account, split_rules
@@ -69,6 +70,11 @@ def access_documents(
         leases = _metadata(f"{account}-leases", namespace=namespace)
         documents += [role(leases, ELECTION_RULES), binding(leases, leases["name"], who)]
     return documents
+
+
+def user_documents(rules: Mapping[str, UserRules]) -> list[JsonObject]:
+    """ClusterRoles, by name of operator, that let holders of `view`, `edit` and `admin` work with the kinds."""
+    return [document for name, each in rules.items() for document in user_roles(f"{_NAME}-{name}", each)]
 
 
 def _narrowed(

@@ -22,6 +22,7 @@ from homeostat.cli.operators.deploy.access import (
     access_documents,
     face_documents,
     renewal_access,
+    user_documents,
     webhook_access,
     wide_resources,
     wide_resources_of_faces,
@@ -37,6 +38,7 @@ from homeostat.cli.operators.deploy.workloads import (
     webhook_component,
     workload_documents,
 )
+from homeostat.objects.crd.user_roles import UserRules
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.deployment import FaceConfiguration, Webhook
 from homeostat.runtime.faces.face import PORT, Face, load_reference
@@ -57,6 +59,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     faces: Sequence[Face] = ()
     definitions: Sequence[JsonObject]
     rules: Sequence[JsonObject]
+    user_rules: UserRules
     source: str | None = None
 
     @property
@@ -204,7 +207,7 @@ def _faces_name(site: Site) -> str:
 
 def _access(site: Site, operators: Operators, within: str) -> list[JsonObject]:
     modules: list[OperatorModule] = [each.module for each in operators.values()]
-    return access_documents(
+    own = access_documents(
         {name: each.rules for name, each in operators.items()},
         namespace=site.namespace,
         account=site.name,
@@ -212,6 +215,7 @@ def _access(site: Site, operators: Operators, within: str) -> list[JsonObject]:
         within=within,
         wide=wide_resources(modules) if within else frozenset(),
     )
+    return own + user_documents({name: each.user_rules for name, each in operators.items()})
 
 
 def _sources(site: Site, operators: Operators) -> list[JsonObject]:

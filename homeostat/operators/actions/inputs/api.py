@@ -105,4 +105,7 @@ RESOURCE_INPUT: Final = CustomKind(
     ),
     rules=(Rule(f"self.metadata.name.size() <= {_LONGEST_LABEL}", "the name must fit into a label value"),),
     description="A source that declares resources of the namespace: a Git repository, a URL or a queue.",
+    # It decides where secrets are sent, and its configuration may hold some.
+    read_by="nobody",
+    written_by="nobody",
 )

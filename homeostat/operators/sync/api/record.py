@@ -42,4 +42,5 @@ SYNC_RECORD: Final = CustomKind(
     status=None,
     columns=(Column("Policy", ".spec.policy"), Column("Part", ".spec.part", "integer"), AGE_COLUMN),
     description="What the operator remembers of a SyncPolicy: which objects of the server it created.",
+    written_by="nobody",
 )

@@ -54,7 +54,7 @@ def brought_up_to_date(existing: JsonObject, default: JsonObject) -> JsonObject 
         "metadata": {
             **metadata,
             "labels": wanted["labels"] | (metadata.get("labels") or {}),
-            "annotations": wanted["annotations"] | annotations,
+            "annotations": wanted.get("annotations", {}) | annotations,
         },
     }
     if "roleRef" in default:

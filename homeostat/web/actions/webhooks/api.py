@@ -46,4 +46,6 @@ REST_WEBHOOK: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="A webhook that the REST API calls before it writes a resource.",
+    read_by="nobody",
+    written_by="nobody",
 )
