@@ -18,6 +18,8 @@ from typing import IO, TypeVar
 
 T = TypeVar("T")
 _CHUNK = 1 << 16
+# A ValueError is a text with a null byte, or one that UTF-8 cannot encode.
+_NOT_STARTED = (OSError, ValueError, subprocess.SubprocessError)
 
 
 class Pipe:
@@ -90,7 +92,10 @@ class Child:
 async def start_child(
     arguments: Sequence[str], *, directory: Path, environment: Mapping[str, str], inherited: Sequence[int] = ()
 ) -> Child:
-    """`OSError` if it cannot be started. If this is cancelled meanwhile, the program has ended afterwards."""
+    """`OSError` if it cannot be started, `ValueError` if an argument or a variable cannot be passed to a program.
+
+    If this is cancelled meanwhile, the program has ended afterwards.
+    """
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - no shell
@@ -112,7 +117,7 @@ async def start_child(
         return await asyncio.shield(started)
     except asyncio.CancelledError:
         started.add_done_callback(_end)
-        with suppress(OSError):
+        with suppress(*_NOT_STARTED):
             child = await asyncio.shield(started)
             await child.wait()
             child.close()
@@ -137,7 +142,7 @@ def _live(
 
     try:
         process = start()
-    except OSError as error:
+    except _NOT_STARTED as error:
         reason = error
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: started.set_exception(reason))

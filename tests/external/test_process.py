@@ -163,6 +163,18 @@ async def test_the_error_names_a_missing_program(tmp_path: Path) -> None:
         await run_program(Program(arguments=("no-such-program",), directory=tmp_path))
 
 
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"], ids=["null", "surrogate"])
+@pytest.mark.parametrize("place", ["arguments", "environment"])
+async def test_a_text_that_no_program_can_get_is_an_error(tmp_path: Path, place: str, text: str) -> None:
+    arguments, environment = (("true", text), {}) if place == "arguments" else (("true",), {"GIVEN": text})
+    running = asyncio.create_task(
+        run_program(Program(arguments=arguments, directory=tmp_path, environment=environment))
+    )
+    await asyncio.wait([running], timeout=10)
+    assert running.done()
+    assert isinstance(running.exception(), ValueError)
+
+
 async def test_no_shell_interprets_the_arguments(tmp_path: Path) -> None:
     done = await run_program(Program(arguments=("echo", "$(id)", ";", "`id`", "'"), directory=tmp_path))
     assert done.stdout == b"$(id) ; `id` '\n"
