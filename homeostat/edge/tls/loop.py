@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl as tls
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import uvloop
 
@@ -13,6 +13,13 @@ from homeostat.edge.tls.transport import TlsTransport
 
 _HANDSHAKE_S = 60.0
 P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+
+class _Paused(asyncio.Protocol):
+    """Takes the place of a protocol until the handshake is over, and keeps for it what the server sent along."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).pause_reading()
 
 
 class Loop(uvloop.Loop):  # type: ignore[misc]
@@ -66,7 +73,7 @@ class Loop(uvloop.Loop):  # type: ignore[misc]
             )
             return upgraded
         # As everywhere, the caller reports the new transport to its protocol.
-        inner = TlsTransport(asyncio.Protocol(), sslcontext, server_hostname)
+        inner = TlsTransport(_Paused(), sslcontext, server_hostname)
         transport.set_protocol(inner)
         inner.connection_made(transport)
         async with asyncio.timeout(ssl_handshake_timeout or _HANDSHAKE_S):
@@ -74,4 +81,5 @@ class Loop(uvloop.Loop):  # type: ignore[misc]
         inner.set_protocol(protocol)
         if inner.is_closing():
             raise ConnectionResetError("the connection was closed right after the TLS handshake")
+        inner.resume_reading()
         return inner

@@ -18,7 +18,9 @@ from typing import Any, cast
 from homeostat.edge.connection.turns import Turns
 
 _RECORD = 16 * 1024
-"""The most that one call decrypts or encrypts."""
+"""The most that one call decrypts."""
+_MOST_ENCRYPTED = 2 * _RECORD
+"""In one call: OpenSSL keeps, until the connection ends, as much memory as it has ever needed at once."""
 _RECORDS_A_TURN = 16
 """As many as one read of the event loop brings if they are full."""
 # OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
@@ -41,7 +43,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     """
 
     __slots__ = (
-        "_decrypt", "_encrypt", "_handshake", "_has_more", "_incoming", "_is_closing", "_is_open", "_is_paused",
+        "_decrypt", "_encrypt", "_error", "_handshake", "_has_more", "_incoming", "_is_closing", "_is_open", "_is_paused",
         "_is_scheduled", "_is_server", "_outgoing", "_pending", "_protocol", "_tcp", "_tls", "_turns",
     )  # fmt: skip
 
@@ -64,6 +66,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._encrypt, self._decrypt, self._pending = self._tls.write, self._tls.read, self._tls.pending
         self._is_open = self._is_closing = self._is_paused = False
         self._has_more = self._is_scheduled = False
+        self._error: OSError | None = None
         self._handshake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def ready(self) -> None:
@@ -87,10 +90,15 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         else:
             self._shake_hands()
 
+    def eof_received(self) -> None:
+        """TCP ends before TLS does. Anybody on the way can cause that, so what was received may be incomplete."""
+        if self._is_open and not self._is_closing:
+            self._error = ConnectionResetError("connection closed without the end of TLS")
+
     def connection_lost(self, error: Exception | None) -> None:
         self._is_closing = True
         if self._is_open:
-            self._protocol.connection_lost(error)
+            self._protocol.connection_lost(error or self._error)
         elif not self._handshake.done():
             self._handshake.set_exception(error or ConnectionResetError("connection closed during the TLS handshake"))
 
@@ -105,10 +113,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         if self._is_closing or not data:
             return
-        sent = self._encrypt(data)
-        while sent < len(data):
-            sent += self._encrypt(memoryview(data)[sent:])
-        self._tcp.write(self._outgoing.read())
+        view = data if len(data) <= _MOST_ENCRYPTED else memoryview(data)
+        for at in range(0, len(data), _MOST_ENCRYPTED):
+            self._encrypt(view[at : at + _MOST_ENCRYPTED])
+            self._tcp.write(self._outgoing.read())
 
     def close(self) -> None:
         if not self._is_closing:
@@ -185,7 +193,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if not self._handshake.done():
             self._handshake.set_result(None)
         if self._incoming.pending and not self._is_closing:
-            self._read()
+            if self._is_paused:
+                self._has_more = True
+            else:
+                self._read()
 
     def take_turn(self) -> None:
         self._is_scheduled = False
@@ -213,7 +224,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
                     break
         except ssl.SSLWantReadError:
             has_more = False
-        except ssl.SSLError:
+        except ssl.SSLError as error:
+            self._error = error
             self.abort()
             return
         self._pace(has_more)

@@ -137,28 +137,113 @@ class Wire(asyncio.Transport):
     def resume_reading(self) -> None:
         self.is_paused = False
 
+    def close(self) -> None:
+        pass
+
+
+    def abort(self) -> None:
+        pass
+
 
 class Received(asyncio.Protocol):
     def __init__(self) -> None:
         self.data = b""
+        self.error: Exception | None = None
 
     def data_received(self, data: bytes) -> None:
         self.data += data
 
+    def connection_lost(self, error: Exception | None) -> None:
+        self.error = error
 
-async def test_records_of_one_byte_are_read_in_many_turns(authority: Authority) -> None:
+
+async def open_server(
+    authority: Authority, wire: Wire, received: Received, early: bytes = b""
+) -> tuple[TlsTransport, ssl.SSLObject, ssl.MemoryBIO]:
+    """A server, its client, and what the client sends. `early` comes with the end of the handshake."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = authority.client().wrap_bio(incoming, outgoing, server_hostname="localhost")
-    wire, received = Wire(), Received()
     server = TlsTransport(received, authority.server)
     server.connection_made(wire)
-    for _ in range(2):
+    for data in (b"", early):
         with suppress(ssl.SSLWantReadError):
             client.do_handshake()
+        if data:
+            client.write(data)
         server.data_received(outgoing.read())
         incoming.write(wire.sent)
         wire.sent = b""
     await server.ready()
+    return server, client, outgoing
+
+
+class Endless(Wire):
+    """It keeps nothing of what is sent after the handshake."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if len(data) < 16_000:
+            super().write(data)
+
+
+async def test_a_connection_keeps_no_memory_of_a_large_response(authority: Authority) -> None:
+    server, _, _ = await open_server(authority, Endless(), Received())
+    response = bytes(8 << 20)
+    before = allocated_kib()
+    server.write(response)
+    assert allocated_kib() - before < 256, "OpenSSL keeps as much as it has needed at once"
+
+
+async def test_the_end_of_tcp_alone_is_an_error(authority: Authority) -> None:
+    received = Received()
+    server, client, outgoing = await open_server(authority, Wire(), received)
+    client.write(b"half")
+    server.data_received(outgoing.read())
+    server.eof_received()
+    server.connection_lost(None)
+    assert received.data == b"half"
+    assert isinstance(received.error, ConnectionResetError)
+
+
+async def test_a_forged_record_is_an_error(authority: Authority) -> None:
+    received = Received()
+    server, _, _ = await open_server(authority, Wire(), received)
+    server.data_received(b"\x17\x03\x03\x00\x20" + bytes(32))
+    server.connection_lost(None)
+    assert isinstance(received.error, ssl.SSLError)
+
+
+async def test_the_end_of_tls_is_no_error(authority: Authority) -> None:
+    received = Received()
+    server, client, outgoing = await open_server(authority, Wire(), received)
+    with suppress(ssl.SSLWantReadError):
+        client.unwrap()
+    server.data_received(outgoing.read())
+    server.eof_received()
+    server.connection_lost(None)
+    assert received.error is None
+
+
+class Pausing(Received):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, TlsTransport)
+        transport.pause_reading()
+
+
+async def test_a_paused_protocol_gets_what_came_with_the_handshake_later(authority: Authority) -> None:
+    received = Pausing()
+    server, client, outgoing = await open_server(authority, Wire(), received, early=b"early")
+    await asyncio.sleep(0.01)
+    assert received.data == b""
+    server.resume_reading()
+    await eventually(lambda: received.data == b"early")
+    client.write(b" late")
+    server.data_received(outgoing.read())
+    assert received.data == b"early late"
+
+
+async def test_records_of_one_byte_are_read_in_many_turns(authority: Authority) -> None:
+    wire, received = Wire(), Received()
+    server, client, outgoing = await open_server(authority, wire, received)
     for _ in range(1000):
         client.write(b"x")
     server.data_received(outgoing.read())
