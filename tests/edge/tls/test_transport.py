@@ -7,6 +7,7 @@ import ctypes
 import socket
 import ssl
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -140,7 +141,6 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         pass
 
-
     def abort(self) -> None:
         pass
 
@@ -253,6 +253,57 @@ async def test_records_of_one_byte_are_read_in_many_turns(authority: Authority) 
     assert len(received.data) == 16
     server.resume_reading()
     await eventually(lambda: received.data == b"x" * 1000)
+    assert not wire.is_paused
+
+
+@pytest.mark.parametrize("size", [1, 3, 16_406, 20_000])
+async def test_records_may_arrive_in_pieces(authority: Authority, size: int) -> None:
+    received, sent = Received(), bytes(range(256)) * 80
+    server, client, outgoing = await open_server(authority, Wire(), received)
+    client.write(sent)
+    data = outgoing.read()
+    for at in range(0, len(data), size):
+        server.data_received(data[at : at + size])
+    assert received.data == sent
+
+
+async def test_a_connection_keeps_no_memory_of_a_large_request(authority: Authority) -> None:
+    received = Received()
+    server, client, outgoing = await open_server(authority, Wire(), received)
+    client.write(bytes(240_000))
+    data = outgoing.read()
+    before = allocated_kib()
+    server.data_received(data)
+    assert len(received.data) == 240_000
+    del data
+    received.data = b""
+    assert allocated_kib() - before < 64, "OpenSSL keeps as much as it has needed at once"
+
+
+def change_key(connection: ssl.SSLObject) -> None:
+    """Send a record that contains nothing but that."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or "/libssl.so.3\n" not in maps.read_text():
+        pytest.skip("needs a Python that shares libssl.so.3")
+    library = ctypes.CDLL("libssl.so.3")
+    library.SSL_key_update.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    library.SSL_do_handshake.argtypes = [ctypes.c_void_p]
+    # The second member of the object of the ssl module, after the head of every object and the socket.
+    address = id(connection._sslobj) + object.__basicsize__ + 8  # type: ignore[attr-defined]
+    pointer = ctypes.c_void_p.from_address(address).value
+    assert library.SSL_key_update(pointer, 0) == 1
+    library.SSL_do_handshake(pointer)
+
+
+async def test_records_without_data_are_read_in_many_turns(authority: Authority) -> None:
+    wire, received = Wire(), Received()
+    server, client, outgoing = await open_server(authority, wire, received)
+    for _ in range(100):
+        change_key(client)
+    client.write(b"x")
+    server.data_received(outgoing.read())
+    assert (received.data, wire.is_paused) == (b"", True), "each record takes 50 microseconds"
+    await eventually(lambda: received.data == b"x")
     assert not wire.is_paused
 
 
