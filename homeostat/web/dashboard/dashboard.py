@@ -21,6 +21,7 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import Redeem
@@ -75,6 +76,7 @@ class Dashboard:
         self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None)
         self._once = OnceLoginPage(redeem, identify, sessions, self._static) if redeem is not None else None
         self._sessions, self._secret = sessions, os.urandom(32)
+        self._turn: Turn | None = None
 
     def add_routes(self, add: Add) -> None:
         add("GET", ROOT, self._page(Home(self._sections, self._changes, self._client).show))
@@ -109,6 +111,7 @@ class Dashboard:
     async def _find(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
             visit = await self._visit(request, captured)
+            await self._pause()
             return json_reply(await self._palette.find(visit))
         except (RefusalError, ApiError, UnreachableError) as error:
             refused = _refused(error)
@@ -121,7 +124,10 @@ class Dashboard:
                 visit = await self._visit(request, captured)
                 if section is not None:
                     await section.check_visible(visit.caller)
-                return page_reply(request, await view(visit), visit.viewer, self._static)
+                await self._pause()
+                page = await view(visit)
+                await self._pause()
+                return page_reply(request, page, visit.viewer, self._static)
             except (RefusalError, ApiError, UnreachableError) as error:
                 return self._refusal(request, _refused(error), visit)
 
@@ -133,6 +139,7 @@ class Dashboard:
             try:
                 visit = await self._visit(request, captured)
                 await section.check_visible(visit.caller)
+                await self._pause()
                 self._check_form(request, section.largest_form)
                 done = await effect(visit)
                 return (
@@ -142,6 +149,11 @@ class Dashboard:
                 return self._refusal(request, _refused(error), visit)
 
         return take
+
+    async def _pause(self) -> None:
+        """Many visits may arrive in one turn of the event loop, and most of their reads need no other turn."""
+        turn = self._turn = self._turn or Turn()
+        await turn.pause()
 
     async def _log_out(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:

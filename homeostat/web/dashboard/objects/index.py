@@ -48,12 +48,15 @@ class Index:
     def __init__(self, client: Client, kinds: ServedKinds) -> None:
         self._client, self._kinds = client, kinds
         self._counted: WeakKeyDictionary[Client, dict[str, tuple[float, dict[Kind, Count]]]] = WeakKeyDictionary()
+        self._counting: WeakKeyDictionary[Client, asyncio.Lock] = WeakKeyDictionary()
 
     async def show(self, visit: Visit) -> Page:
         wanted = read_query(visit.request, Wanted)
         every = [each for each in await self._kinds.listed() if each.is_namespaced or not wanted.namespace]
         client = visit.client(self._client)
-        counts = await self._counts(client, every, wanted.namespace)
+        # One visit counts for all of the same visitor that arrive meanwhile.
+        async with self._counting.setdefault(client, asyncio.Lock()):
+            counts = await self._counts(client, every, wanted.namespace)
         shown = [each for each in every if _matches(each, wanted.q.strip().lower())]
         total = sum(count for count in counts.values() if isinstance(count, int))
         content: list[Node] = [

@@ -150,3 +150,15 @@ async def test_many_lists_at_once_take_turns(plane: Plane, site: Site) -> None:
         pages = await asyncio.gather(*(site.open(path) for _ in range(40)))
     assert all("c99" in page.source for page in pages)
     assert turns.longest_s < 0.1, "in one turn they take 0.2 s"
+
+
+async def test_many_pages_of_a_large_object_take_turns(plane: Plane, site: Site) -> None:
+    await plane.client.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    data = {f"key-{each}": "" for each in range(4000)}
+    await plane.client.create(CONFIG_MAPS, {"metadata": {"name": "large"}, "data": data})
+    await site.open("/objects")
+    for path in (f"{HERE}/large/edit", "/objects"):
+        async with measured_turns() as turns:
+            pages = await asyncio.gather(*(site.open(path) for _ in range(30)))
+        assert all(page.status == 200 for page in pages)
+        assert turns.longest_s < 0.06, f"in one turn {path} takes 0.1 s and more"
