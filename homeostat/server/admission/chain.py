@@ -7,10 +7,9 @@ not have (`guards.py`). If none of them matches, a write costs one look-up.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Collection
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import Cause, invalid_object
@@ -42,6 +41,8 @@ _NOT_GUARDED = frozenset({"eviction", "binding"})
 """Subresources whose object is not of the guarded kind."""
 _RBAC = "rbac.authorization.k8s.io"
 _SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
+
+T = TypeVar("T")
 
 
 class AdmissionChain:
@@ -92,8 +93,9 @@ class AdmissionChain:
     def is_charged(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> bool:
         return self._plugins.quotas.is_charged(call, new, old)
 
-    def turn(self, namespace: str) -> AbstractAsyncContextManager[None]:
-        return self._plugins.quotas.turns.of(namespace)
+    async def in_turn(self, namespace: str, work: Callable[[], Awaitable[T]]) -> T:
+        async with self._plugins.quotas.turns.of(namespace):
+            return await work()
 
     async def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
         return await self._plugins.quotas.charges(call, new, old)

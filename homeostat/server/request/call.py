@@ -7,10 +7,9 @@ A `Call` knows no HTTP: both the HTTP server and the in-process client make one.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -25,6 +24,8 @@ from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
 from homeostat.store.base import Draft, Event, Key, Put, Record, Scope, Store
+
+T = TypeVar("T")
 
 
 class Admission(Protocol):
@@ -42,8 +43,8 @@ class Admission(Protocol):
     def is_charged(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> bool:
         """Whether this write has to be charged. `new` and `old` are None if absent."""
 
-    def turn(self, namespace: str) -> AbstractAsyncContextManager[None]:
-        """Wait for the other charged writes of the namespace."""
+    async def in_turn(self, namespace: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it after the other charged writes of the namespace; on the event loop, also for a call in a thread."""
 
     async def charges(self, call: Call, new: JsonObject | None, old: JsonObject | None) -> tuple[Put, ...]:
         """The ResourceQuotas as this write leaves them; raise the error that denies the write."""

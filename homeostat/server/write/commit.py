@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from homeostat.objects.errors import TooLargeError, TooManyRequestsError, UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.server.request.call import Call
@@ -34,7 +36,8 @@ async def commit(call: Call, change: Put | Delete, new: JsonObject | None, old: 
 
 async def _commit_charged(call: Call, change: Put | Delete, new: JsonObject | None, old: JsonObject | None) -> Record:
     admission, namespace = call.backend.admission, change.key.namespace
-    async with admission.turn(namespace):
+
+    async def write() -> Record:
         for _ in range(_QUOTA_TRIES):
             charged = change._replace(also=(*change.also, *await admission.charges(call, new, old)))
             try:
@@ -42,13 +45,14 @@ async def _commit_charged(call: Call, change: Put | Delete, new: JsonObject | No
             except RevisionMismatchError as error:
                 if error.key == change.key or any(error.key == each.key for each in change.also):
                     raise
-    raise TooManyRequestsError(
-        f"the quotas of namespace {namespace} are being changed too often; try again later", retry_after_s=1
-    )
+        raise TooManyRequestsError(
+            f"the quotas of namespace {namespace} are being changed too often; try again later", retry_after_s=1
+        )
+
+    return await admission.in_turn(namespace, write)
 
 
 async def check_quotas(call: Call, new: JsonObject | None, old: JsonObject | None) -> None:
     admission = call.backend.admission
     if admission.has_quotas(call.namespace) and admission.is_charged(call, new, old):
-        async with admission.turn(call.namespace):
-            await admission.charges(call, new, old)
+        await admission.in_turn(call.namespace, partial(admission.charges, call, new, old))
