@@ -297,6 +297,18 @@ class App(msgspec.Struct):
             run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
             return await run(call)
+        objects = self.in_flight.objects_of(verb, path.name)
+        if objects is None:
+            return await self._in_lane(call, run, verb)
+        key = call.key
+        if not objects.enter(key):
+            await objects.turn(key)
+        try:
+            return await self._in_lane(call, run, verb)
+        finally:
+            objects.leave(key)
+
+    async def _in_lane(self, call: Call, run: Verb, verb: str) -> Answer:
         lane = self.in_flight.lane(verb)
         if not lane.enter():
             await lane.turn()

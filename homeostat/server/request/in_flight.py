@@ -1,20 +1,28 @@
-"""Limits how many calls run at once, separately for reads and writes.
+"""Limits how many calls run at once, separately for reads, for writes, and for writes of one object.
 
 Further calls wait in order, so that under load calls are slower but not refused. If the queue is full too, the call
 fails with 429. Watches do not count, because idle ones cost nothing.
+
+Of the writes that change the same revision of an object, a commit accepts one, and the others are computed again. With
+hundreds of them, each would be computed for each commit, all in one turn of the event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from homeostat.objects.errors import TooManyRequestsError
+from homeostat.store.base import Key
 
 _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_CHANGING = frozenset({"update", "patch", "delete"})
 MOST_READS: Final = 400
 MOST_WRITES: Final = 200
+MOST_WRITES_OF_OBJECT: Final = 4
+"""More than one, so that a webhook that is slow, or that writes the object itself, does not hold up the others."""
 MOST_WAITING: Final = 2000
 
 
@@ -44,7 +52,9 @@ class Lane:
             await place
         except asyncio.CancelledError:
             if place.cancelled():
-                self._waiting.remove(place)
+                # `leave` may have removed it already: the cancellation arrives a turn later than it is set.
+                with suppress(ValueError):
+                    self._waiting.remove(place)
             else:
                 self.leave()
             raise
@@ -57,15 +67,59 @@ class Lane:
                 return
         self._running -= 1
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._running
+
+
+class ObjectLanes:
+    """A lane for each object that is being changed, used as a `Lane` is."""
+
+    __slots__ = ("_lanes", "_most", "_most_waiting")
+
+    def __init__(self, most: int, most_waiting: int) -> None:
+        self._lanes: dict[Key, Lane] = {}
+        self._most, self._most_waiting = most, most_waiting
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    def enter(self, key: Key) -> bool:
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane("writes of one object", self._most, self._most_waiting)
+        return lane.enter()
+
+    async def turn(self, key: Key) -> None:
+        try:
+            await self._lanes[key].turn()
+        except asyncio.CancelledError:
+            self._forget(key)
+            raise
+
+    def leave(self, key: Key) -> None:
+        self._lanes[key].leave()
+        self._forget(key)
+
+    def _forget(self, key: Key) -> None:
+        lane = self._lanes.get(key)
+        if lane is not None and lane.is_empty:
+            del self._lanes[key]
+
 
 class InFlight:
-    __slots__ = ("reads", "writes")
+    __slots__ = ("objects", "reads", "writes")
 
     def __init__(
         self, most_reads: int = MOST_READS, most_writes: int = MOST_WRITES, most_waiting: int = MOST_WAITING
     ) -> None:
         self.reads = Lane("reads", most_reads, most_waiting)
         self.writes = Lane("writes", most_writes, most_waiting)
+        self.objects = ObjectLanes(MOST_WRITES_OF_OBJECT, most_waiting)
+
+    def objects_of(self, verb: str, name: str) -> ObjectLanes | None:
+        """The lanes in which to enter before `lane`, so that a crowd on one object does not take all places."""
+        return self.objects if name and verb in _CHANGING else None
 
     def lane(self, verb: str) -> Lane:
         return self.writes if verb in _MUTATING else self.reads

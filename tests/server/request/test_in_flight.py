@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from homeostat.objects.errors import TooManyRequestsError
-from homeostat.server.request.in_flight import InFlight, Lane
+from homeostat.server.request.in_flight import InFlight, Lane, ObjectLanes
+from homeostat.store.base import Key
 
 
 async def entered(lane: Lane, order: list[str], name: str) -> None:
@@ -74,3 +75,28 @@ def test_reads_and_writes_have_room_of_their_own() -> None:
     assert rooms.lane("list").enter()
     assert not rooms.lane("patch").enter()
     assert not rooms.lane("get").enter()
+
+
+async def test_a_waiter_that_was_skipped_before_it_noticed_ends_as_cancelled() -> None:
+    lane, order = Lane("writes", 1, 10), list[str]()
+    tasks = await begun(lane, order, "ab")
+    tasks[1].cancel()
+    lane.leave()
+    await asyncio.wait(tasks)
+    assert tasks[1].cancelled()
+    assert lane.enter()
+
+
+async def test_few_writes_of_one_object_run_at_once_and_others_are_free() -> None:
+    lanes, one, other = ObjectLanes(1, 10), Key("configmaps", "shop", "a"), Key("configmaps", "shop", "b")
+    assert [lanes.enter(one), lanes.enter(other), lanes.enter(one)] == [True, True, False]
+    waiting = asyncio.ensure_future(lanes.turn(one))
+    given_up = asyncio.ensure_future(lanes.turn(one))
+    await asyncio.sleep(0)
+    lanes.leave(one)
+    await waiting
+    given_up.cancel()
+    lanes.leave(one)
+    lanes.leave(other)
+    await asyncio.wait([given_up])
+    assert not len(lanes), "an object that nobody changes takes no memory"
