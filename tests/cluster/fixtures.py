@@ -12,7 +12,7 @@ import asyncio
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,10 +40,14 @@ class Api:
         return load_endpoint([self.kubeconfig])
 
 
-async def create_namespace(client: Client) -> str:
-    """One that nobody else has."""
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
+async def create_namespace(client: Client, name: str = "", labels: dict[str, str] | None = None) -> str:
+    """One that nobody else has, unless it is named, with the account that Pods need: no controller creates it here."""
+    from homeostat.objects.errors import AlreadyExistsError
+
+    name = name or f"test-{uuid.uuid4().hex[:10]}"
+    await client.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels or {}}})
+    with suppress(AlreadyExistsError):
+        await client.create(f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
     return name
 
 

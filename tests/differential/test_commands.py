@@ -19,6 +19,7 @@ _VOLATILE = {
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UID",
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z": "TIME",
     r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]+ \+0000": "DATE",
+    r"kube-api-access-[a-z0-9]{5}": "kube-api-access-ID",
     r"\b\d+(ms|s|m|h|d)(\d+s)?\b": "AGE",
     r"\S+/(?=\w+\.yaml)": "",
     r"  +": "  ",
@@ -41,6 +42,7 @@ def _run(kubectl: Kubectl) -> list[Done]:
         (kubectl.home / name).write_text(text)
     kubectl("create", "namespace", "commands")
     inside = kubectl.within("commands")
+    inside("create", "serviceaccount", "default")
     return [inside.run(*_words(line, kubectl.home)) for line in _LINES]
 
 

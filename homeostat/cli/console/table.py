@@ -25,7 +25,7 @@ class Table:
     def print(self, rows: Iterable[Sequence[object]], *, style: str = "") -> None:
         """Print rows; the first call prints the headings above them."""
         cells = [[one_line(cell_text(cell)) for cell in row] for row in rows]
-        headings = [] if self._is_begun else [[one_line(each) for each in self._headings]]
+        headings = [] if self._is_begun else [[one_line(each).ljust(len(each)) for each in self._headings]]
         self._is_begun = True
         for index, width in enumerate(self._widths):
             self._widths[index] = max([width, *(cell_len(row[index]) for row in (*headings, *cells))])

@@ -24,6 +24,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import EVENT, Kind
 from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
 from homeostat.runtime.manager import Manager
+from tests.cluster.fixtures import create_namespace
 from tests.external.servers import serving
 from tests.operators.contracts.pushing import push_files, registry_of
 
@@ -89,7 +90,7 @@ class Scenario:
 
     async def play(self) -> None:
         client = self._stage.client
-        await client.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        await create_namespace(client, self.namespace)
         for texts, host in (("push", self._stage.public), ("private", self._stage.private)):
             await self._push(self._case.get(texts, {}), host)
         within_s = 30.0

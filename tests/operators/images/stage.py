@@ -44,7 +44,7 @@ from homeostat.runtime.faces.listeners import FaceChoice, Place
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
-from tests.cluster.fixtures import Api
+from tests.cluster.fixtures import Api, create_namespace
 from tests.external.git_servers import HttpGit, Origin, serving_git
 from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
 from tests.external.servers import serving
@@ -341,7 +341,7 @@ async def _furnish(stage: Stage, stack: AsyncExitStack, *, has_registries: bool)
             setattr(stage, name, stack.enter_context(running_registry(folder / name, auth)))
     for namespace in (NAMESPACE, SECRETS):
         with suppress(AlreadyExistsError):
-            await stage.client.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+            await create_namespace(stage.client, namespace)
     await stage.secret(NAMESPACE, "ssh-key", ssh_privatekey="-----BEGIN OPENSSH PRIVATE KEY-----\nx\n")
     await stage.secret(SECRETS, "hook", webhook_url=stage.webhook)
     if has_registries:

@@ -146,8 +146,7 @@ async def test_a_pod_of_the_system_beside_a_clean_one_changes_nothing(api: Api, 
     name, tier = api.namespace, {"tier": api.namespace}
     async with operating(api, Manager(api.client)) as live:
         clean = await make_namespace(live, tier)
-        system = form.format(name)
-        await live.client.create("/api/v1/namespaces", {"metadata": {"name": system, "labels": tier}})
+        system = await create_namespace(live.client, form.format(name), tier)
         await Live(live.client, system, live.manager).run_pod("dns", BARE)
         await clean.run_pod("web", GOOD)
         await declare(live.client, {**TAG, "namespaceSelector": {"matchLabels": tier}}, name)

@@ -11,7 +11,7 @@ from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL
 from homeostat.operators.policy import act
 from homeostat.operators.policy.api import INJECTED, OPERATOR, OPT_OUT, PATCHED_BY
 from homeostat.testing.eventually import eventually
-from tests.cluster.fixtures import Api
+from tests.cluster.fixtures import Api, create_namespace
 from tests.operators.policy.live import BARE, Live, operating
 from tests.operators.policy.worlds import container
 
@@ -237,8 +237,7 @@ async def test_an_undone_patch_is_not_repeated_before_the_cooldown_ends(plane: A
 
 
 async def test_a_protected_namespace_is_neither_scored_nor_changed(api: Api) -> None:
-    name = f"{api.namespace}-system"
-    await api.client.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    name = await create_namespace(api.client, f"{api.namespace}-system")
     async with operating(Api(api.client, api.kubeconfig, name)) as live:
         await roll_out(live, await deploy(live))
         await live.declare(SPEC)
