@@ -1,6 +1,7 @@
-"""The Events of a Pacto, with the reasons of the original. Pure.
+"""The Events of a Pacto, with the reasons of the original and one more, `ContractRecovered`. Pure.
 
-An Event about the status is recorded when the status is reported: when something changed, and once in an interval.
+An Event about a failing status is recorded when the status is reported: when something changed, and once in an
+interval. That it is good again is recorded once, so that the failure is not the last Event.
 Those of the readiness gate are recorded when it changes, and the status that is stored says how it was before.
 """
 
@@ -10,10 +11,12 @@ from homeostat.objects.decision import Notice
 from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
 from homeostat.operators.contracts.engine.checks.verdict import (
+    COMPLIANT,
     CONTRACT_VALID,
     NON_COMPLIANT,
     OPENAPI,
     READINESS_SATISFIED,
+    REFERENCE,
     RUNTIME_OBSERVED,
     UNKNOWN,
     WARNING,
@@ -28,7 +31,7 @@ def notices_of(
     """`current` is the stored status."""
     status = _status_notices(evaluation) if is_reported else ()
     readiness = (*_gate_notices(current, evaluation), *_forecast_notices(current, coming))
-    return (*status, *_drift_notices(current, evaluation), *readiness)
+    return (*status, *_recovery_notices(current, evaluation), *_drift_notices(current, evaluation), *readiness)
 
 
 def _status_notices(evaluation: Evaluation) -> tuple[Notice, ...]:
@@ -44,6 +47,13 @@ def _status_notices(evaluation: Evaluation) -> tuple[Notice, ...]:
     names = ", ".join(each.check for each in failed)
     text = f"Contract status is {evaluation.status}: {len(failed)} of {total} checks failed ({names})"
     return (Notice("Warning", "ValidationFailed", text),)
+
+
+def _recovery_notices(current: JsonObject, evaluation: Evaluation) -> tuple[Notice, ...]:
+    before, now = current.get("contractStatus"), evaluation.status
+    if before not in (WARNING, NON_COMPLIANT, UNKNOWN) or now not in (COMPLIANT, REFERENCE):
+        return ()
+    return (Notice("Normal", "ContractRecovered", f"Contract status is {now} again; it was {before}"),)
 
 
 def _gate_notices(current: JsonObject, evaluation: Evaluation) -> tuple[Notice, ...]:

@@ -32,7 +32,7 @@ _FREE = ("message", "latencyMs", "daysRemaining", "error", "lastReconciledAt")
 _ONCE = ("TagOverwritten", "ReadinessGateUnmet", "ReadinessRecovered")
 _UNJUDGED = ("pacto_contract_validation_errors", "pacto_contract_validation_warnings")
 _OURS = ("passingUntil", "invalidCount")
-_OPTIONAL = ("ReadinessExpiring",)
+_OPTIONAL = ("ReadinessExpiring", "ContractRecovered")
 _KINDS = {
     each.kind: each
     for each in (

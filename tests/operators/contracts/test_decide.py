@@ -109,6 +109,11 @@ def test_a_failing_status_is_an_event_when_it_is_reported() -> None:
     assert decide(after, seen).notices == ()
     (again,) = decide(after, msgspec.structs.replace(seen, now=NOW + timedelta(seconds=300))).notices
     assert again == event
+    mended = world(contract(), obj, snapshot=running(), revisions=seen.revisions)
+    (recovered,) = decide(after, mended).notices
+    assert (recovered.type, recovered.reason) == ("Normal", "ContractRecovered")
+    assert recovered.message == "Contract status is Compliant again; it was NonCompliant"
+    assert decide(written(after, decide(after, mended), NOW), mended).notices == ()
 
 
 def test_an_invalid_contract_keeps_the_revision_that_was_in_use() -> None:
