@@ -40,8 +40,15 @@ _list = msgspec.json.Decoder(_List)
 _input = msgspec.json.Decoder(ResourceInput)
 
 
-def resource_tabs(current: str) -> Markup:
+async def resource_tabs(visit: Visit, namespace: str, current: str) -> Node:
+    """None for a visitor who may not list inputs: one tab leads nowhere."""
+    if not await _may_list(visit, namespace):
+        return None
     return tabs("Resources", (("Resources", _RESOURCES), ("Inputs", INPUTS)), current)
+
+
+async def _may_list(visit: Visit, namespace: str) -> bool:
+    return await visit.caller.allows(Question(_KIND.group, _KIND.plural, "list", namespace))
 
 
 class Inputs:
@@ -64,7 +71,8 @@ class Inputs:
         if found:
             headings = ("Input", "State", "Plugin", "Declared", "Applied", "Failed", "Revision", "Since", "Message")
             body = table("Inputs", headings, [_row(each) for each in sorted(found, key=_order)])
-        return Page("Inputs", [el("h1", "Resources"), resource_tabs("Inputs"), body], "Resources")
+        shown = await resource_tabs(visit, self._face.namespace, "Inputs")
+        return Page("Inputs", [el("h1", "Resources"), shown, body], "Resources")
 
     async def show_one(self, visit: Visit) -> Page:
         await self._check(visit)
@@ -109,8 +117,7 @@ class Inputs:
         return Page(name, content, "Resources")
 
     async def _check(self, visit: Visit) -> None:
-        question = Question(_KIND.group, _KIND.plural, "list", self._face.namespace)
-        if not await visit.caller.allows(question):
+        if not await _may_list(visit, self._face.namespace):
             raise forbidden(
                 f"{visit.caller.username} is not allowed to list resourceinputs in the namespace {self._face.namespace}"
             )

@@ -63,7 +63,7 @@ class Listing:
         shown = found[(at - 1) * PAGE : at * PAGE]
         content: list[Node] = [
             el("h1", "Resources"),
-            resource_tabs("Resources"),
+            await resource_tabs(visit, self._face.namespace, "Resources"),
             _form(wanted, types),
             el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
             self._table(shown, types) if shown else self._elsewhere(wanted) if is_elsewhere else _nothing(wanted),

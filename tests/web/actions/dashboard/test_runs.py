@@ -63,5 +63,7 @@ async def test_inputs_show_their_state_and_errors(plane: Plane, guarded: Site, s
     assert "hidden-key" not in page.source
     assert (await site.open("/inputs/none")).status == 404
     nobody = await visitor(plane, guarded, "nobody", [])
+    assert '/inputs"' in (await site.open("/resources")).source
+    assert '/inputs"' not in (await guarded.open("/resources", Cookie=nobody)).source
     for path in ("/inputs", "/inputs/shelf-list"):
         assert (await guarded.open(path, Cookie=nobody)).status == 403
