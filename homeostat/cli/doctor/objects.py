@@ -36,6 +36,8 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
     contract_status: str | None = None
     violations: int | None = None
     drifted: int | None = None
+    tag: str | None = None
+    wanted: str | None = None
 
 
 async def check_objects(client: Client, operator: Description, kinds: Mapping[str, Kind]) -> Finding:
@@ -54,7 +56,7 @@ async def check_objects(client: Client, operator: Description, kinds: Mapping[st
             if (trouble := trouble_of(each.get("status")))
         ]
     if not wrong:
-        return Finding("objects", "OK", f"none of {count} objects is failing")
+        return Finding("objects", "OK", _well(count))
     more = f" and {len(wrong) - _MOST_NAMES} more" if len(wrong) > _MOST_NAMES else ""
     names = ", ".join(text for text, _ in wrong[:_MOST_NAMES])
     return Finding("objects", "WARN", f"not as they should be: {names}{more}", f"read why: {wrong[0][1]}")
@@ -75,7 +77,20 @@ def trouble_of(status: Any) -> str:
         return found.contract_status
     if found.violations:
         return "1 violation" if found.violations == 1 else f"{found.violations} violations"
-    return f"{found.drifted} drifted" if found.drifted else ""
+    if found.drifted:
+        return f"{found.drifted} drifted"
+    is_pinned = any((each.type, each.status) == ("Pinned", "True") for each in found.conditions or ())
+    return "pinned at an older tag" if is_pinned and found.tag and found.wanted not in (None, "", found.tag) else ""
+
+
+def _well(count: int) -> str:
+    """In numbers that read well: there may be none or one."""
+    match count:
+        case 0:
+            return "there are no objects"
+        case 1:
+            return "its only object is not failing"
+    return f"none of {count} objects is failing"
 
 
 def _kinds_of(operator: Description, kinds: Mapping[str, Kind]) -> list[Kind]:

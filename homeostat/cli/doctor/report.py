@@ -13,12 +13,15 @@ from homeostat.objects.json import JsonObject
 from homeostat.runtime.checkup import Finding
 
 CONNECTION = "connection"
+_ORDER = {"FAIL": 0, "WARN": 1}
 
 
 def print_findings(findings: Sequence[Finding], form: str) -> None:
     if form == "table":
         headings = ("CHECK", "RESULT", "DETAIL", "WHAT TO DO")
-        Table(headings).print([(each.check, each.result, each.detail, each.remedy) for each in findings])
+        # Who reads a long table shall see first what is to be done.
+        worst = sorted(findings, key=lambda each: _ORDER.get(each.result, len(_ORDER)))
+        Table(headings).print([(each.check, each.result, each.detail, each.remedy) for each in worst])
     else:
         print_object(findings_document(findings), form)
 

@@ -76,6 +76,8 @@ def test_every_finding_that_is_not_well_says_what_to_do(up: Up, tmp_path: Path) 
             assert each["remedy"] or each["result"] in ("OK", "SKIPPED"), each
     table = up.cli.here("doctor", "--kubeconfig", config, "--operators", "policy")
     assert "see homeostat rbac --operators policy" in table.out
+    shown = [line.partition(" FAIL ")[1] for line in table.out.splitlines()[1:]]
+    assert shown == sorted(shown, reverse=True), "what failed comes first"
 
 
 def _condition(kind: str, status: str, reason: str) -> JsonObject:
@@ -99,6 +101,9 @@ def _condition(kind: str, status: str, reason: str) -> JsonObject:
         ({"violations": 1}, "1 violation"),
         (_condition("Ready", "True", "Success") | {"drifted": 1}, "1 drifted"),
         ({"violations": 0, "drifted": 0}, ""),
+        (_condition("Pinned", "True", "Pinned") | {"tag": "1", "wanted": "2"}, "pinned at an older tag"),
+        (_condition("Pinned", "True", "Pinned") | {"tag": "2", "wanted": "2"}, ""),
+        (_condition("Pinned", "False", "NotPinned") | {"tag": "1", "wanted": "2"}, ""),
     ],
 )
 def test_the_status_of_an_object_says_what_is_wrong_with_it(status: JsonObject | None, trouble: str) -> None:

@@ -48,8 +48,8 @@ async def test_the_overview_counts_as_things_change(site: Site, shelf: World) ->
         "2ready",
     ]
     assert "1 object of 3 is not as declared" in page.text
-    row = page.document.one("tr", id="row-problem-resources-c-0")
-    assert row.text.startswith("c")
+    row = page.document.one("tr", id="row-problem-resources-default/c-0")
+    assert row.text.startswith("default/c")
     assert "the shelf is full" in row.text
     assert len(page.document.all("rect")) == 4
     await site.remove(1)

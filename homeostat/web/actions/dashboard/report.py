@@ -45,7 +45,7 @@ def _problem(failure: Failure) -> Problem:
     ready = next((each for each in status.conditions if each.type == "Ready"), None)
     since = ready.last_transition_time if ready is not None else None
     own = (failure.resource.kind, entry.metadata.namespace, entry.metadata.name)
-    return Problem(entry.metadata.name, _path(failure), status.message, since=since or failure.moment, object=own)
+    return Problem(_name(failure), _path(failure), status.message, since=since or failure.moment, object=own)
 
 
 def _soonest(failures: list[Failure]) -> list[Failure]:
@@ -55,7 +55,12 @@ def _soonest(failures: list[Failure]) -> list[Failure]:
 
 def _retry(failure: Failure) -> Upcoming:
     entry = failure.resource.entry
-    return Upcoming(entry.metadata.name, _path(failure), "will retry", entry.read_status().next_run or "")
+    return Upcoming(_name(failure), _path(failure), "will retry", entry.read_status().next_run or "")
+
+
+def _name(failure: Failure) -> str:
+    where = failure.resource.entry.metadata
+    return f"{where.namespace}/{where.name}"
 
 
 def _path(failure: Failure) -> str:

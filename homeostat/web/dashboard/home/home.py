@@ -123,17 +123,23 @@ def _verdict(reported: Sequence[Reported], hidden: Sequence[str]) -> Markup:
     reports = [each.report for each in reported if each.report is not None]
     total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
     failed, paused = sum(each.failed for each in reports), sum(each.paused for each in reports)
-    unsettled = total - good - paused
+    unsettled = max(total - good - failed - paused, 0)
     unread = [each.section.title for each in reported if each.trouble]
     if failed:
-        look, text = "bad", f"{many(failed, 'object')} of {total:,} {_are(failed)} not as declared"
+        look, text = (
+            "bad",
+            f"{many(failed, 'object')} of {total:,} {_are(failed)} not as declared{_rest(unsettled, paused)}",
+        )
     elif unread:
         look, text = "warn", f"Unknown: cannot read {', '.join(unread).lower()}"
-    elif unsettled > 0:
-        look, text = "warn", f"{many(unsettled, 'object')} of {total:,} {_are(unsettled)} unknown or in progress"
+    elif unsettled:
+        text = f"{many(unsettled, 'object')} of {total:,} {_are(unsettled)} unknown or in progress{_rest(0, paused)}"
+        look = "warn"
+    elif paused:
+        is_late = any(each.problems for each in reports)
+        look, text = "warn" if is_late else "plain", f"{good:,} of {total:,} objects are as declared{_rest(0, paused)}"
     elif total:
-        more = f", {paused:,} more {_are(paused)} paused or pinned" if paused else ""
-        look, text = "good", f"Everything is as declared: {many(good, 'object')}{more}"
+        look, text = "good", f"Everything is as declared: {many(good, 'object')}"
     else:
         look, text = "plain", "You see nothing that is declared" if hidden else "Nothing is declared yet"
     return el("h1", text, class_=f"verdict {look}")
@@ -145,6 +151,12 @@ def _hidden(titles: Sequence[str]) -> Node:
         return None
     text = f"Not shown, because you are not allowed to list their objects in all namespaces: {', '.join(titles)}."
     return el("p", text, class_="note hidden-sections")
+
+
+def _rest(unsettled: int, paused: int) -> str:
+    """The objects that the tiles count as neither as declared nor failed."""
+    counts = ((unsettled, "unknown or in progress"), (paused, "pinned or paused"))
+    return "".join(f"; {count:,} {_are(count)} {word}" for count, word in counts if count)
 
 
 def _are(count: int) -> str:
@@ -244,7 +256,7 @@ async def _object(visit: Visit, problem: Problem) -> Node:
 
 
 def _problem(at: int, problem: Problem, section: Section, *, alike: int, own: Node) -> Markup:
-    word = "failed" if problem.severity == "bad" else "warning"
+    word = problem.word or ("failed" if problem.severity == "bad" else "warning")
     more = [el("a", f"and {alike} more for this reason", href=section.path), " · "] if alike else None
     return row(
         f"problem-{_key(section.title)}-{problem.name}-{at}",

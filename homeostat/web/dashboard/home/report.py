@@ -39,6 +39,8 @@ class Problem(msgspec.Struct, frozen=True):
     since: str = ""
     object: tuple[Kind, str, str] | None = None
     """Kind, namespace and name of the object, for a link to its page."""
+    word: str = ""
+    """Its state; by default `failed` or `warning`, as severe as it is."""
 
 
 class Change(msgspec.Struct, frozen=True):

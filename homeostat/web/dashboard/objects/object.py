@@ -15,7 +15,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command
-from homeostat.web.dashboard.html.components import chip, facts, moment, one_line
+from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
 from homeostat.web.dashboard.html.conditions import conditions_table, look_of
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -211,7 +211,7 @@ def _shown(place: Place, obj: JsonObject) -> tuple[JsonObject, Markup]:
     folded = (
         el(
             "details",
-            el("summary", f"Managed fields of {len(managed)} managers"),
+            el("summary", f"Managed fields of {many(len(managed), 'manager')}"),
             _block(managed),
             class_="fold",
             id="managed",

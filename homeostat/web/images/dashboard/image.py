@@ -176,7 +176,7 @@ def _pods(counts: Mapping[str, int] | None) -> Node:
     if not counts:
         return el("span", "no Pods", class_="quiet")
     return [
-        el("div", tag_text(tag), el("span", many(count, "Pod"), class_="note"))
+        el("div", tag_text(tag), " ", el("span", many(count, "Pod"), class_="note"))
         for tag, count in sorted(counts.items(), key=lambda each: -each[1])
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import image_path
-from homeostat.web.images.dashboard.update import NOT_APPLIED, ROLLING_OUT, Update
+from homeostat.web.images.dashboard.update import NOT_APPLIED, ROLLING_OUT, Update, short_tag
 from homeostat.web.images.dashboard.updates import TrackedUpdates
 
 
@@ -29,24 +29,31 @@ class ImageReport:
             paused=len(pinned),
             paused_word="pinned",
             wrong=states.count("failed"),
-            problems=tuple(_problem(each) for each in updates if each.state == "failed")[:MOST_REPORTED],
+            problems=tuple(_problem(each) for each in updates if each.state == "failed" or each.is_held_back)[
+                :MOST_REPORTED
+            ],
             changes=tuple(map(_change, changes[:MOST_REPORTED])),
             upcoming=(*map(_frozen, pinned[:MOST_REPORTED]), *map(_under_way, moving[:MOST_REPORTED])),
         )
 
 
 def _problem(each: Update) -> Problem:
-    result = each.status.result
-    text, since = (result.message, result.time) if result is not None else ("", "")
-    tracked = each.tracked
+    status, result, tracked = each.status, each.status.result, each.tracked
     own = (tracked.kind, tracked.namespace, tracked.name)
+    if each.is_held_back:
+        text = f"pinned at {short_tag(status.tag or '')}, and {short_tag(status.wanted or '')} is newer{_reason(each)}"
+        return Problem(_name(each), image_path(each), text, "warn", status.since or "", own, "pinned")
+    text, since = (result.message, result.time) if result is not None else ("", "")
     return Problem(_name(each), image_path(each), text, since=since, object=own)
 
 
 def _frozen(each: Update) -> Upcoming:
-    pin = each.pin
-    why = f": {pin.reason}" if pin is not None and pin.reason else ""
-    return Upcoming(_name(each), image_path(each), f"updates are pinned{why}", otherwise="until somebody unpins it")
+    text = f"updates are pinned{_reason(each)}"
+    return Upcoming(_name(each), image_path(each), text, otherwise="until somebody unpins it")
+
+
+def _reason(each: Update) -> str:
+    return f": {each.pin.reason}" if each.pin is not None and each.pin.reason else ""
 
 
 def _under_way(each: Update) -> Upcoming:

@@ -59,6 +59,12 @@ class Update(NamedTuple):
         return is_requested or (self.pin is None and is_true(self.status.conditions, PINNED))
 
     @property
+    def is_held_back(self) -> bool:
+        """Whether a pin keeps it from a newer tag."""
+        status = self.status
+        return self.state == "pinned" and bool(status.wanted and status.tag) and status.wanted != status.tag
+
+    @property
     def explanation(self) -> str:
         """What the state waits for; empty where the result of the last pass says it."""
         tracked, tag = self.tracked, self.status.tag or ""

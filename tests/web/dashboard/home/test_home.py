@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+import msgspec
+
 from homeostat.client.base import Client
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
@@ -80,10 +82,11 @@ async def test_the_answer_is_the_worst_that_is_known() -> None:
         ({"a": None}, "Nothing is declared yet"),
         ({"a": GOOD}, "Everything is as declared: 3 objects"),
         ({"a": GOOD, "b": busy}, "1 object of 5 is unknown or in progress"),
-        ({"a": GOOD, "b": held}, "Everything is as declared: 4 objects, 1 more is paused or pinned"),
+        ({"a": GOOD, "b": held}, "4 of 5 objects are as declared; 1 is pinned or paused"),
+        ({"a": busy, "b": held}, "1 object of 4 is unknown or in progress; 1 is pinned or paused"),
         ({"a": GOOD, "b": ForbiddenError("cannot list vaults")}, "Unknown: cannot read b"),
         ({"a": GOOD, "b": unread}, "Unknown: cannot read b"),
-        ({"a": GOOD, "b": unread, "c": BAD}, "5 objects of 12 are not as declared"),
+        ({"a": GOOD, "b": unread, "c": BAD}, "5 objects of 12 are not as declared; 2 are unknown or in progress"),
     ):
         page = await home(**reports)
         assert page.one("h1").text == answer
@@ -92,6 +95,21 @@ async def test_the_answer_is_the_worst_that_is_known() -> None:
     page = await home(a=held)
     assert page.one("a", class_="tile").attributes["class"] == "tile plain"
     assert page.one("li", id="home-a").text.endswith("1 pinned")
+
+
+async def test_a_pin_that_holds_something_back_is_listed_and_not_called_well() -> None:
+    late = Problem("shop/web", "/dashboard/i/web", "pinned at 1, and 2 is newer", "warn", word="pinned")
+    held = Report(noun="shelf", total=2, as_declared=1, paused=1, paused_word="pinned")
+    assert (await home(a=held)).one("h1").attributes["class"] == "verdict plain"
+    page = await home(a=msgspec.structs.replace(held, problems=(late,)))
+    assert (page.one("h1").text, page.one("h1").attributes["class"]) == (
+        "1 of 2 objects are as declared; 1 is pinned or paused",
+        "verdict warn",
+    )
+    assert "pinned at 1, and 2 is newer" in page.one("table", class_="problems").text
+    assert "Nothing is wrong" not in page.one("main").text
+    page = await home(a=held, b=BAD)
+    assert page.one("h1").text.endswith("; 2 are unknown or in progress; 1 is pinned or paused")
 
 
 async def test_problems_are_ordered_by_how_bad_and_how_old_and_told_once() -> None:

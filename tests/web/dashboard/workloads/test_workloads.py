@@ -62,7 +62,7 @@ async def test_a_failing_workload_is_wrong_now_with_the_reason_of_its_pods(plane
     await _pod(plane, "agents", {}, {**unscheduled, "lastTransitionTime": SINCE})
 
     page = await site.open()
-    assert page.document.one("h1").text == "2 objects of 5 are not as declared"
+    assert page.document.one("h1").text == "2 objects of 5 are not as declared; 2 are unknown or in progress"
     assert page.document.one("li", id="home-workloads").text.startswith("1 of 5")
     rows = [each.text for each in page.document.all("tr") if each.attributes.get("id", "").startswith("row-problem")]
     looping = next(each for each in rows if "default/looping" in each)

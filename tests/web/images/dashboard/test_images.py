@@ -8,7 +8,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET, Kind
 from homeostat.objects.roles import rule
-from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED, ImageUpdateStatus
+from homeostat.operators.images.api import GROUP, IMAGE_UPDATE, KINDS, REQUESTED, ImageUpdateStatus, Pin
 from homeostat.operators.images.engine.annotations import tracked_of
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
@@ -157,6 +157,31 @@ def test_only_what_runs_the_newest_tag_is_up_to_date(update: Update, state: str,
 
 
 @pytest.mark.parametrize(
+    ("update", "is_held_back"),
+    [
+        pytest.param(_update(tag=OLD), True, id="a newer tag is there"),
+        pytest.param(_update(), False, id="the pin is the newest"),
+        pytest.param(_update(tag=OLD, wanted=None), False, id="the newest is unknown"),
+    ],
+)
+def test_a_pin_holds_back_what_is_newer(update: Update, is_held_back: bool) -> None:
+    assert update._replace(pin=Pin(tag="1", reason="")).is_held_back == is_held_back
+    assert not update.is_held_back, "without a pin it is only behind"
+
+
+async def test_home_lists_a_pin_that_holds_something_back(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    pin = {"pin": {"tag": OLD, "reason": "prices were wrong"}}
+    held = {**STATUS, "tag": OLD, "result": {"action": "skipped", "message": "pinned", "time": SINCE}}
+    await declare(plane.client, IMAGE_UPDATE.kind, "held", spec=pin, status=held)
+    metadata = {"annotations": {f"gitops.operator.{key}": value for key, value in ANNOTATIONS.items()}}
+    template = {"spec": {"containers": [{"name": "web", "image": f"acme/web:{OLD}"}]}}
+    await declare(plane.client, DEPLOYMENT, "held", metadata=metadata, spec={"template": template})
+    page = await site.shows("", f"pinned at {OLD[:12]}, and {NEW[:12]} is newer: prices were wrong")
+    assert "default/held" in page.document.one("table", class_="problems").text
+
+
+@pytest.mark.parametrize(
     ("kind", "generation", "status", "is_done"),
     [
         (DEPLOYMENT, 2, {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 1}, False),
@@ -180,7 +205,9 @@ async def test_the_page_counts_what_pods_run(plane: Plane, site: Site) -> None:
         await declare(plane.client, POD, name, metadata={"labels": {"app": "web"}}, spec=spec)
     page = await site.shows("/images/default/web", "2 Pods")
     way = page.document.one("ol", class_="way").text
-    assert way == f"Newest{NEW[:12]}In Git{NEW[:12]}In the Deployment{OLD[:12]}Pods run{OLD[:12]}2 Pods{NEW[:12]}1 Pod"
+    assert (
+        way == f"Newest{NEW[:12]}In Git{NEW[:12]}In the Deployment{OLD[:12]}Pods run{OLD[:12]} 2 Pods{NEW[:12]} 1 Pod"
+    )
 
 
 @pytest.mark.parametrize(
