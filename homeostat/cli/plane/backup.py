@@ -6,6 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -44,9 +45,16 @@ def command(file: Path, is_check: bool, data: Path, database: Path | str | None)
     except StoreError as error:
         raise Failure(str(error)) from error
     click.echo(f"{file}: {summary(header)}, {file.stat().st_size:,} bytes, verified")
-    if is_check:
+    if not is_check:
+        click.echo(f"  source  {place if isinstance(place, Path) else _without_credentials(place)}")
+    else:
         click.echo(f"  made    {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(header.made))}")
         click.echo(f"  sealed  {header.seal or 'nothing'} (key id, resources)")
+
+
+def _without_credentials(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def summary(header: Header) -> str:

@@ -11,7 +11,7 @@ import click
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.progress import progress
-from homeostat.cli.plane.data_directory import data_option
+from homeostat.cli.plane.data_directory import new_data_option
 from homeostat.cli.plane.database import database_option
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Continue at the revision of the backup, so that watches resume; only if nothing was written after it.",
 )
-@data_option
+@new_data_option
 @database_option
 def command(file: Path, is_resumed: bool, data: Path, database: Path | str | None) -> None:
     """Restore the objects of FILE into an empty database, all of them or none.

@@ -20,7 +20,7 @@ from homeostat.cli.operators.faces.places import check_faces, up_choice
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.plane import supervisor
 from homeostat.cli.plane.audit import Audit, audit_options
-from homeostat.cli.plane.data_directory import data_option
+from homeostat.cli.plane.data_directory import new_data_option
 from homeostat.cli.plane.database import database_option
 from homeostat.cli.plane.simulation import Simulation, simulation_options
 from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
@@ -38,7 +38,7 @@ _STOP_WITHIN_S = 4.8
 
 
 @click.command(cls=FaceCommand, short_help="Start the control plane.")
-@data_option
+@new_data_option
 @click.option(
     "--ephemeral",
     "is_ephemeral",

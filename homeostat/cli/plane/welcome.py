@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from homeostat import __version__
 from homeostat.cli.operators.choice import asleep_line
 from homeostat.cli.operators.faces.serving import face_lines
+from homeostat.cli.plane.data_directory import usual_data
 
 if TYPE_CHECKING:
     from homeostat.plane import Plane
@@ -22,7 +23,7 @@ def welcome(plane: Plane) -> str:
     return (
         f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
         f"  kubeconfig  {path}\n"
-        f"  use it      export KUBECONFIG={path}\n"
+        f"  use it      export {_data(plane)}KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
         f"{_sign_in_line(plane)}"
@@ -32,6 +33,12 @@ def welcome(plane: Plane) -> str:
         f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
     )
+
+
+def _data(plane: Plane) -> str:
+    """A setting for commands on the data directory, such as `homeostat backup`, unless they find it without one."""
+    data = plane.settings.data
+    return "" if data == usual_data() else f"HOMEOSTAT_DATA={shlex.quote(str(data))} "
 
 
 def _sign_in_line(plane: Plane) -> str:

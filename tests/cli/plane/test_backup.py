@@ -76,7 +76,9 @@ def test_a_running_plane_is_backed_up_and_restored_as_it_was(cli: Cli, file: Pat
         cli("delete", "cm", "plain")
         copy_keys(up.data, tmp_path / "restored")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert cli.here("backup", "--verify", file).out.splitlines()[0] == made.out.strip()
+    summary, source = made.out.splitlines()
+    assert cli.here("backup", "--verify", file).out.splitlines()[0] == summary
+    assert source == f"  source  {up.data}/homeostat.db"
 
     done = other("restore", file)
     assert (done.code, done.err) == (0, "")

@@ -58,6 +58,18 @@ def test_a_kubeconfig_with_a_token_has_no_other_credential(up: Up, tmp_path: Pat
     assert 'User "guest" cannot list' in up.cli.here("get", "secrets", "--kubeconfig", config).err
 
 
+def test_a_command_on_a_plane_takes_the_one_that_wrote_the_kubeconfig(up: Up, tmp_path: Path) -> None:
+    """Not the one in the home directory, which kubectl and `homeostat get` do not use either."""
+    own = up.data / "kubeconfig"
+    bare = {name: value for name, value in up.cli.environment.items() if name != "HOMEOSTAT_DATA"}
+    bare |= {"HOME": str(tmp_path), "KUBECONFIG": str(own)}
+    assert Cli(bare)("kubeconfig", "--path").out == f"{own}\n"
+    copied = tmp_path / "kubeconfig"
+    copied.write_text(own.read_text())
+    elsewhere = Cli({**bare, "KUBECONFIG": str(copied)})("kubeconfig", "--path")
+    assert f"there is no kubeconfig in {tmp_path}/.homeostat" in elsewhere.err
+
+
 def test_no_token_is_created_if_its_kubeconfig_cannot_be_printed(cli: Cli, tmp_path: Path) -> None:
     refused = cli.here("token", "create", "guest", "-o", "kubeconfig", "--data", tmp_path)
     assert (refused.code, refused.out) == (1, "")

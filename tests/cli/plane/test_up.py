@@ -24,7 +24,7 @@ def test_a_start_tells_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> N
     text = "\n".join(up.welcome)
     assert len(up.welcome) == 5
     assert up.url.startswith("https://127.0.0.1:")
-    assert f"export KUBECONFIG={up.data}/kubeconfig" in text
+    assert f"export HOMEOSTAT_DATA={up.data} KUBECONFIG={up.data}/kubeconfig" in text
     assert "kubectl get ns" in text
 
 
@@ -218,7 +218,7 @@ def leaves_nothing_behind(cli: Cli, temporary: Path) -> bool:
     temporary.mkdir()
     with running(Cli({**cli.environment, "TMPDIR": str(temporary)}), "--ephemeral") as up:
         (folder,) = temporary.iterdir()
-        assert f"export KUBECONFIG={folder}/kubeconfig" in "\n".join(up.welcome)
+        assert f"export HOMEOSTAT_DATA={folder} KUBECONFIG={folder}/kubeconfig" in "\n".join(up.welcome)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         connected = Cli({**cli.environment, "KUBECONFIG": str(folder / "kubeconfig")})
         assert connected("get", "namespaces", "default", "-o", "name").out == "namespace/default\n"
