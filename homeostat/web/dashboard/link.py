@@ -7,8 +7,9 @@ from collections.abc import Collection
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.command import PageLink
 from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.objects.commands import on_object
-from homeostat.web.dashboard.objects.kinds import object_path
+from homeostat.web.dashboard.objects.kinds import is_back, object_path
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 
@@ -32,7 +33,7 @@ async def edit_link(visit: Visit, kind: Kind, namespace: str, name: str, text: s
     """`Edit KIND NAME` by default; None for who may not change the object."""
     if not await _may_edit(visit, kind, namespace, name):
         return None
-    return el("a", text or f"Edit {kind.kind} {name}", href=object_path(kind, namespace, name, "edit"))
+    return el("a", text or f"Edit {kind.kind} {name}", href=_edit_path(visit, kind, namespace, name))
 
 
 async def edit_action(visit: Visit, kind: Kind, namespace: str, name: str) -> PageLink | None:
@@ -40,7 +41,13 @@ async def edit_action(visit: Visit, kind: Kind, namespace: str, name: str) -> Pa
     if not await _may_edit(visit, kind, namespace, name):
         return None
     words = on_object("edit", kind, namespace, name)
-    return PageLink("Edit", object_path(kind, namespace, name, "edit"), words)
+    return PageLink("Edit", _edit_path(visit, kind, namespace, name), words)
+
+
+def _edit_path(visit: Visit, kind: Kind, namespace: str, name: str) -> str:
+    """The form, which leads back to this page."""
+    here = visit.request.path
+    return place(object_path(kind, namespace, name, "edit"), {"back": here if is_back(here) else ""})
 
 
 async def _may_edit(visit: Visit, kind: Kind, namespace: str, name: str) -> bool:

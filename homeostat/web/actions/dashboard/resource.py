@@ -38,7 +38,7 @@ from homeostat.web.dashboard.html.components import (
     phase_chip,
     value_block,
 )
-from homeostat.web.dashboard.html.conditions import conditions_table
+from homeostat.web.dashboard.html.conditions import conditions_table, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
@@ -113,6 +113,7 @@ class ResourcePage:
         return [
             _crumbs(),
             _title(found, status),
+            unobserved(found.entry.metadata.generation, status.observed_generation),
             await self._actions(visit, found, status),
             await self._run(found, status),
             await self._facts(visit, found, status, entries[:1]),

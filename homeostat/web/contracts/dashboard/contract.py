@@ -30,6 +30,7 @@ from homeostat.web.contracts.dashboard.findings import target_in, target_kind
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.dashboard.html.command import Action, actions, annotate
 from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
+from homeostat.web.dashboard.html.conditions import unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.link import edit_action, joined, object_link
@@ -60,6 +61,7 @@ class ContractPage:
         objects = await _objects(visit, pacto)
         content: list[Node] = [
             _title(pacto, status),
+            unobserved(pacto.metadata.generation, status.observed_generation),
             actions(
                 visit.viewer.proof,
                 [

@@ -39,6 +39,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    generation: int = 0
 
 
 class CheckResult(msgspec.Struct, frozen=True, rename="camel"):
@@ -106,6 +107,7 @@ class PactoState(msgspec.Struct, frozen=True, rename="camel"):
 
     contract_status: str = ""
     contract_version: str = ""
+    observed_generation: int = 0
     current_revision: str = ""
     last_reconciled_at: str = ""
     summary: _Summary = _Summary()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from homeostat.objects.conditions import ABNORMAL, PAUSED, RECONCILING, Condition
+from homeostat.objects.json import Json
 from homeostat.web.dashboard.html.components import chip, moment, row, table
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
@@ -35,6 +36,16 @@ def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] 
     ]
     headings = ("Condition", "Status", "Reason", "Message", "Since")
     return el("section", el("h2", "Conditions"), table("Conditions", headings, rows))
+
+
+def unobserved(generation: Json, observed: Json, conditions: Sequence[Condition] = ()) -> Node:
+    """Says that what an operator reported is older than the declaration; None if it is not, or that is unknown."""
+    seen = [each.observed_generation for each in conditions if isinstance(each.observed_generation, int)]
+    newest = max([observed, *seen] if isinstance(observed, int) else seen, default=0)
+    if not isinstance(generation, int) or not 0 < newest < generation:
+        return None
+    text = f"Applied. The operator has not reconciled generation {generation} yet. What it reports is older: "
+    return el("p", f"{text}of generation {newest}.", class_="note unobserved", role="status")
 
 
 def look_of(condition: Condition, abnormal: Collection[str] = ()) -> str:

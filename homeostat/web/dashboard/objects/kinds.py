@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from typing import Final
@@ -21,6 +22,7 @@ CORE: Final = "core"
 NO_NAMESPACE: Final = "-"
 """Stands for the namespace of cluster-scoped objects in paths; no namespace has this name."""
 _KEPT_S: Final = 10.0
+_back: Final = re.compile(rf"{ROOT}/[A-Za-z0-9_./:%~-]*")
 
 
 class ServedKinds:
@@ -106,6 +108,11 @@ def object_path(kind: Kind, namespace: str, name: str, page: str = "", *, versio
     path = f"{kind_path(kind)}/{quote(place, safe='')}/{quote(name, safe='')}"
     path = f"{path}/{page}" if page else path
     return f"{path}?{urlencode({'version': version})}" if version else path
+
+
+def is_back(path: str) -> bool:
+    """Whether a form may lead back to it: a page of the dashboard."""
+    return _back.fullmatch(path) is not None
 
 
 def _group(group: str) -> str:

@@ -16,7 +16,7 @@ from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
-from homeostat.web.dashboard.html.conditions import conditions_table, look_of
+from homeostat.web.dashboard.html.conditions import conditions_table, look_of, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.access import may
@@ -24,7 +24,7 @@ from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.events import events_of
 from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE
-from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, is_back, kind_path, object_path
 from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
 from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
 from homeostat.web.dashboard.objects.tree import Family
@@ -40,6 +40,7 @@ _MAIN: Final = ("Ready", "Failed", "Complete", "Available", "Established")
 
 class _Wanted(msgspec.Struct, frozen=True):
     version: Annotated[str, Meta(max_length=63)] = ""
+    back: Annotated[str, Meta(max_length=1000)] = ""
 
 
 class Place(NamedTuple):
@@ -51,6 +52,8 @@ class Place(NamedTuple):
     client: Client
     version: str = ""
     """The one that the visitor chose; empty for the preferred one."""
+    back: str = ""
+    """The page that a change leads back to; empty for the page of the object."""
 
     @property
     def path(self) -> str:
@@ -80,7 +83,8 @@ async def place_of(visit: Visit, own: Client, kinds: ServedKinds) -> Place:
     namespace = "" if captured["namespace"] == NO_NAMESPACE else captured["namespace"]
     if bool(namespace) != kind.is_namespaced:
         raise unknown(f"{kind.kind} is {'namespaced' if kind.is_namespaced else 'cluster-scoped'}.")
-    return Place(kind, namespace, captured["name"], visit.client(own), wanted.version)
+    back = wanted.back if is_back(wanted.back) else ""
+    return Place(kind, namespace, captured["name"], visit.client(own), wanted.version, back)
 
 
 def crumbs(place: Place, *, is_object_linked: bool = False) -> Markup:
@@ -106,6 +110,7 @@ class ObjectPage:
         content: list[Node] = [
             crumbs(place),
             el("div", _title(place, obj, conditions), await _choices(place), class_="title"),
+            unobserved(obj["metadata"].get("generation"), _observed(obj), conditions),
             _facts(place, obj, shown, await self._about(obj)),
             el(
                 "div",
@@ -145,6 +150,11 @@ def conditions_of(obj: JsonObject) -> list[Condition]:
         return []
 
 
+def _observed(obj: JsonObject) -> Json:
+    status = obj.get("status")
+    return status.get("observedGeneration") if isinstance(status, dict) else None
+
+
 def _title(place: Place, obj: JsonObject, conditions: list[Condition]) -> Markup:
     ready = next((each for type_ in _MAIN for each in conditions if each.type == type_), None)
     state: Node = None
@@ -173,9 +183,7 @@ async def _choices(place: Place) -> Markup:
 
 
 def _facts(place: Place, obj: JsonObject, shown: JsonObject, about: Node) -> Markup:
-    metadata = obj["metadata"]
-    status = obj.get("status")
-    observed = status.get("observedGeneration") if isinstance(status, dict) else None
+    metadata, observed = obj["metadata"], _observed(obj)
     generation = metadata.get("generation")
     seen = f"{generation}, observed {observed}" if observed is not None else generation
     deleted = metadata.get("deletionTimestamp")

@@ -54,9 +54,12 @@ class Update(NamedTuple):
     @property
     def is_unchecked(self) -> bool:
         """Whether the last pass was before the pin was removed, or before somebody requested another one."""
+        return self.is_requested or (self.pin is None and is_true(self.status.conditions, PINNED))
+
+    @property
+    def is_requested(self) -> bool:
         requested = self.tracked.annotations.get(REQUESTED, "")
-        is_requested = bool(requested) and requested != (self.status.handled_request or "")
-        return is_requested or (self.pin is None and is_true(self.status.conditions, PINNED))
+        return bool(requested) and requested != (self.status.handled_request or "")
 
     @property
     def is_held_back(self) -> bool:
@@ -72,7 +75,8 @@ class Update(NamedTuple):
             case "pinned" if self.pin is not None:
                 return f"Pinned: {self.pin.reason}" if self.pin.reason else "Pinned."
             case "pending" if self.is_unchecked:
-                return "Waiting for the next pass, which compares the manifests with the newest tag."
+                done = "Requested" if self.is_requested else "Unpinned"
+                return f"{done}. Waiting for the next pass, which compares the manifests with the newest tag."
             case state if state == NOT_APPLIED:
                 return (
                     f"The manifests declare {short_tag(tag)}, {tracked.title} has {short_tag(tracked.version)}: "

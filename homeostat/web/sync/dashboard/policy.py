@@ -15,11 +15,11 @@ from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import Action, actions, annotate, command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment
-from homeostat.web.dashboard.html.conditions import conditions_table
+from homeostat.web.dashboard.html.conditions import conditions_table, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
-from homeostat.web.dashboard.link import edit_action, joined, object_link
+from homeostat.web.dashboard.link import edit_action, edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
@@ -58,7 +58,8 @@ class PolicyPage:
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _title(each),
             await _buttons(visit, policy) if may_act and not policy.is_terminating else None,
-            _observing(each) if may_act and not policy.is_terminating else None,
+            unobserved(policy.metadata.generation, status.observed_generation, status.conditions),
+            await _observing(visit, each) if may_act and not policy.is_terminating else None,
             _facts(each, await _objects(visit, policy)),
             _resources(each),
             self._plan(each),
@@ -151,15 +152,18 @@ async def _buttons(visit: Visit, policy: SyncPolicy) -> Node:
     return actions(visit.viewer.proof, [*_actions(policy), edit])
 
 
-def _observing(each: PolicyRow) -> Node:
+async def _observing(visit: Visit, each: PolicyRow) -> Node:
     """Why a sync changes nothing, and what lets it; None in other modes."""
     if each.policy.spec.sync.mode != "observe":
         return None
     where = each.policy.metadata
     patch = shell("homeostat", "patch", "syncpolicy", where.name, "-n", where.namespace, "--type", "merge", "-p")
+    text = "edit it and set spec.sync.mode to enforce"
+    edit = await edit_link(visit, _KIND, where.namespace, where.name, text)
     return el(
         "p",
-        "Nothing is changed: mode is observe, so a sync only compares. To let it change what differs: ",
+        "Nothing is changed: mode is observe, so a sync only compares. To let it change what differs, ",
+        [edit, ", or " if edit is not None else ""],
         command(f"""{patch} '{{"spec":{{"sync":{{"mode":"enforce"}}}}}}'"""),
         class_="note",
     )

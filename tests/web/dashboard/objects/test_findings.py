@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -74,6 +75,10 @@ def _links(page: Page) -> list[str]:
     return [each.attributes.get("href", "").removeprefix("/dashboard") for each in page.document.all("a")]
 
 
+def _back(page: str) -> str:
+    return urlencode({"back": f"/dashboard{page}"})
+
+
 async def test_findings_and_their_objects_link_to_each_other(plane: Plane, site: Site) -> None:
     await site.declare("/resource-types", NOTE_TYPE)
     await _declare(plane)
@@ -84,13 +89,15 @@ async def test_findings_and_their_objects_link_to_each_other(plane: Plane, site:
     resource = "/objects/resources.homeostat.dev/notes/default/a"
 
     policy_page = await site.shows("/policies/default/strict", "row-violation-0")
-    assert {pod, deployment, rules, f"{rules}/edit"} <= set(_links(policy_page))
+    assert {pod, deployment, rules, f"{rules}/edit?{_back('/policies/default/strict')}"} <= set(_links(policy_page))
     contract_page = await site.shows("/contracts/default/orders", "PortsValid")
-    assert {service, deployment, pacto, f"{pacto}/edit"} <= set(_links(contract_page))
+    assert {service, deployment, pacto, f"{pacto}/edit?{_back('/contracts/default/orders')}"} <= set(
+        _links(contract_page)
+    )
     # In the facts, and with each check that is about it.
     assert (_links(contract_page).count(service) > 1, _links(contract_page).count(deployment) > 1) == (True, True)
     resource_page = await site.shows("/resources/1", "phase-ready")
-    assert {resource, f"{resource}/edit"} <= set(_links(resource_page))
+    assert {resource, f"{resource}/edit?{_back('/resources/1')}"} <= set(_links(resource_page))
 
     for path, wanted in (
         (pod, "/policies/default/strict"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -121,6 +121,33 @@ def assert_harmless(document: Document) -> None:
         assert not each.attributes.get("href", "").startswith("javascript"), each
 
 
+@pytest.mark.parametrize(
+    ("back", "target"),
+    [
+        ("/dashboard/sync/shop/topics", "/dashboard/sync/shop/topics"),
+        ("https://elsewhere.example/dashboard/", f"/dashboard{WEB}"),
+        ("//elsewhere.example/dashboard/", f"/dashboard{WEB}"),
+        ("/dashboard/a\r\nSet-Cookie: a", f"/dashboard{WEB}"),
+    ],
+)
+async def test_a_change_leads_back_to_the_page_of_the_dashboard_that_it_began_on(
+    plane: Plane, site: Site, back: str, target: str
+) -> None:
+    await seed(plane.client)
+    path = f"{WEB}/edit?{urlencode({'back': back})}"
+    form = await site.open(path)
+    basis = form.document.one("input", name="basis").attributes["value"]
+    text = form.document.one("textarea").text.lstrip("\n").replace("replicas: 2", "replicas: 5")
+    sent = {"proof": proof_of(form), "basis": basis, "text": text}
+    preview = await site.send(path, {**sent, "step": "preview"})
+    (action,) = {
+        each.attributes["action"] for each in preview.document.all("form") if "edit" in each.attributes["action"]
+    }
+    assert target in [each.attributes.get("href") for each in preview.document.all("a", class_="clear")]
+    done = await site.send(action.removeprefix("/dashboard"), {**sent, "step": "apply"})
+    assert (done.status, done.headers["Location"]) == (303, target)
+
+
 async def test_a_change_is_shown_before_it_is_made(plane: Plane, site: Site) -> None:
     await seed(plane.client)
     form = await site.open(f"{WEB}/edit")
@@ -154,6 +181,10 @@ async def test_a_change_is_shown_before_it_is_made(plane: Plane, site: Site) -> 
     assert (done.status, done.headers["Location"]) == (303, f"/dashboard{WEB}"), "a written status refuses no edit"
     assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 5
     assert "was changed meanwhile" in (await try_text(kept.replace("5", "7"), step="apply")).text
+    text = "Applied. The operator has not reconciled generation 2 yet. What it reports is older: of generation 1."
+    assert (await site.open(WEB)).document.one("p", class_="unobserved").text == text
+    await plane.client.merge(f"{DEPLOYMENTS}/web/status", {"status": {"observedGeneration": 2}})
+    assert "has not reconciled" not in (await site.open(WEB)).text
 
     form = await site.open("/objects/core/secrets/shop/db/edit")
     text = form.document.one("textarea").text.lstrip("\n").replace("user: '(hidden, 3 bytes)'", "user: bWU=")

@@ -145,10 +145,10 @@ def _update(*, runs: str = NEW, rollout: Rollout | None = None, **status: object
         pytest.param(
             _update(conditions=[PINNED_BEFORE], result={"action": "skipped", "time": SINCE}, wanted=None, tag=OLD),
             "pending",
-            "Waiting for the next pass",
+            "Unpinned. Waiting for the next pass",
             id="unpinned a moment ago",
         ),
-        pytest.param(_update(handledRequest=None), "pending", "Waiting for the next pass", id="requested"),
+        pytest.param(_update(handledRequest=None), "pending", "Requested. Waiting for the next pass", id="requested"),
     ],
 )
 def test_only_what_runs_the_newest_tag_is_up_to_date(update: Update, state: str, text: str) -> None:
@@ -175,8 +175,10 @@ async def test_home_lists_a_pin_that_holds_something_back(plane: Plane, site: Si
     held = {**STATUS, "tag": OLD, "result": {"action": "skipped", "message": "pinned", "time": SINCE}}
     await declare(plane.client, IMAGE_UPDATE.kind, "held", spec=pin, status=held)
     metadata = {"annotations": {f"gitops.operator.{key}": value for key, value in ANNOTATIONS.items()}}
-    template = {"spec": {"containers": [{"name": "web", "image": f"acme/web:{OLD}"}]}}
-    await declare(plane.client, DEPLOYMENT, "held", metadata=metadata, spec={"template": template})
+    containers = [{"name": "web", "image": f"acme/web:{OLD}"}]
+    template = {"metadata": {"labels": {"app": "held"}}, "spec": {"containers": containers}}
+    spec = {"selector": {"matchLabels": {"app": "held"}}, "template": template}
+    await declare(plane.client, DEPLOYMENT, "held", metadata=metadata, spec=spec)
     page = await site.shows("", f"pinned at {OLD[:12]}, and {NEW[:12]} is newer: prices were wrong")
     assert "default/held" in page.document.one("table", class_="problems").text
 

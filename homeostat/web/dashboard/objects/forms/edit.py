@@ -18,6 +18,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node, el
+from homeostat.web.dashboard.html.paging import place as at
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
@@ -33,7 +34,7 @@ from homeostat.web.dashboard.objects.forms.manifest import (
     read_manifest,
 )
 from homeostat.web.dashboard.objects.index import TITLE
-from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.kinds import ServedKinds, object_path
 from homeostat.web.dashboard.objects.large import computed, size_of
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
@@ -81,7 +82,7 @@ class EditPage:
                 raise
             return _form(visit, place, sent.text, sent.basis, error.message)
         if sent.step == "apply":
-            return place.page()
+            return place.back or place.page()
         size = len(sent.text) + size_of(live)
         changes = await computed(visit, size, lambda: difference(place.kind, live, result))
         return _preview(visit, place, sent, changes)
@@ -151,8 +152,14 @@ async def _send(place: Place, patch: JsonObject, version: str, *, is_dry: bool) 
     return await place.client.request("PATCH", place.path, query, body=body, content_type=MERGE_PATCH)
 
 
+def _here(place: Place) -> str:
+    return at(
+        object_path(place.kind, place.namespace, place.name, "edit"), {"version": place.version, "back": place.back}
+    )
+
+
 def _form(visit: Visit, place: Place, text: str, basis: str, problem: str = "") -> Page:
-    form = manifest_form(visit, text, {"basis": basis}, action=place.page("edit"), cancel=place.page())
+    form = manifest_form(visit, text, {"basis": basis}, action=_here(place), cancel=place.back or place.page())
     note = (
         "Hidden values stay as they are unless you replace them. The next page is a preview; nothing is changed before."
     )
@@ -161,8 +168,8 @@ def _form(visit: Visit, place: Place, text: str, basis: str, problem: str = "") 
 
 def _preview(visit: Visit, place: Place, sent: _Sent, changes: Node) -> Page:
     word = "Apply" if changes is not None else ""
-    kept, edit = {"basis": sent.basis}, place.page("edit")
-    form = preview_form(visit, sent.text, kept, action=edit, cancel=place.page(), word=word)
+    kept, cancel = {"basis": sent.basis}, place.back or place.page()
+    form = preview_form(visit, sent.text, kept, action=_here(place), cancel=cancel, word=word)
     nothing = el("div", el("p", "The server would change nothing."), class_="empty")
     summary = el("p", "The server accepts this change in a dry run. It has not been made yet.", class_="summary")
     return _page(place, [summary if changes is not None else None, changes or nothing, form], "Preview")
