@@ -18,8 +18,6 @@ from typing import IO, TypeVar
 
 T = TypeVar("T")
 _CHUNK = 1 << 16
-# A ValueError is a text with a null byte, or one that UTF-8 cannot encode.
-_NOT_STARTED = (OSError, ValueError, subprocess.SubprocessError)
 
 
 class Pipe:
@@ -112,13 +110,18 @@ async def start_child(
 
     loop = asyncio.get_running_loop()
     started: asyncio.Future[Child] = loop.create_future()
-    threading.Thread(target=_live, args=(start, loop, started), name="program", daemon=True).start()
+    thread = threading.Thread(target=_live, args=(start, loop, started), name="program", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(f"cannot start a thread for a program: {error}; raise the limit of threads") from error
     try:
         return await asyncio.shield(started)
     except asyncio.CancelledError:
         started.add_done_callback(_end)
-        with suppress(*_NOT_STARTED):
-            child = await asyncio.shield(started)
+        await asyncio.wait({started})
+        if started.exception() is None:
+            child = started.result()
             await child.wait()
             child.close()
         raise
@@ -140,13 +143,20 @@ def _live(
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: None if what.done() else what.set_result(result))
 
+    ended: asyncio.Future[int] = asyncio.Future(loop=loop)
     try:
         process = start()
-    except _NOT_STARTED as error:
+        try:
+            child = Child(process, ended)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    except BaseException as error:
+        # Whoever waits for the program gets it.
         reason = error
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: started.set_exception(reason))
         return
-    ended: asyncio.Future[int] = asyncio.Future(loop=loop)
-    report(started, Child(process, ended))
+    report(started, child)
     report(ended, process.wait())

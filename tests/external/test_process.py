@@ -6,7 +6,9 @@ import asyncio
 import os
 import resource
 import signal
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -248,3 +250,26 @@ def test_a_start_does_not_copy_this_process(tmp_path: Path) -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
     assert run(faults()) < 1000
+
+
+async def test_a_program_that_gets_no_thread_is_an_error_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(OSError, match="can't start new thread"):
+        await run_program(python("", tmp_path))
+
+
+async def test_whatever_happens_at_the_start_reaches_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(subprocess, "Popen", fail)
+    async with asyncio.timeout(5):
+        with pytest.raises(MemoryError):
+            await run_program(python("", tmp_path))
