@@ -72,6 +72,8 @@ class Loop(uvloop.Loop):  # type: ignore[misc]
                 transport, protocol, sslcontext, **settings
             )
             return upgraded
+        if settings.get("server_side") or server_hostname is None:
+            raise ValueError("TLS in TLS is for clients; pass server_hostname, and not server_side")
         # As everywhere, the caller reports the new transport to its protocol.
         inner = TlsTransport(_Paused(), sslcontext, server_hostname)
         transport.set_protocol(inner)

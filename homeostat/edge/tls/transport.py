@@ -36,6 +36,11 @@ _REFUSAL = (
 )
 
 
+def _retrieve(future: asyncio.Future[None]) -> None:
+    if not future.cancelled():
+        future.exception()
+
+
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
     """The transport of `protocol`, and the protocol of the TCP transport below it.
 
@@ -63,6 +68,9 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._protocol = protocol
         self._turns = turns
         self._is_server = server_name is None
+        if not self._is_server:
+            # While a server of TLS 1.2 renegotiates, nothing could be written.
+            context.options |= ssl.OP_NO_RENEGOTIATION
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=self._is_server, server_hostname=server_name
@@ -73,6 +81,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._has_more = self._is_scheduled = False
         self._error: OSError | None = None
         self._handshake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Nobody waits for it if the caller is cancelled before.
+        self._handshake.add_done_callback(_retrieve)
 
     async def ready(self) -> None:
         """Wait for the handshake; `OSError`, of which `ssl.SSLError` is one, if it fails. Cancelled, it aborts."""
@@ -251,7 +261,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
                         break
         except ssl.SSLError as error:
             self._error = error
-            self.abort()
+            self._is_closing = True
+            # The alert says why. The event loop sends it at the end of this turn.
+            self._flush()
+            asyncio.get_running_loop().call_soon(self._tcp.abort)
             return
         has_more = not is_over and self._has_unread()
         self._pace(has_more)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
+import os
 import socket
 import ssl
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -321,3 +324,50 @@ async def test_a_client_that_goes_on_sending_does_not_keep_a_closed_connection(a
             client.send(b"x" * 1000)
             await asyncio.sleep(0.005)
         assert server.connections == 0
+
+
+async def test_a_forged_record_is_explained_by_an_alert(authority: Authority) -> None:
+    def forge(port: int) -> None:
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
+            authority.client().wrap_socket(raw, server_hostname="localhost") as wrapped,
+        ):
+            wrapped.send(request())
+            wrapped.recv(1000)
+            os.write(wrapped.fileno(), b"\x17\x03\x03\x00\x20" + bytes(32))
+            wrapped.recv(1)
+
+    async with running(ok, tls=authority.server) as server:
+        with pytest.raises(ssl.SSLError, match="ALERT_BAD_RECORD_MAC"):
+            await asyncio.to_thread(forge, server.port)
+
+
+async def test_a_client_never_renegotiates(authority: Authority) -> None:
+    context = authority.client()
+    context.options &= ~ssl.OP_NO_RENEGOTIATION
+    TlsTransport(Received(), context, "localhost")
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+
+
+async def test_a_handshake_that_nobody_waits_for_may_fail(authority: Authority) -> None:
+    problems: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
+    client = TlsTransport(Received(), authority.client(), "localhost")
+    client.connection_made(Wire())
+    client.connection_lost(None)
+    await asyncio.sleep(0)
+    del client
+    gc.collect()
+    assert problems == []
+
+
+@pytest.mark.skipif(loop_factory() is asyncio.new_event_loop, reason="needs uvloop")
+@pytest.mark.parametrize("settings", [{}, {"server_side": True, "server_hostname": "localhost"}])
+async def test_tls_in_tls_is_for_clients(authority: Authority, settings: dict[str, Any]) -> None:
+    loop, context = loop_factory()(), authority.client()
+    try:
+        outer = TlsTransport(Received(), context, "localhost")
+        with pytest.raises(ValueError, match="server_hostname"):
+            await loop.start_tls(outer, Received(), context, **settings)
+    finally:
+        loop.close()
