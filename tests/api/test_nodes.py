@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from homeostat.objects.json import decode_stored
 from homeostat.server.access.nodes.graph import Graph
 from homeostat.server.access.user import User
-from homeostat.store.base import Key, Record, Scope
+from homeostat.store.base import CompactedError, Draft, Key, Put, Record, Scope, Store
 from tests.api.conftest import MERGE_PATCH, STRATEGIC_PATCH, Api
 
 DEFAULT = "/api/v1/namespaces/default"
@@ -96,3 +98,61 @@ async def test_the_rules_of_a_node_are_incomplete(api: Api) -> None:
         True,
         "node authorizer does not support user rule resolution",
     )
+
+
+async def test_an_unreadable_pod_is_skipped_and_logged(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    store = api.plane.app.backend.store
+    graph = Graph(store)
+    await graph.prepare()
+
+    async def put(name: str, rest: bytes) -> None:
+        draft = Draft(b'{"metadata":{"resourceVersion":"', b'"},"spec":{"nodeName":"n1"}%s}' % rest)
+        await store.write(Put(Key("pods", "default", name), draft, 0))
+
+    await put("bad", b',"status":[]')
+    await put("null", b',"status":null')
+    assert [key.name for key in graph._bound] == ["null"]
+    assert [record.__dict__["object"] for record in caplog.records if "unreadable" in record.message] == ["default/bad"]
+    graph.close()
+    assert not graph._bound
+    await put("later", b"")
+    assert not graph._bound
+
+
+class Interrupted:
+    """A store that refuses the first subscription to volumes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self.has_refused, self.opened = store, False, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def subscribe(self, scope: Scope, **settings: Any) -> Any:
+        if scope.resource == "persistentvolumes" and not self.has_refused:
+            self.has_refused = True
+            raise CompactedError(1, 2)
+        self.opened += 1
+        return Opened(await self._store.subscribe(scope, **settings), self)
+
+
+class Opened:
+    def __init__(self, subscription: Any, store: Interrupted) -> None:
+        self._subscription, self._store = subscription, store
+
+    def close(self) -> None:
+        self._store.opened -= 1
+        self._subscription.close()
+
+
+async def test_a_graph_that_could_not_follow_starts_over(api: Api) -> None:
+    await create_pod(api, "p")
+    store = Interrupted(api.plane.app.backend.store)
+    graph = Graph(store)
+    with pytest.raises(CompactedError):
+        await graph.prepare()
+    assert (store.opened, graph._bound) == (0, {})
+    await graph.prepare()
+    assert (store.opened, len(graph._bound)) == (2, 1)
+    graph.close()
+    assert store.opened == 0

@@ -7,6 +7,7 @@ Pod whose spec stayed the same, as in every write of a status, is skipped after 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeVar
@@ -16,8 +17,10 @@ import msgspec
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.kinds.builtins.members import struct, structs, text
 from homeostat.server.kinds.builtins.mirror import is_mirror
-from homeostat.server.kinds.builtins.references import config_maps_of, secrets_of
-from homeostat.store.base import Event, Key, Record, Scope, Store
+from homeostat.server.kinds.builtins.references import REFERRING, config_maps_of, secrets_of
+from homeostat.store.base import Event, Key, Record, Scope, Store, Subscription
+
+log = logging.getLogger(__name__)
 
 PODS: Final = "pods"
 SECRETS: Final = "secrets"
@@ -26,7 +29,6 @@ VOLUMES: Final = "persistentvolumes"
 _Item = TypeVar("_Item")
 _SLICE = 200
 """Records that are read in one turn of the event loop: some 10 ms."""
-_SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 _CSI_SECRETS = ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef")
 """What kubelets use of the Secrets of a CSI driver; the others are for its controller."""
 
@@ -37,7 +39,7 @@ class _Status(msgspec.Struct, gc=False):
 
 class _Pod(msgspec.Struct, gc=False):
     spec: msgspec.Raw = msgspec.Raw()
-    status: _Status = msgspec.field(default_factory=_Status)
+    status: _Status | None = None
 
 
 _pods = msgspec.json.Decoder(_Pod)
@@ -56,6 +58,7 @@ class Graph:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._preparing: asyncio.Task[None] | None = None
+        self._subscriptions: list[Subscription] = []
         self._bound: dict[Key, _Bound] = {}
         self._nodes: dict[Key, Counter[str]] = {}
         """How many Pods of each Node refer to an object."""
@@ -74,20 +77,41 @@ class Graph:
             self._preparing = None
             await self.prepare()
 
+    def close(self) -> None:
+        """Stop following, and forget what was indexed."""
+        for subscription in self._subscriptions:
+            subscription.close()
+        for kept in (self._subscriptions, self._bound, self._nodes, self._volumes, self._claims):
+            kept.clear()
+
     async def _follow(self) -> None:
-        await self._follow_one(PODS, self._put_pod, self._drop_pod)
-        await self._follow_one(VOLUMES, self._put_volume, self._drop_volume)
+        try:
+            await self._follow_one(PODS, self._put_pod, self._drop_pod)
+            await self._follow_one(VOLUMES, self._put_volume, self._drop_volume)
+        except BaseException:
+            self.close()
+            raise
 
     async def _follow_one(self, resource: str, put: Callable[[Record], None], drop: Callable[[Record], None]) -> None:
+        def index(record: Record) -> None:
+            # Whoever gets a change may not raise: nobody after it would get the change.
+            try:
+                put(record)
+            except msgspec.DecodeError as error:
+                drop(record)
+                name = f"{record.key.namespace}/{record.key.name}"
+                extra = {"resource": resource, "object": name, "error": str(error)}
+                log.warning("cannot index for the Node authorizer: unreadable object", extra=extra)
+
         def deliver(event: Event) -> None:
-            (drop if event.type == "DELETED" else put)(event.record)
+            (drop if event.type == "DELETED" else index)(event.record)
 
         scope, revision = Scope(resource), self._store.revision
         for at, record in enumerate(self._store.select(scope), 1):
-            put(record)
+            index(record)
             if at % _SLICE == 0:
                 await asyncio.sleep(0)
-        await self._store.subscribe(scope, since=revision, deliver=deliver)
+        self._subscriptions.append(await self._store.subscribe(scope, since=revision, deliver=deliver))
 
     def is_related(self, node: str, key: Key) -> bool:
         """Whether a Pod of the Node refers to the object, itself or by a volume."""
@@ -100,7 +124,8 @@ class Graph:
 
     def _put_pod(self, record: Record) -> None:
         raw = _pods.decode(record.value)
-        seen = hash((bytes(raw.spec), bytes(raw.status.resourceClaimStatuses)))
+        claims = raw.status.resourceClaimStatuses if raw.status is not None else b""
+        seen = hash((bytes(raw.spec), bytes(claims)))
         former = self._bound.get(record.key)
         if former is not None and former.seen == seen:
             return
@@ -177,7 +202,7 @@ def _devices_of(pod: JsonObject, spec: JsonObject) -> Iterator[str]:
 
 def _volume_secrets(spec: JsonObject, namespace: str) -> Iterator[Key]:
     """The Secrets of a volume that kubelets read; without a namespace, they are in that of the claim."""
-    references = [struct(spec, kind, "secretRef") for kind in _SECRET_REFS]
+    references = [struct(spec, kind, "secretRef") for kind in REFERRING]
     references += [struct(spec, "csi", name) for name in _CSI_SECRETS]
     for each in references:
         if name := text(each, "name"):

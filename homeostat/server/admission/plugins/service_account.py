@@ -13,12 +13,11 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import struct, structs, text
 from homeostat.server.kinds.builtins.mirror import is_mirror
-from homeostat.server.kinds.builtins.references import CONTAINER_LISTS, secrets_of
+from homeostat.server.kinds.builtins.references import CONTAINER_LISTS, ENFORCED, secrets_of
 from homeostat.server.request.call import Call
 from homeostat.store.base import Key
 
 _DEFAULT = "default"
-_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _VOLUME_PREFIX = "kube-api-access-"
 _MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -44,7 +43,7 @@ class _Account(msgspec.Struct, gc=False):
 
     @property
     def limits_secrets(self) -> bool:
-        return (self.metadata.annotations or {}).get(_ENFORCED) in _TRUE
+        return (self.metadata.annotations or {}).get(ENFORCED) in _TRUE
 
 
 _accounts = msgspec.json.Decoder(_Account)

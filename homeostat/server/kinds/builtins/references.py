@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import struct, structs, text
 
+ENFORCED: Final = "kubernetes.io/enforce-mountable-secrets"
+"""The annotation of a service account whose Pods may refer only to the Secrets that it lists."""
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-_REFERRING = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
-"""Volumes with a `secretRef`."""
+REFERRING = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
+"""Volumes with a `secretRef`, of Pods and of PersistentVolumes."""
 
 
 def secrets_of(spec: JsonObject) -> Iterator[str]:
@@ -25,7 +28,7 @@ def secrets_of(spec: JsonObject) -> Iterator[str]:
         yield text(struct(volume, "secret"), "secretName")
         yield text(struct(volume, "azureFile"), "secretName")
         yield text(struct(volume, "csi", "nodePublishSecretRef"), "name")
-        for kind in _REFERRING:
+        for kind in REFERRING:
             yield text(struct(volume, kind, "secretRef"), "name")
         for source in structs(struct(volume, "projected"), "sources"):
             yield text(struct(source, "secret"), "name")

@@ -11,6 +11,7 @@ from homeostat.objects.errors import quoted
 from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import items, numbered, struct, structs, text
+from homeostat.server.kinds.builtins.references import ENFORCED
 
 _MOST = 32
 _CONTAINERS = ("initContainers", "containers")
@@ -135,13 +136,12 @@ def _claim_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
 
 
 _LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
-_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 
 
 def _account_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
-    if _ENFORCED in struct(obj, "metadata", "annotations") and _ENFORCED not in struct(old, "metadata", "annotations"):
+    if ENFORCED in struct(obj, "metadata", "annotations") and ENFORCED not in struct(old, "metadata", "annotations"):
         yield (
-            f"metadata.annotations[{_ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to "
+            f"metadata.annotations[{ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to "
             "mounted secrets"
         )
 
