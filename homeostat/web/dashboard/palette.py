@@ -51,9 +51,10 @@ class Palette:
         found = _pages(visit, words)
         if words and any(title == OBJECTS for title, _ in visit.viewer.sections):
             kinds = await self._kinds.listed()
-            found += _kinds(kinds, words)
-            if len(found) < MOST_FOUND:
-                found += await self._objects(visit.client(self._client), kinds, words)
+            named = await self._objects(visit.client(self._client), kinds, words) if len(found) < MOST_FOUND else []
+            # An object of this very name comes before kinds that only have the word in theirs.
+            exact = [each for each in named if each.title == words[-1]]
+            found += [*exact, *_kinds(kinds, words), *(each for each in named if each not in exact)]
         return {"found": msgspec.to_builtins(found[:MOST_FOUND])}
 
     async def _objects(self, client: Client, kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
@@ -61,7 +62,7 @@ class Palette:
         if len(name) < _SHORTEST:
             return []
         chosen = [each for each in kinds if not kind_words or kind_words[0] in each.words()]
-        found: list[tuple[bool, str, Place]] = []
+        found: list[tuple[bool, bool, str, Place]] = []
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def search(kind: Kind) -> None:
@@ -72,7 +73,8 @@ class Palette:
                 except (ApiError, UnreachableError, msgspec.DecodeError):
                     return
                 named = (each.metadata for each in listed.items or () if name in each.metadata.name.lower())
-                found.extend((each.name != name, each.name, _place(kind, each)) for each in named)
+                is_event = kind.kind == "Event"
+                found.extend((is_event, each.name != name, each.name, _place(kind, each)) for each in named)
 
         try:
             async with asyncio.timeout(_WITHIN_S), asyncio.TaskGroup() as tasks:
@@ -80,9 +82,9 @@ class Palette:
                     tasks.create_task(search(each))
         except TimeoutError:
             pass
-        # The exact name first, then the shortest.
-        found.sort(key=lambda each: (each[0], len(each[1]), each[1]))
-        return [place for _, _, place in found[:MOST_FOUND]]
+        # The exact name first, then the shortest; Events, which have the names of others in theirs, last.
+        found.sort(key=lambda each: (*each[:2], len(each[2]), each[2]))
+        return [place for *_, place in found[:MOST_FOUND]]
 
 
 def _pages(visit: Visit, words: Sequence[str]) -> list[Place]:

@@ -235,7 +235,9 @@ async def test_the_palette_finds_pages_kinds_and_objects(plane: Plane, site: Sit
 
     assert "/resources" in await found("")
     assert (await found("deploy"))[0] == "/objects/apps/deployments"
-    assert WEB in await found("web")
+    paths = await found("web")
+    assert paths[0] == WEB, "before kinds that have the word in theirs"
+    assert "/events/" in paths[-1], "Events come last"
     assert await found("cm owned") == ["/objects/core/configmaps/shop/owned"]
     assert await found("nothing-like-this") == []
     assert (await site.open(f"/find?q={'x' * 300}")).status == 422
