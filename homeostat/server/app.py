@@ -42,6 +42,7 @@ from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
 from homeostat.server.access.user import OPEN, User
+from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
 from homeostat.server.request.body import check_kind, parse_body, require_small_body, settle_body
@@ -337,7 +338,7 @@ class App(msgspec.Struct):
         check_kind(call, obj)
         if call.kind.kind == "TokenReview":
             await import_in_thread(LIBRARY)
-        elif self.authorizer.nodes is not None and NODE_PREFIX.encode() in call.body:
+        elif self.authorizer.nodes is not None and text(struct(obj, "spec"), "user").startswith(NODE_PREFIX):
             await self.authorizer.nodes.prepare()
         return one(
             call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201

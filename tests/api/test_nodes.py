@@ -41,6 +41,9 @@ async def test_a_node_gets_a_token_for_a_pod_of_its_own_and_for_the_audience_of_
     assert (status, 'audience "vault" not found in pod spec volume' in message) == (403, True)
     status, message = await ask(other)
     assert (status, "bound to a pod scheduled on a different node" in message) == (403, True)
+    nameless = User("system:node:", groups=("system:nodes", "system:masters"))
+    answer = await api("POST", f"{DEFAULT}/serviceaccounts/default/token", {"spec": {}}, user=nameless)
+    assert (answer.status, "could not determine node from user" in answer.json["message"]) == (403, True)
 
 
 async def test_a_node_follows_what_happens_to_its_pods_after_its_first_call(api: Api) -> None:

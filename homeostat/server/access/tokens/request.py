@@ -9,6 +9,7 @@ import msgspec
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid, invalid_object, quoted
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.tokens.service_account import BOUND_RESOURCES, AccountTokens, Bound
+from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authentication.k8s.io"
@@ -36,7 +37,7 @@ def answer_token_request(
     spec = read_spec(obj, _Spec)
     _check_life(spec.expiration_seconds)
     spec = msgspec.structs.replace(spec, audiences=spec.audiences or list(tokens.audiences))
-    bound = _bound(tokens, namespace, spec.bound_object_ref) if spec.bound_object_ref else None
+    bound = _bound(tokens, namespace, name, spec.bound_object_ref) if spec.bound_object_ref else None
     token = tokens.mint(
         namespace, name, uid=uid, now=now, life_s=spec.expiration_seconds, audiences=spec.audiences, bound=bound
     )
@@ -57,11 +58,18 @@ def _check_life(life_s: int) -> None:
     raise invalid_object("TokenRequest", _GROUP, "", [cause])
 
 
-def _bound(tokens: AccountTokens, namespace: str, ref: _BoundObjectRef) -> Bound:
+def _bound(tokens: AccountTokens, namespace: str, account: str, ref: _BoundObjectRef) -> Bound:
     resource = BOUND_RESOURCES.get(ref.kind)
     if resource is None or ref.api_version not in {"", "v1"}:
         raise BadRequestError(f"cannot bind token to object of type {ref.api_version}, Kind={ref.kind}")
     uid = _uid(tokens, resource, "" if resource == "nodes" else namespace, ref.name)
+    if resource == "pods":
+        pod = tokens.read(resource, namespace, ref.name)
+        if text(struct(pod, "spec"), "serviceAccountName") != account:
+            raise BadRequestError(
+                f"cannot bind token for serviceaccount {quoted(account)} to pod running with different serviceaccount "
+                "name."
+            )
     if ref.uid and ref.uid != uid:
         raise ConflictError(
             f"Operation cannot be fulfilled on {ref.kind} {quoted(ref.name)}: "

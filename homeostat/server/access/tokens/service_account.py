@@ -103,7 +103,7 @@ class AccountTokens:
         """The key is PEM, and read with the first token. `note_use` gets the Secret of each token that was accepted."""
         self._read_key = read_key
         self.uid_of = uid_of
-        self._read = read
+        self.read = read
         self._new_id = new_id
         self.issuer = issuer
         self.audiences = (issuer,)
@@ -207,8 +207,8 @@ class AccountTokens:
             raise InvalidTokenError(f"token audiences [] is invalid for the target audiences {list(wanted)}")
         if not claims.are_complete:
             raise InvalidTokenError(_INVALID)
-        secret = self._read("secrets", claims.namespace, claims.secret)
-        account = self._read("serviceaccounts", claims.namespace, claims.account)
+        secret = self.read("secrets", claims.namespace, claims.secret)
+        account = self.read("serviceaccounts", claims.namespace, claims.account)
         if problem := secret_problem(claims, text, secret, account):
             raise InvalidTokenError(problem)
         if secret is not None:

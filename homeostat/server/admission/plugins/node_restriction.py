@@ -73,6 +73,8 @@ def restrict_token(call: Call, request: JsonObject) -> None:
     node = node_of(call.user)
     if node is None:
         return
+    if not node:
+        raise _denial(call, None, f"could not determine node from user {quoted(call.user.name)}")
     bound = struct(request, "spec", "boundObjectRef")
     if bound.get("apiVersion") != "v1" or bound.get("kind") != "Pod" or not text(bound, "name"):
         raise _denial(call, None, "node requested token not bound to a pod")

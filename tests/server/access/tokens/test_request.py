@@ -47,6 +47,7 @@ REFUSED = {
     "a spec that is none": ([], BadRequestError, "spec"),
     "bound to nothing known": (bound(kind="Job", apiVersion="batch/v1"), BadRequestError, "batch/v1, Kind=Job"),
     "bound to a Pod that is not there": (bound(name="db"), NotFoundError, 'pods "db" not found'),
+    "bound to a Pod of another account": (bound(name="other"), BadRequestError, 'serviceaccount "bot" to pod running'),
     "bound to a Pod of another UID": (bound(uid="old"), ConflictError, "The object might have been deleted"),
 }
 

@@ -16,15 +16,17 @@ KEY = new_key()
 OBJECTS = {
     ("serviceaccounts", "ci", "bot"): "sa-uid",
     ("pods", "ci", "web"): "pod-uid",
+    ("pods", "ci", "other"): "other-uid",
     ("secrets", "ci", "key"): "secret-uid",
     ("nodes", "", "n1"): "node-uid",
 }
+PODS = {("pods", "ci", "web"): {"spec": {"serviceAccountName": "bot"}}}
 
 
 def account_tokens(objects: dict[tuple[str, str, str], str] | None = None, *, key: bytes = KEY) -> AccountTokens:
     known = OBJECTS if objects is None else objects
     return AccountTokens(
-        lambda: key, uid_of=lambda *where: known.get(where), read=lambda *where: None, new_id=lambda: "id-1"
+        lambda: key, uid_of=lambda *where: known.get(where), read=lambda *where: PODS.get(where), new_id=lambda: "id-1"
     )
 
 
