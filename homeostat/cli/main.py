@@ -92,6 +92,7 @@ _INSTEAD = {
     **dict.fromkeys(("create", "replace"), "use: homeostat apply -f FILE"),
     **dict.fromkeys(("scale", "set"), "use: homeostat edit KIND NAME, homeostat patch, or kubectl"),
     **dict.fromkeys(("attach", "cp", "exec", "port-forward"), "a plane runs no containers; on a cluster use kubectl"),
+    "rollout": "use: homeostat wait deployment NAME --for=condition=Available",
     "logs": "a plane runs no containers; the output of resources: homeostat resource logs",
     "config": "choose a context with --context, and list them with: homeostat policy contexts",
     "help": "use: homeostat COMMAND --help",

@@ -57,6 +57,7 @@ def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
         offered=lambda face: supervisor.manager.offered(face) if supervisor.manager is not None else None,
         operators=lambda: [state for each in plane.supervisors for state in each.states()],
         tokens=lambda: _tokens(plane),
+        data=settings.data,
         redeem=plane.sign_in.redeem,
         figures=Figures(plane.app.metrics.include),
     )

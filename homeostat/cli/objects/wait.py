@@ -33,6 +33,10 @@ class Goal(NamedTuple):
     holds: Holds
     needs_object: bool
     """Whether an object that does not exist is an error."""
+    text: str = ""
+    """What is waited for."""
+    state: Callable[[JsonObject], str] = lambda _: "it exists"
+    """What is the case instead."""
 
 
 class GoalType(click.ParamType[Goal]):
@@ -127,12 +131,15 @@ async def _named(
 
 
 async def _wait(client: Client, awaited: Awaited, goal: Goal, within_s: float, refusals: Refusals) -> None:
+    last = _Last()
     try:
         async with asyncio.timeout(within_s or None):
-            await _until(client, awaited, goal, is_once=not within_s)
+            await _until(client, awaited, goal, last, is_once=not within_s)
     except TimeoutError:
+        state = goal.state(last.obj) if last.obj is not None else "it does not exist"
         refusals.add(
-            f"{awaited.title}: timed out after {seconds_text(within_s)}; see: homeostat describe {awaited.title}"
+            f"{awaited.title}: timed out after {seconds_text(within_s)} waiting for {goal.text}; {state}; "
+            f"see: homeostat describe {awaited.title}"
         )
     except (ApiError, Failure) as error:
         refusals.add(f"{awaited.title}: {error_text(error) if isinstance(error, ApiError) else error.message}")
@@ -140,11 +147,18 @@ async def _wait(client: Client, awaited: Awaited, goal: Goal, within_s: float, r
         click.echo(f"{awaited.title} condition met")
 
 
-async def _until(client: Client, awaited: Awaited, goal: Goal, *, is_once: bool) -> None:
+class _Last:
+    """The newest version that was seen."""
+
+    obj: JsonObject | None = None
+
+
+async def _until(client: Client, awaited: Awaited, goal: Goal, last: _Last, *, is_once: bool) -> None:
     kind, name = awaited.target
     uid = ""
     async with aclosing(versions_of(client, kind, awaited.namespace, name)) as versions:
         async for obj in versions:
+            last.obj = obj
             if obj is None and goal.needs_object:
                 raise NotFoundError("it does not exist" if not uid else "it was deleted")
             # An object of the same name that was created since is another one.
@@ -160,15 +174,15 @@ async def _until(client: Client, awaited: Awaited, goal: Goal, *, is_once: bool)
 def parse_goal(text: str) -> Goal:
     """`ValueError` for what is none."""
     if text == "delete":
-        return Goal(lambda obj: obj is None, needs_object=False)
+        return Goal(lambda obj: obj is None, False, "its deletion", _remaining)
     if text == "create":
-        return Goal(lambda obj: obj is not None, needs_object=False)
+        return Goal(lambda obj: obj is not None, False, "its creation")
     form, _, rest = text.partition("=")
     if form == "condition" and rest:
         name, _, value = rest.partition("=")
-        return Goal(_condition(name, value or "True"), needs_object=True)
+        return Goal(_condition(name, value or "True"), True, f"condition {rest}", _conditions)
     if form == "jsonpath" and rest:
-        return Goal(_field(rest), needs_object=True)
+        return Goal(_field(rest), True, rest, _value(rest))
     raise ValueError(f"{text!r} is not one of {_FORMS}")
 
 
@@ -186,6 +200,21 @@ def _condition(name: str, value: str) -> Holds:
         )
 
     return holds
+
+
+def _conditions(obj: JsonObject) -> str:
+    status = obj.get("status") or {}
+    generation = obj["metadata"].get("generation", 0)
+    found = [f"{each.get('type', '')}={each.get('status', '')}" for each in status.get("conditions") or ()]
+    stale = ", of an earlier generation" if _observed(status, generation) < generation else ""
+    return f"it has {', '.join(found) or 'no conditions'}{stale}"
+
+
+def _remaining(obj: JsonObject) -> str:
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata:
+        return "it is not being deleted"
+    return f"it is being deleted, with finalizers {', '.join(metadata.get('finalizers') or ()) or 'none'}"
 
 
 def _observed(part: JsonObject, otherwise: int) -> int:
@@ -209,6 +238,16 @@ def _field(text: str) -> Holds:
         return bool(found) and value_text(found[0]) == value
 
     return holds
+
+
+def _value(text: str) -> Callable[[JsonObject], str]:
+    find = find_values(_split(text)[0])
+
+    def state(obj: JsonObject) -> str:
+        found = find(obj)
+        return f"it is {value_text(found[0])}" if found else "there is no such field"
+
+    return state
 
 
 def _split(text: str) -> tuple[str, str | None]:

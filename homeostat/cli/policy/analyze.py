@@ -10,6 +10,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -24,11 +25,12 @@ from homeostat.cli.policy.evaluation.report import print_report, report_options
 from homeostat.cli.policy.evaluation.selection import chosen_policies, policy_options
 from homeostat.cli.policy.evaluation.survey import Survey, survey_cluster
 from homeostat.cli.policy.evaluation.threshold import FAILED, UNREADABLE, Threshold, fail_on_option, is_failed
-from homeostat.client.base import UnreachableError
+from homeostat.client.base import Client, UnreachableError
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
 from homeostat.client.projection import ProjectionError
-from homeostat.objects.errors import ApiError
+from homeostat.objects.errors import ApiError, ForbiddenError, NotFoundError
+from homeostat.objects.kind import NAMESPACE
 from homeostat.objects.report.report import Entry, Problem, Report, Summary
 from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.engine.inspection import TERMS, aggregate_line
@@ -115,9 +117,12 @@ async def _survey_all(
     async def one(name: str, on_pods: Callable[[int], None]) -> list[Survey] | Problem:
         try:
             async with open_client(load_endpoint(paths, context=name)) as client:
-                return await survey_cluster(
+                found = await survey_cluster(
                     client, policies, cluster=name, namespace=namespace, now=now, limit=limit, on_pods=on_pods
                 )
+                if namespace and not any(each.line.subjects for each in found):
+                    await _require_namespace(client, namespace)
+                return found
         except ProjectionError as error:
             problem = Problem(name, 0, str(error))
         except (UnreachableError, KubeconfigError, ApiError) as error:
@@ -130,6 +135,21 @@ async def _survey_all(
         found = await asyncio.gather(*(one(name, counters[name]) for name in names))
     surveys = [survey for each in found if isinstance(each, list) for survey in each]
     return surveys, [each for each in found if isinstance(each, Problem)]
+
+
+async def _require_namespace(client: Client, name: str) -> None:
+    """A list in a namespace that does not exist is empty. `NotFoundError` names one that exists, if the caller may list
+    them; a caller who may not read namespaces gets no error.
+    """
+    try:
+        await client.get(NAMESPACE.path("", name))
+    except ForbiddenError:
+        return
+    except NotFoundError as error:
+        known = [each["metadata"]["name"] for each in (await client.list(NAMESPACE.path("")))[0]]
+        near = get_close_matches(name, known, n=1)
+        advice = f'did you mean "{near[0]}"?' if near else "list them with: homeostat get namespaces"
+        raise NotFoundError(f'there is no namespace "{name}"; {advice}') from error
 
 
 def _report(surveys: Sequence[Survey], problems: Sequence[Problem], policies: Sequence[PolicyDocument]) -> Report:

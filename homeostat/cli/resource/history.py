@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 import click
 import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import is_table, name_of, output_option, print_list, without_managed_fields
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
@@ -61,19 +63,24 @@ async def command(
     type_word, name = _named(words)
     kinds = await discover_resources(client)
     wanted = _kind_names(kinds, type_word) if type_word else None
+    seen = False
     live = await _live(client, kinds, namespace) if is_gone else frozenset()
 
     def is_chosen(entry: JsonObject) -> bool:
+        nonlocal seen
         spec = entry["spec"]
-        is_named = (not name or spec["resourceName"] == name) and not (is_failed and spec["isSuccess"])
         is_of_type = wanted is None or kind_name(spec["resourceKind"]).lower() in wanted
-        return is_named and is_of_type and spec["resourceUid"] not in live
+        is_named = is_of_type and (not name or spec["resourceName"] == name)
+        seen = seen or is_named
+        return is_named and not (is_failed and spec["isSuccess"]) and spec["resourceUid"] not in live
 
     selector = f"spec.resourceName={name}" if name else ""
     try:
         entries = await _newest(client, RECONCILIATION.kind.path(namespace), selector, limit, is_chosen)
     except NotFoundError as error:
         raise no_types() from error
+    if type_word and not seen:
+        await _require(client, kinds, type_word, name, namespace)
     _print(entries, output, is_across=all_namespaces)
 
 
@@ -91,6 +98,18 @@ def _kind_names(kinds: ResourceKinds, word: str) -> set[str]:
     named = kind_name(word).lower()
     stems = (named, named[:-1], named[:-2], f"{named[:-3]}y")
     return known or {each for each in stems if named in (each, plural_of(each))}
+
+
+async def _require(client: Client, kinds: ResourceKinds, type_word: str, name: str, namespace: str) -> None:
+    """`Failure` for a type or a resource that does not exist. Call it if there is no history of it either."""
+    kind = kinds.resolve(type_word)[0]
+    known = [name_of(each) for each in (await client.list(kind.path(namespace)))[0]] if name else []
+    if name in ("", *known):
+        return
+    near = get_close_matches(name, known, n=1)
+    advice = f'did you mean "{near[0]}"?' if near else f"list them with: homeostat resource list {kind.kind.lower()} -A"
+    where = f" in namespace {namespace}" if namespace else ""
+    raise Failure(f'there is no {kind.kind} "{name}"{where}, and no history of one; {advice}')
 
 
 async def _newest(

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from homeostat.objects.report.report import SEVERITIES, Report, Summary, Terms
-from homeostat.objects.report.table import finding_headings, finding_rows, score_text
+from homeostat.objects.report.table import finding_headings, finding_rows, score_text, status_text
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --quiet: #777; }
@@ -53,7 +53,7 @@ def _card(summary: Summary, terms: Terms) -> str:
     name = escape(summary.classification)
     return (
         f'<div class="card">{escape(summary.title)}<strong class="{name}">{score_text(summary)}</strong>'
-        f'<span class="{name}">{name}</span> '
+        f'<span class="{name}">{escape(status_text(summary, terms))}</span> '
         f'<span class="quiet">{summary.findings} {terms.findings}, {summary.subjects} {terms.subjects}</span></div>'
     )
 

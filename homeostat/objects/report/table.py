@@ -40,11 +40,17 @@ def summary_rows(summaries: Sequence[Summary], terms: Terms) -> list[Row]:
             *((score_text(each),) if terms.has_scores else ()),
             str(each.subjects),
             str(each.findings),
-            each.classification,
+            status_text(each, terms),
         )
         for each in summaries
     ]
 
 
 def score_text(summary: Summary) -> str:
-    return "" if summary.score is None else str(summary.score)
+    """Empty also for the score of nothing, which is 100 in JSON."""
+    return "" if summary.score is None or not (summary.subjects or summary.findings) else str(summary.score)
+
+
+def status_text(summary: Summary, terms: Terms) -> str:
+    is_score_of_nothing = summary.score is not None and not (summary.subjects or summary.findings)
+    return f"no {terms.subjects}" if terms.has_scores and is_score_of_nothing else summary.classification

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -91,6 +92,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """The operators of this process, as they are now."""
     tokens: Callable[[], list[TokenFacts]] | None = None
     """The bearer tokens that the control plane of this process has issued; None beside a cluster."""
+    data: Path | None = None
+    """The data directory of the control plane of this process; None beside a cluster."""
     redeem: Redeem | None = None
     """Exchanges a one-time code for a bearer token of an administrator; empty for an invalid code."""
 

@@ -30,7 +30,9 @@ class Lock:
             lock._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             lock.release()
-            message = f'"{database}" is in use; stop the process that serves it, or use another data directory'
+            message = (
+                f'"{database}" is in use; stop the process that serves it, or choose another data directory with --data'
+            )
             raise StoreError(message) from error
         return lock
 

@@ -98,6 +98,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
                 log_in=people.log_in,
                 sessions=Sessions(given.private, life_s=expiry_hours(given.environment) * 3600),
                 redeem=given.redeem,
+                data=given.data,
                 within=given.within,
             )
             await stack.enter_async_context(dashboard.running())

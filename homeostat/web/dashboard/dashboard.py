@@ -14,6 +14,7 @@ import hmac
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -53,7 +54,8 @@ _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 
 
 class Dashboard:
     """`client` is the one of this server. `redeem` exchanges the code of a one-time link for a token; None if there are
-    no such links. `within` is the only namespace of which this server may read; empty for all.
+    no such links. `data` is the data directory of the control plane, if this is one. `within` is the only namespace of
+    which this server may read; empty for all.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Dashboard:
         log_in: LogIn,
         sessions: Sessions,
         redeem: Redeem | None = None,
+        data: Path | None = None,
         within: str = "",
     ) -> None:
         self._client, self._kinds, self._within = client, ServedKinds(client), within
@@ -73,8 +76,8 @@ class Dashboard:
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds)
-        self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None)
-        self._once = OnceLoginPage(redeem, identify, sessions, self._static) if redeem is not None else None
+        self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None, data=data)
+        self._once = OnceLoginPage(redeem, identify, sessions, self._static, data) if redeem is not None else None
         self._sessions, self._secret = sessions, os.urandom(32)
         self._turn: Turn | None = None
 

@@ -6,12 +6,16 @@ as that API.
 
 from __future__ import annotations
 
+import ipaddress
+import shlex
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
+from homeostat.edge.loopback import host_is_loopback
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
@@ -29,7 +33,8 @@ LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
 """`/api/v1/auth/login` of the REST API."""
 Identify = Callable[[Request], Awaitable[Caller]]
 _ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
-ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
+_ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
+_USUAL_DATA: Final = "~/.homeostat"
 _MOST_FIELDS: Final = 20
 FORM_BYTES: Final = 64 * 1024
 """The limit of a form. Nobody needs to be logged in to send one, and decoding takes some 100 ms a megabyte."""
@@ -41,10 +46,17 @@ class _Granted(msgspec.Struct, frozen=True):
 
 class LoginPage:
     def __init__(
-        self, identify: Identify, log_in: LogIn, sessions: Sessions, static: Static, *, is_plane: bool
+        self,
+        identify: Identify,
+        log_in: LogIn,
+        sessions: Sessions,
+        static: Static,
+        *,
+        is_plane: bool,
+        data: Path | None = None,
     ) -> None:
         self._identify, self._log_in, self._sessions, self._static = identify, log_in, sessions, static
-        self._is_plane = is_plane
+        self._is_plane, self._data = is_plane, data
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         return self._page(request, COOKIE.place_of(dict(parse_qsl(request.query)).get("next", "")))
@@ -74,11 +86,28 @@ class LoginPage:
         return token
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
-        content = _content(place, str(error) if error is not None else "", is_plane=self._is_plane)
+        token = admin_token(self._data, request) if self._is_plane else ""
+        content = _content(place, str(error) if error is not None else "", token)
         page = Page("Sign in", content, is_live=False)
         if error is not None:
             page = msgspec.structs.replace(page, status=error.status)
         return page_reply(request, page, Viewer(), self._static)
+
+
+def admin_token(data: Path | None, request: Request) -> str:
+    """The command that creates a token of an administrator. Only callers on this machine see a path of it."""
+    if data is None or data == Path(_USUAL_DATA).expanduser():
+        return _ADMIN_TOKEN
+    return f"{_ADMIN_TOKEN} --data {shlex.quote(str(data)) if is_local(request) else 'DIRECTORY'}"
+
+
+def is_local(request: Request) -> bool:
+    """Whether the caller is on this machine, and not behind a proxy on it."""
+    try:
+        is_loopback = ipaddress.ip_address(request.peer.address.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+    return is_loopback and host_is_loopback(request.headers.get("host", ""))
 
 
 async def started(request: Request, token: str, identify: Identify, sessions: Sessions) -> str:
@@ -102,7 +131,8 @@ def read_form(request: Request, largest: int = FORM_BYTES) -> dict[str, str]:
         raise RefusalError(400, "the form cannot be read") from error
 
 
-def _content(place: str, problem: str, *, is_plane: bool) -> Markup:
+def _content(place: str, problem: str, admin: str) -> Markup:
+    """`admin` is the command that creates a token of an administrator; empty beside a cluster."""
     person = (
         el("h2", "With username and password"),
         _field("Name", "username", autocomplete="username"),
@@ -113,8 +143,8 @@ def _content(place: str, problem: str, *, is_plane: bool) -> Markup:
         _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
         el(
             "p",
-            "For an administrator, on the machine of the control plane: " if is_plane else "Of a service account: ",
-            el("code", ADMIN_TOKEN if is_plane else _ACCOUNT_TOKEN),
+            "For an administrator, on the machine of the control plane: " if admin else "Of a service account: ",
+            el("code", admin or _ACCOUNT_TOKEN),
             class_="note",
         ),
     )

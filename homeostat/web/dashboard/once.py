@@ -6,19 +6,18 @@ does not. Requests from other machines are refused.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
 
-from homeostat.edge.loopback import host_is_loopback
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.runtime.faces.face import Redeem
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
-from homeostat.web.dashboard.login import ADMIN_TOKEN, Identify, read_form, started
 from homeostat.web.dashboard.login import HERE as LOGIN
+from homeostat.web.dashboard.login import Identify, admin_token, is_local, read_form, started
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.refusal import RefusalError, forbidden
@@ -29,8 +28,11 @@ HERE: Final = f"{LOGIN}/once"
 
 
 class OnceLoginPage:
-    def __init__(self, redeem: Redeem, identify: Identify, sessions: Sessions, static: Static) -> None:
+    def __init__(
+        self, redeem: Redeem, identify: Identify, sessions: Sessions, static: Static, data: Path | None = None
+    ) -> None:
         self._redeem, self._identify, self._sessions, self._static = redeem, identify, sessions, static
+        self._data = data
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
@@ -64,7 +66,7 @@ class OnceLoginPage:
     def _refusal(self, request: Request, error: RefusalError) -> Reply:
         more = (
             el("p", "To sign in otherwise, create a token on the machine of the control plane:"),
-            el("p", el("code", ADMIN_TOKEN)),
+            el("p", el("code", admin_token(self._data, request))),
             el("p", el("a", "Sign in", href=LOGIN)),
         )
         problem = el("p", str(error), class_="trouble", role="alert")
@@ -76,9 +78,5 @@ class OnceLoginPage:
 
 
 def _check_local(request: Request) -> None:
-    try:
-        is_local = ipaddress.ip_address(request.peer.address.partition("%")[0]).is_loopback
-    except ValueError:
-        is_local = False
-    if not is_local or not host_is_loopback(request.headers.get("host", "")):
+    if not is_local(request):
         raise forbidden("One-time links work on the machine of the control plane only.")

@@ -45,6 +45,7 @@ def test_a_second_start_on_the_same_data_is_refused_with_the_reason(up: Up) -> N
     assert ended.code == 1
     assert ended.err.startswith("error: ")
     assert "is in use" in ended.err
+    assert "choose another data directory with --data" in ended.err
     assert ended.err.count("\n") == 1
     assert up.cli("get", "ns").code == 0
 

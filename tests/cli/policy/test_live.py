@@ -155,12 +155,19 @@ def test_findings_name_their_cluster_and_lines_their_policy_where_there_are_seve
         (("--contexts", "one", "--all-contexts"), 2, "exclude each other"),
         (("--contexts", "one", "--fail-on", "score<95"), 1, ""),
         (("--contexts", "one", "--fail-on", "critical"), 0, ""),
+        (("--contexts", "one", "-n", "shp"), 1, 'there is no namespace "shp"; did you mean "shop"?'),
+        (("--contexts", "one,two", "-n", "shp"), 3, 'one: there is no namespace "shp"'),
     ],
 )
 def test_exit_codes_of_analyze(shop: Up, tmp_path: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
     done = shop.cli.here("policy", "analyze", "--kubeconfig", contexts(shop, tmp_path / "config"), *arguments)
     assert done.code == code
     assert told in done.err
+
+
+def test_a_namespace_without_pods_has_no_score(shop: Up) -> None:
+    done = shop.cli.here("policy", "analyze", "-n", "default")
+    assert (done.code, done.rows[-1][1:]) == (0, ["0", "0", "no", "pods"]), done.out
 
 
 def test_policies_are_exported_compared_and_imported(shop: Up, tmp_path: Path) -> None:

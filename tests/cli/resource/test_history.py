@@ -35,9 +35,19 @@ def test_history_is_kept_of_what_is_gone(typed: Cli, shelf: Shelf) -> None:
     assert "past" in gone
     assert "present" not in gone
     assert len(typed.here("resource", "history", "crate", "past", "--limit", "1").rows) == 2
-    assert typed.here("resource", "history", "Nothing").err == "No reconciliations found.\n"
-    wide = typed.here("resource", "history", "past-type/none", "-A", "-o", "wide")
-    assert (wide.code, wide.err) == (0, "No reconciliations found.\n")
+    none = typed.here("resource", "history", "crate/past", "--failed")
+    assert (none.code, none.err) == (0, "No reconciliations found.\n")
+    for words, error in (
+        (("Nothing",), 'there is no resource type "Nothing"; there are: Crate'),
+        (("past-type/none", "-A", "-o", "wide"), 'there is no resource type "past-type"'),
+        (
+            ("crate/presnt",),
+            'there is no Crate "presnt" in namespace default, and no history of one; did you mean "pre',
+        ),
+    ):
+        refused = typed.here("resource", "history", *words)
+        assert (refused.code, refused.out) == (1, "")
+        assert error in refused.err
 
 
 def test_failures_can_be_singled_out(typed: Cli, shelf: Shelf) -> None:

@@ -84,6 +84,7 @@ async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             namespace="default",
             environment=ADMIN,
             is_open=False,
+            data=plane.settings.data,
             redeem=plane.sign_in.redeem,
         ) as server,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,

@@ -35,6 +35,17 @@ async def test_a_link_signs_in_an_administrator_once(guarded: Site, plane: Plane
     assert "used before, or has expired" in again.document.one("p", role="alert").text
 
 
+async def test_the_command_for_a_token_names_the_data_directory_to_callers_on_this_machine(
+    guarded: Site, plane: Plane
+) -> None:
+    """Without it, the command would create a token of the plane in the home directory."""
+    command = "homeostat token create me --group system:masters --ttl 12h --data"
+    for page in (await guarded.open("/login"), await guarded.send("/login/once", {"code": "used"})):
+        assert page.document.one("code").text == f"{command} {plane.settings.data}"
+    elsewhere = await guarded.open("/login", Host="plane.example")
+    assert elsewhere.document.one("code").text == f"{command} DIRECTORY"
+
+
 @pytest.mark.parametrize("code", ["", "x", "\x00", "é" * 100])
 async def test_a_wrong_code_signs_nobody_in_and_uses_nothing_up(guarded: Site, plane: Plane, code: str) -> None:
     page = await guarded.send("/login/once", {"code": code})
