@@ -15,7 +15,7 @@ MADE: dict[str, tuple[str, str, list[str]]] = {
     "role": ("create role x --verb=get --resource=pods", "role/x", ["pods", "[get]"]),
     "job": ("create job x --image=img -- true", "job/x", ["Parallelism:", "batch.kubernetes.io/job-name=x"]),
     "cronjob": ("create cronjob x --image=img --schedule=@daily", "cronjob/x", ["Schedule:", "@daily"]),
-    "pod": ("run x --image=img", "pod/x", ["Status:       Pending", "QoS Class:", "BestEffort"]),
+    "pod": ("run x --image=img", "pod/x", ["Service Account:  default", "Pending", "QoS Class:", "BestEffort"]),
     "quota": ("create quota x --hard=pods=3", "quota/x", ["Resource"]),
     "account": ("create serviceaccount x", "serviceaccount/x", ["Image pull secrets:"]),
 }

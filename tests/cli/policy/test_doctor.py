@@ -50,7 +50,7 @@ def test_missing_permissions_are_named(up: Up, tmp_path: Path) -> None:
     assert done.code == 1
     found = results(done)
     assert (found["connection"], found["permissions of the operator"]) == ("OK", "FAIL")
-    assert "not allowed to list devopspolicies.devops.stochastic.io" in done.out
+    assert "not allowed to patch devopspolicies.devops.stochastic.io" in done.out
     assert found["webhook"] == "SKIPPED"
 
 

@@ -64,7 +64,8 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
         where = kind.kind
         body = {"apiVersion": where.api_version, "kind": where.kind, "metadata": {"name": name}, "spec": spec}
         await plane.client.create(where.path(namespace), body)
-    page = await site.shows("/policies/default/strict", "row-violation-0")
+    # The violations are written before the status.
+    page = await site.shows("/policies/default/strict", "2 violations</span>")
     assert "missing_liveness" in page.text
     chip = page.document.all("span", class_="chip")[0]
     assert (chip.text, chip.attributes["class"]) == ("2 violations", "chip warn")
