@@ -35,6 +35,8 @@ _AT_ONCE: Final = 10
 """Objects of one collection that are read at a time."""
 _FEW: Final = 3
 """New objects of one collection that are read one by one; for more of them it is listed."""
+_COLLECTIONS: Final = 100
+"""Collections that are read before lists beyond the limit are forgotten."""
 _MANY: Final = 1_000
 """With more new objects the list of a collection is forgotten after them."""
 PLAIN: Final = "./{{/id}}"
@@ -157,7 +159,10 @@ async def _seen_now(session: Session, created: Sequence[Created]) -> dict[str, R
 
         await together(read, list(group), most=min(_AT_ONCE, session.concurrency))
 
-    await together(one, list(groups), most=max(1, session.concurrency // _AT_ONCE))
+    names = list(groups)
+    for first in range(0, len(names), _COLLECTIONS):
+        await together(one, names[first : first + _COLLECTIONS], most=max(1, session.concurrency // _AT_ONCE))
+        session.trim()
     return found
 
 

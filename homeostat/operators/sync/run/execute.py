@@ -27,7 +27,7 @@ from homeostat.operators.sync.run.changed import changed_step
 from homeostat.operators.sync.run.confirm import ACCEPTED, Created, capture, check_capture, confirm, slim, wait_ready
 from homeostat.operators.sync.run.order import Node, levels, needed
 from homeostat.operators.sync.run.plan import Step
-from homeostat.operators.sync.run.prepare import Advance, Prepared
+from homeostat.operators.sync.run.prepare import Advance, Prepared, batches
 from homeostat.operators.sync.run.record import Record
 from homeostat.operators.sync.run.remember import remembered
 from homeostat.operators.sync.run.report import Became, Report, Result
@@ -163,7 +163,14 @@ async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
         await _apply(run, by_path[path], {each for each in needs[path] if by_path[each].action == "create"})
 
     for level in await asyncio.to_thread(levels, needs):
-        await together(one, level, most=run.session.concurrency)
+        await _in_batches(run, one, level)
+
+
+async def _in_batches(run: Run, work: Callable[[str], Awaitable[None]], paths: Sequence[str]) -> None:
+    """Forget the lists that a batch has read, beyond those that may be kept."""
+    for batch in await swept(lambda: list(batches(paths)), len(paths)):
+        await together(work, batch, most=run.session.concurrency)
+        run.session.trim()
 
 
 def _node(run: Run, step: Step) -> Node:
@@ -276,7 +283,7 @@ async def _delete_all(run: Run, steps: Sequence[Step]) -> None:
         await _delete(run, by_path[path], replacements.get(path, ""))
 
     for level in reversed(by_depth(by_path)):
-        await together(one, level, most=run.session.concurrency)
+        await _in_batches(run, one, level)
 
 
 async def _delete(run: Run, step: Step, replacement: str) -> None:

@@ -2,9 +2,9 @@
 
 Only reads are sent. One resource that cannot be compared is `unknown` in the plan and stops no other.
 
-Resources are compared in batches of whole collections, and what a batch has read is forgotten after it: of each
-resource a step and a few facts stay. The values of both sides stay of as many as `MOST_KEPT` resources to change; the
-execution reads those of others again.
+Resources are compared in batches of whole collections, and what a batch has read is forgotten after it, except lists
+within `MOST_LISTED` items: of each resource a step and a few facts stay. The values of both sides stay of as many as
+`MOST_KEPT` resources to change; the execution compares the others again.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ from homeostat.operators.sync.run.rename import same_object, with_renames
 from homeostat.operators.sync.run.shape import content_digest, dropped, shape_of
 from homeostat.operators.sync.session.apply import Compared, compare, prepare_lists, together
 from homeostat.operators.sync.session.remote import Remote
-from homeostat.operators.sync.session.session import Session
+from homeostat.operators.sync.session.session import MOST_LISTED, Session
 
 Advance = Callable[[int], None]
 MOST_KEPT: Final = 5_000
 """Resources whose values are kept from the comparison to the execution."""
 _BATCH: Final = 2_000
 """Resources that are compared together; a collection is never divided."""
-_MOST_LISTED: Final = 20_000
-"""Items of lists that are kept for later batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +117,7 @@ async def make_plan(
     await swept(lambda: refuse_doubles(found.steps, found.facts), size)
     candidates = await swept(lambda: _gone(scope, source, record, declared), size)
     observed = await observe_candidates(session, candidates, record, options)
+    session.trim()
     gone = await swept(lambda: same_object(observed, found.steps, found.facts), size)
     gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
     steps = await swept(
@@ -167,15 +166,18 @@ async def _compare_all(
         if advance is not None:
             advance(1)
 
-    for batch in await swept(lambda: list(_batches(declared)), len(declared)):
+    for batch in await swept(lambda: list(batches(declared)), len(declared)):
         await prepare_lists(session, batch)
         await together(one, batch, most=session.concurrency)
-        if sum(map(len, session.lists.values())) > _MOST_LISTED:
+        if sum(map(len, session.lists.values())) > MOST_LISTED:
+            # Later batches need the lists above rather than these.
             for collection in {parent(each) for each in batch}:
                 session.forget(collection)
+        session.trim()
 
 
-def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+def batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Whole collections, as many as `_BATCH` allows."""
     collections = dict[str, list[str]]()
     for each in paths:
         collections.setdefault(parent(each), []).append(each)

@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import (
@@ -33,6 +34,9 @@ from homeostat.operators.sync.engine.payload.pointer import MISSING
 from homeostat.operators.sync.session.desired import Desired
 from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.transform import transformed
+
+_reading_lists: Final = ContextVar[frozenset[str]]("_reading_lists", default=frozenset())
+"""The collections whose lists the current task is reading: a jq program of a list may need another list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +114,49 @@ async def read_resource(session: Session, path: str) -> Json:
 
 
 async def list_items(session: Session, collection: str, *, method: str = "") -> list[Item]:
-    """All objects of a collection, from one list that is kept for the session."""
+    """All objects of a collection, from one list that is kept for the session. Callers that come while it is read wait
+    for it; if it fails, each of them reads its own.
+    """
     if collection in session.lists:
         return session.lists[collection]
     rules = session.metadata.rules(collection, is_collection=True)
-    place = Place(path=collection, is_collection=True)
-    call = await render(session, rules, "list", place)
-    if method:
-        call = replace(call, method=method)
-    operation = rules.operations["list"]
+    # This may read the lists above, so it comes before this list is begun.
+    call = await render(session, rules, "list", Place(path=collection, is_collection=True))
+    if collection in session.lists:
+        return session.lists[collection]
+    above = _reading_lists.get()
+    if collection in above:
+        raise ValidationError(f"the list of {collection} needs itself, by resource() of a jq program")
+    under_way = session.listing.get(collection)
+    # A task that reads a list waits for no other list: two of them could wait for each other.
+    if under_way is not None and not above:
+        await asyncio.wait([under_way])
+        if (shared := under_way.result()) is not None:
+            return shared
+    return await _read_list(session, collection, rules, replace(call, method=method) if method else call)
+
+
+async def _read_list(session: Session, collection: str, rules: Rules, call: Call) -> list[Item]:
+    """Kept, unless the collection was forgotten meanwhile or another task began before."""
+    done: asyncio.Future[list[Item] | None] = asyncio.get_running_loop().create_future()
+    session.listing.setdefault(collection, done)
+    before = _reading_lists.set(_reading_lists.get() | {collection})
+    items: list[Item] | None = None
+    try:
+        values = await _values(session, collection, rules, call)
+        items = await asyncio.to_thread(identified, collection, values, rules)
+    finally:
+        _reading_lists.reset(before)
+        done.set_result(items)
+        if session.listing.get(collection) is done:
+            del session.listing[collection]
+            if items is not None:
+                session.lists[collection] = items
+    return items
+
+
+async def _values(session: Session, collection: str, rules: Rules, call: Call) -> list[Json]:
+    place, operation = Place(path=collection, is_collection=True), rules.operations["list"]
     values = list[Json]()
     reading: set[str] = set()
 
@@ -136,8 +174,7 @@ async def list_items(session: Session, collection: str, *, method: str = "") -> 
         scope = scope_of(rules, place)
         (value,) = await transformed(session.jq, operation.transforms, [page], read, scope)
         values += items_of(value)
-    session.lists[collection] = await asyncio.to_thread(identified, collection, values, rules)
-    return session.lists[collection]
+    return values
 
 
 async def get(session: Session, path: str, rules: Rules, remote: Remote, *, source: Json = None, accept: str = "",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.json import Json, JsonObject
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from homeostat.operators.sync.server.client import ManagedServer
     from homeostat.operators.sync.server.settings import ServerSettings
 
+MOST_LISTED: Final = 20_000
+"""Items of lists that are kept from one batch of resources to the next."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -65,6 +68,8 @@ class Session:
     secret_names: set[str] = field(default_factory=set)
     """Last names of attributes that files have placeholders of secrets for."""
     lists: dict[str, list[Item]] = field(default_factory=dict)
+    listing: dict[str, asyncio.Future[list[Item] | None]] = field(default_factory=dict)
+    """The lists that are being read. The result is None if the read failed."""
     indexes: dict[str, tuple[dict[str, Item], dict[str, Item]]] = field(default_factory=dict)
 
     async def __aenter__(self) -> Session:
@@ -103,6 +108,17 @@ class Session:
     def forget(self, collection: str) -> None:
         self.lists.pop(collection, None)
         self.indexes.pop(collection, None)
+        # A list that is being read may be stale too: the next caller reads its own.
+        self.listing.pop(collection, None)
+
+    def trim(self) -> None:
+        """Forget the lists that were read first, until the others are within `MOST_LISTED`."""
+        listed = sum(map(len, self.lists.values()))
+        for collection, items in list(self.lists.items()):
+            if listed <= MOST_LISTED:
+                return
+            listed -= len(items)
+            self.forget(collection)
 
     def remember(self, collection: str, value: Json, rules: Rules) -> None:
         """Add what a write answered to the list of its collection; without an answer the list is stale for names."""
