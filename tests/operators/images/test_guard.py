@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
-from homeostat.external.secrets.kubernetes import StoredSecret
+from homeostat.client.base import Client, Response
+from homeostat.objects.json import encode
 from homeostat.objects.kind import SECRET
-from homeostat.operators.images.engine.annotations import PREFIX
+from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.engine.annotations import PREFIX, Settings, Tracked
 from homeostat.operators.images.settings import ImageSettings
-from homeostat.operators.images.sources.guard import NAMESPACES, Guard, NotAllowedError
-from homeostat.operators.images.sources.secrets import SecretName
+from homeostat.operators.images.sources.guard import NAMESPACES, Guard
+from homeostat.operators.images.sources.secrets import Secrets
 from homeostat.testing.eventually import eventually
 from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD
@@ -127,17 +128,51 @@ async def test_the_owner_of_a_secret_decides_where_it_is_sent_and_who_may_name_i
     ],
     ids=["by default", "own", "any", "own comes before any"],
 )
-def test_a_secret_of_another_namespace_has_to_allow_it(settings: ImageSettings, allowed: set[str]) -> None:
+async def test_a_secret_of_another_namespace_has_to_allow_it(settings: ImageSettings, allowed: set[str]) -> None:
     guard, found = Guard(settings), set[str]()
     for namespace in (NAMESPACE, "gitops-operator", "other"):
-        name = SecretName(namespace, "key")
-        with suppress(NotAllowedError):
-            guard.check_namespace(NAMESPACE, name, StoredSecret({}, {}))
+        tracked = _tracked(namespace)
+        if await guard.refusal(tracked, _secrets({})) is None:
             found.add(namespace)
-        guard.check_namespace(NAMESPACE, name, StoredSecret({}, {NAMESPACES: f"x,{NAMESPACE}"}))
-        with pytest.raises(NotAllowedError):
-            guard.check_namespace(NAMESPACE, name, StoredSecret({}, {NAMESPACES: "x"}))
+        assert await guard.refusal(tracked, _secrets({NAMESPACES: f"x,{NAMESPACE}"})) is None
+        assert await guard.refusal(tracked, _secrets({NAMESPACES: "x"})) is not None
     assert found == allowed
+
+
+def _tracked(namespace: str) -> Tracked:
+    """A workload whose Secrets are all in this namespace."""
+    settings = Settings(
+        enabled=True,
+        namespace=NAMESPACE,
+        app_repository="https://git.example/app",
+        manifest_repository="https://git.example/manifests",
+        image_name="app",
+        deployment_path="apps/web.yaml",
+        ssh_key_name="key",
+        ssh_key_namespace=namespace,
+        registry_secret_name="key",
+        registry_secret_namespace=namespace,
+    )
+    return Tracked("web", settings, "app", "1", {})
+
+
+class _OneSecret:
+    """A server on which every Secret has these annotations."""
+
+    def __init__(self, annotations: dict[str, str]) -> None:
+        self._annotations = annotations
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        return Response(200, encode({"metadata": {"annotations": self._annotations}}))
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response:
+        raise AssertionError(path)
+
+
+def _secrets(annotations: dict[str, str]) -> Secrets:
+    return Secrets(Client(_OneSecret(annotations)), Memory())
 
 
 async def _is_untracked(stage: Stage) -> bool:

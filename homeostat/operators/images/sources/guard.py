@@ -103,7 +103,7 @@ class Guard:
         except MissingSecretError:
             # Reported where it is needed.
             return
-        self.check_namespace(tracked.namespace, use.secret, found)
+        self._check_namespace(tracked.namespace, use.secret, found)
         text = found.annotations.get(HOSTS)
         if text is None or not use.is_sent:
             return
@@ -117,7 +117,7 @@ class Guard:
                 f"the owner of the Secret add it to {HOSTS}"
             )
 
-    def check_namespace(self, namespace: str, name: SecretName, found: StoredSecret) -> None:
+    def _check_namespace(self, namespace: str, name: SecretName, found: StoredSecret) -> None:
         """`NotAllowedError` unless workloads of this namespace may name the Secret."""
         text = found.annotations.get(NAMESPACES)
         if text is None:

@@ -1,7 +1,7 @@
 """Why the Pods of a workload are not ready: CrashLoopBackOff, ImagePullBackOff, Unschedulable and the like.
 
-Only Pods of workloads that are not settled are read, of a few workloads at a time, and again only after some seconds:
-Home costs the same with ten workloads and with ten thousand.
+Only Pods of workloads that are not settled are read: of up to `MOST_WORKLOADS` for one page, and again if the workload
+has changed or `KEPT_S` have passed. So the number of reads for a page is limited, however many workloads there are.
 """
 
 from __future__ import annotations
