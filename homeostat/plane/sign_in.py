@@ -12,7 +12,8 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from homeostat.server.access.tokens.file import Tokens
@@ -36,16 +37,31 @@ class OneTimeCode:
         self._digest: bytes | None = _digest(self.code)
         self._until = clock() + LIFE_S
 
-    async def redeem(self, code: str) -> str:
-        """A bearer token of an administrator; empty if the code is wrong, expired or was used before."""
-        if self._digest is None or not hmac.compare_digest(_digest(code), self._digest):
-            return ""
+    @asynccontextmanager
+    async def redeem(self, code: str) -> AsyncIterator[str]:
+        """A context with a bearer token of an administrator; empty if the code is wrong, expired or was used before.
+        An error in it leaves the code valid.
+        """
+        given = _digest(code)
+        if self._digest is None or not hmac.compare_digest(given, self._digest):
+            yield ""
+            return
         # Before anything is awaited: of two requests with the code one gets a token.
         self._digest = None
         if self._clock() > self._until:
-            return ""
-        log.info("one-time link was used", extra={"user": USER})
-        return await asyncio.to_thread(self._create)
+            yield ""
+            return
+        token, is_used = "", False
+        try:
+            token = await asyncio.to_thread(self._create)
+            yield token
+            is_used = True
+            log.info("one-time link was used", extra={"user": USER})
+        finally:
+            if not is_used:
+                self._digest = given
+                if token:
+                    await asyncio.to_thread(self._tokens.revoke, token.split("-")[1])
 
     def _create(self) -> str:
         return self._tokens.create(

@@ -15,7 +15,7 @@ prefix until the first request for it arrives, and only then is its app opened.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from pathlib import Path
@@ -40,7 +40,8 @@ PORT: Final = 8000
 """The port that the faces of a process share by default."""
 
 C = TypeVar("C", bound=Collector)
-Redeem = Callable[[str], Awaitable[str]]
+Redeem = Callable[[str], AbstractAsyncContextManager[str]]
+"""A context with the token, after which the code is used up; an error in it leaves the code valid."""
 
 
 class Figures:

@@ -7,6 +7,7 @@ as that API.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -15,9 +16,11 @@ from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
+from homeostat.client.base import UnreachableError
 from homeostat.edge.loopback import host_is_loopback
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
@@ -27,6 +30,8 @@ from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
 from homeostat.web.kit.sessions.cookie import is_own_page, is_token, with_token
 from homeostat.web.kit.sessions.sessions import Sessions
+
+log = logging.getLogger(__name__)
 
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
@@ -111,9 +116,17 @@ def is_local(request: Request) -> bool:
 
 
 async def started(request: Request, token: str, identify: Identify, sessions: Sessions) -> str:
-    """The value of the cookie of a new session; `RefusalError` 401 if the token is not valid."""
-    caller = await identify(with_token(request, token))
-    return await sessions.start(token, user=caller.username)
+    """The value of the cookie of a new session, which replaces that of the request; `RefusalError` 401 if the token is
+    not valid.
+    """
+    caller = await identify(with_token(request, token, replaces=True))
+    kept = await sessions.start(token, user=caller.username)
+    try:
+        await sessions.end(COOKIE.value(request))
+    except (RefusalError, ApiError, UnreachableError) as error:
+        # The browser forgets it, and it expires.
+        log.warning("failed to end the session before this login", extra={"reason": str(error)})
+    return kept
 
 
 def login_place(request: Request) -> str:

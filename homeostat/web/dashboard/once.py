@@ -1,7 +1,7 @@
 """`/dashboard/login/once`: signs in with the one-time link that `homeostat up` prints.
 
 The link shows a button, and only the button uses the code up: a browser or a program that fetches links beforehand
-does not. Requests from other machines are refused.
+does not. If the login fails, the link stays valid. Requests from other machines are refused.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class OnceLoginPage:
             _check_local(request)
             if not is_own_page(request):
                 raise forbidden("This form was sent by another site.")
-            token = await self._redeem(read_form(request).get("code", ""))
-            if not token:
-                raise forbidden("This link was used before, or has expired.")
-            kept = await started(request, token, self._identify, self._sessions)
+            async with self._redeem(read_form(request).get("code", "")) as token:
+                if not token:
+                    raise forbidden("This link was used before, or has expired.")
+                kept = await started(request, token, self._identify, self._sessions)
         except RefusalError as error:
             return self._refusal(request, error)
         return redirect(ROOT, COOKIE.keeping(request, kept))

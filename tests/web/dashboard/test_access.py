@@ -45,6 +45,20 @@ async def test_a_token_is_given_for_a_cookie(guarded: Site) -> None:
     token = (await guarded.bearer("admin", PASSWORD)).removeprefix("Bearer ")
     page = await guarded.send("/login", {"username": "", "password": "", "token": f" {token}\n"})
     assert page.status == 303
+    # The form counts, and not what the browser sends beside it.
+    assert (await guarded.send("/login", {"token": token}, Authorization="Bearer nobodys")).status == 303
+    other = await guarded.send("/login", {"token": "nobodys"}, Authorization=f"Bearer {token}")
+    assert (other.status, "Set-Cookie" in other.headers) == (401, False)
+
+
+async def test_a_login_ends_the_session_before_it(guarded: Site) -> None:
+    earlier = await sign_in(guarded)
+    form = {"username": "admin", "password": PASSWORD}
+    assert (await guarded.send("/login", {**form, "password": "wrong"}, Cookie=earlier)).status == 401
+    assert (await guarded.open(Cookie=earlier)).status == 200
+    page = await guarded.send("/login", form, Cookie=earlier)
+    assert (await guarded.open(Cookie=page.headers["Set-Cookie"].partition(";")[0])).status == 200
+    assert (await guarded.open(Cookie=earlier)).status == 303
 
 
 async def test_a_large_form_is_refused_unread(guarded: Site) -> None:

@@ -13,7 +13,8 @@ from homeostat.plane.sign_in import LIFE_S, OneTimeCode
 from homeostat.server.access.tokens.file import Tokens
 from homeostat.web.dashboard.once import OnceLoginPage
 from homeostat.web.dashboard.static import Static
-from homeostat.web.kit.gate import OpenGate
+from homeostat.web.kit.gate import Caller, OpenGate
+from homeostat.web.kit.refusal import RefusalError
 from homeostat.web.kit.sessions.sessions import Sessions
 from tests.web.dashboard.site import Site
 
@@ -62,14 +63,41 @@ async def test_a_code_expires(tmp_path: Path) -> None:
     now = 0.0
     code = OneTimeCode(Tokens(tmp_path / "tokens.json"), clock=lambda: now)
     now = LIFE_S + 1
-    assert await code.redeem(code.code) == ""
+    async with code.redeem(code.code) as token:
+        assert token == ""
     assert not (tmp_path / "tokens.json").exists()
 
 
 async def test_of_many_who_use_a_code_at_once_one_gets_a_token(tmp_path: Path) -> None:
     code = OneTimeCode(Tokens(tmp_path / "tokens.json"))
-    found = await asyncio.gather(*(code.redeem(code.code) for _ in range(20)))
+
+    async def redeemed() -> str:
+        async with code.redeem(code.code) as token:
+            return token
+
+    found = await asyncio.gather(*(redeemed() for _ in range(20)))
     assert len([each for each in found if each]) == 1
+
+
+async def test_a_login_that_fails_leaves_the_link_valid(tmp_path: Path, plane: Plane) -> None:
+    tokens = Tokens(tmp_path / "tokens.json")
+    code = OneTimeCode(tokens)
+    failing = True
+
+    async def identify(request: Request) -> Caller:
+        if failing:
+            raise RefusalError(503, "cannot reach the control plane")
+        return await OpenGate().identify(request)
+
+    pages = OnceLoginPage(code.redeem, identify, Sessions(plane.private, life_s=60), Static())
+    headers = Headers()
+    headers["host"] = "127.0.0.1:8000"
+    body = f"code={code.code}".encode()
+    sent = Request("POST", "/dashboard/login/once", "", headers, body, Peer("127.0.0.1"), {})
+    assert (await pages.take(sent, {})).status == 503
+    assert tokens.list() == []
+    failing = False
+    assert [(await pages.take(sent, {})).status for _ in range(2)] == [303, 403]
 
 
 @pytest.mark.parametrize(
@@ -85,4 +113,5 @@ async def test_from_another_machine_the_link_does_not_work(tmp_path: Path, plane
     sent = Request("POST", "/dashboard/login/once", "", headers, f"code={code.code}".encode(), Peer(peer), {})
     assert (await pages.show(asked, {})).status == 403
     assert (await pages.take(sent, {})).status == 403
-    assert await code.redeem(code.code) != ""
+    async with code.redeem(code.code) as token:
+        assert token != ""

@@ -62,9 +62,11 @@ def is_token(text: str) -> bool:
     return len(text) <= LONGEST_TOKEN and _is_token(text) is not None
 
 
-def with_token(request: Request, token: str) -> Request:
-    """The same request with the token in the `Authorization` header, as a client of the API sends it."""
-    if not token or "authorization" in request.headers:
+def with_token(request: Request, token: str, *, replaces: bool = False) -> Request:
+    """The same request with the token in the `Authorization` header, as a client of the API sends it. A header that is
+    there already stays, unless the token `replaces` it.
+    """
+    if not token or ("authorization" in request.headers and not replaces):
         return request
     headers = Headers()
     headers.update(request.headers)

@@ -26,7 +26,7 @@ from homeostat.objects.errors import InternalError
 from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.kit.refusal import unauthorized
 from homeostat.web.kit.sessions.cookie import LONGEST_VALUE
-from homeostat.web.kit.sessions.ended import EndedSessions, Session
+from homeostat.web.kit.sessions.ended import RECHECK_S, EndedSessions, Session
 
 KEY_NAME: Final = "dashboard-session-key"
 _CIPHER: Final = "cryptography.hazmat.primitives.ciphers.aead"
@@ -47,9 +47,10 @@ class Sessions:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._private, self._life_s, self._now = private, life_s, now
+        self._private, self._life_s, self._now, self._clock = private, life_s, now, clock
         self._ended = EndedSessions(private, now=now, clock=clock)
         self._key = b""
+        self._checked_until = float("-inf")
 
     async def start(self, token: str, *, user: str) -> str:
         """The value of the cookie; `RefusalError` 401 if the token is too long for one."""
@@ -76,10 +77,20 @@ class Sessions:
     async def _opened(self, value: str) -> Session | None:
         if not value:
             return None
-        self._key = self._key or await self._private.read(KEY_NAME) or b""
-        opened = await _opened(self._key, value) if self._key else None
-        session = _decode(opened) if opened is not None else None
+        session = await _opened(self._key, value) if self._key else None
+        if session is None and await self._has_new_key():
+            session = await _opened(self._key, value)
         return session if session is not None and self._now() < session.expires else None
+
+    async def _has_new_key(self) -> bool:
+        """Reads the key again: another replica may have created it, or replaced one that was deleted. With a key, at
+        most every `RECHECK_S`, because anybody can send values that it does not open.
+        """
+        if self._key and self._clock() < self._checked_until:
+            return False
+        self._checked_until = self._clock() + RECHECK_S
+        known, self._key = self._key, await self._private.read(KEY_NAME) or b""
+        return bool(self._key) and self._key != known
 
 
 async def _sealed(key: bytes, session: bytes) -> str:
@@ -92,16 +103,17 @@ async def _sealed(key: bytes, session: bytes) -> str:
     return base64.urlsafe_b64encode(nonce + sealed).decode().rstrip("=")
 
 
-async def _opened(key: bytes, value: str) -> bytes | None:
-    """None if the value was not sealed with the key."""
+async def _opened(key: bytes, value: str) -> Session | None:
+    """None if the value was not sealed with the key, or is not a session as this version writes it."""
     await import_in_thread(_CIPHER)
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     try:
         raw = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
-        return zlib.decompress(AESGCM(_checked(key)).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _PURPOSE))
-    except (binascii.Error, InvalidTag, ValueError):
+        opened = AESGCM(_checked(key)).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _PURPOSE)
+        return _decode(zlib.decompress(opened))
+    except (binascii.Error, InvalidTag, ValueError, zlib.error, msgspec.MsgspecError):
         return None
 
 

@@ -72,6 +72,8 @@ def test_the_value_that_a_browser_keeps(cookie: str, value: str) -> None:
 def test_a_kept_token_is_used_as_callers_of_the_api_use_it() -> None:
     assert with_token(request(), "abc").headers["authorization"] == "Bearer abc"
     assert with_token(request(authorization="Bearer own"), "abc").headers["authorization"] == "Bearer own"
+    replaced = with_token(request(authorization="Bearer own"), "abc", replaces=True)
+    assert replaced.headers["authorization"] == "Bearer abc"
 
 
 def test_a_cookie_is_for_the_dashboard_and_not_for_scripts() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
+import zlib
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from homeostat.plane import Plane
 from homeostat.runtime.faces.private import NamespaceSecrets, PrivateSecrets
@@ -125,6 +128,30 @@ async def test_only_values_of_this_server_are_sessions(plane: Plane) -> None:
         assert await sessions.token(other) == "", other
         await sessions.end(other)
     assert await sessions.token(value) == "token"
+
+
+@pytest.mark.parametrize("content", [b"plain", zlib.compress(b"{"), zlib.compress(b"[1]"), zlib.compress(b"\xff")])
+async def test_a_session_that_cannot_be_read_is_none(plane: Plane, content: bytes) -> None:
+    sessions = replica(plane.private, Clock())
+    await sessions.start("token", user="ann")
+    key = await plane.private.read(KEY_NAME)
+    assert key is not None
+    nonce = bytes(12)
+    sealed = nonce + AESGCM(key).encrypt(nonce, content, b"homeostat browser session")
+    assert await sessions.token(base64.urlsafe_b64encode(sealed).decode().rstrip("=")) == ""
+
+
+async def test_a_key_that_was_replaced_is_read_again(plane: Plane) -> None:
+    clock = Clock()
+    here, there = replica(plane.private, clock), replica(plane.private, clock)
+    old = await here.start("token", user="ann")
+    assert await here.token("A" * 40) == ""
+    await plane.private.delete(KEY_NAME)
+    new = await there.start("token", user="ann")
+    # Not for every value that anybody sends.
+    assert [await here.token(each) for each in (old, new)] == ["token", ""]
+    clock.now += RECHECK_S
+    assert [await here.token(each) for each in (new, old)] == ["token", ""]
 
 
 async def test_a_token_that_fits_into_a_cookie_is_accepted_and_a_longer_one_refused(plane: Plane) -> None:
