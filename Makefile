@@ -50,7 +50,7 @@ FAST := tests/objects tests/cel tests/server tests/api
 
 # Temporary files in memory, where 4 GB of it are free: planes and databases sync what they write.
 test: export TMPDIR := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
-test: dev ## Set up what the tests need, then run all of them: 16 minutes (ARGS="tests/store -k watch" runs some, with what is there)
+test: dev ## Set up what the tests need, then run all of them: 14 minutes (ARGS="tests/store -k watch" runs some, with what is there)
 	$(if $(ARGS),,@$(BIN)/python -m tools.prepare_tests)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(if $(ARGS),$(ARGS),--cache-clear || $(BIN)/python -m tools.rerun_failed $$?)
 
