@@ -36,6 +36,11 @@ _REFUSAL = (
 )
 
 
+def _is_record(data: bytes) -> bool:
+    """Whether it is exactly one record."""
+    return len(data) > _HEADER and len(data) == _HEADER + (data[3] << 8 | data[4])
+
+
 def _retrieve(future: asyncio.Future[None]) -> None:
     if not future.cancelled():
         future.exception()
@@ -99,6 +104,9 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
             return
+        if self._is_open and not (self._unread or self._missing) and _is_record(data):
+            self._read_record(data)
+            return
         self._unread, self._at = self._unread[self._at :] + data, 0
         if self._is_open:
             self._read()
@@ -129,7 +137,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         if self._is_closing or not data:
             return
-        view = data if len(data) <= _MOST_ENCRYPTED else memoryview(data)
+        if len(data) <= _MOST_ENCRYPTED:
+            self._encrypt(data)
+            self._tcp.write(self._outgoing.read())
+            return
+        view = memoryview(data)
         for at in range(0, len(data), _MOST_ENCRYPTED):
             self._encrypt(view[at : at + _MOST_ENCRYPTED])
             self._tcp.write(self._outgoing.read())
@@ -246,6 +258,18 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._incoming.write(piece)
         return True
 
+    def _read_record(self, record: bytes) -> None:
+        """What `_read` would do with one complete record, which most requests are: at half the cost."""
+        self._incoming.write(record)
+        try:
+            data = self._decrypt(_RECORD)
+        except ssl.SSLWantReadError:
+            self._flush()
+        except ssl.SSLError as error:
+            self._break_off(error)
+        else:
+            self._deliver(data, is_over=not data)
+
     def _read(self) -> None:
         pieces = []
         is_over = False
@@ -260,23 +284,29 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
                     if is_over := not piece:
                         break
         except ssl.SSLError as error:
-            self._error = error
-            self._is_closing = True
-            # The alert says why. The event loop sends it at the end of this turn.
-            self._flush()
-            asyncio.get_running_loop().call_soon(self._tcp.abort)
+            self._break_off(error)
             return
         has_more = not is_over and self._has_unread()
         self._pace(has_more)
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        self._deliver(pieces[0] if len(pieces) == 1 else b"".join(pieces), is_over=is_over)
+
+    def _deliver(self, data: bytes, *, is_over: bool) -> None:
         if data:
             self._protocol.data_received(data)
         # The answer to what TLS itself asked.
-        self._flush()
+        if self._outgoing.pending:
+            self._flush()
         if is_over:
             self._protocol.eof_received()
             if not self._is_closing:
                 self._end(waits=False)
+
+    def _break_off(self, error: ssl.SSLError) -> None:
+        self._error = error
+        self._is_closing = True
+        # The alert says why. The event loop sends it at the end of this turn.
+        self._flush()
+        asyncio.get_running_loop().call_soon(self._tcp.abort)
 
     def _pace(self, has_more: bool) -> None:
         """Receive nothing more before what is here has been read."""
