@@ -95,3 +95,7 @@ class Request(msgspec.Struct, frozen=True):
     def id(self) -> str:
         """For logs and errors; empty if the server gives no ids."""
         return id_in(self.id_line)
+
+
+NO_REQUEST = Request("", "", "", Headers(), b"", Peer(""), {})
+"""Takes the place of one that was answered: a connection may stay open for long, and must not keep the body."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 import time
@@ -35,6 +36,18 @@ async def test_a_connection_serves_one_request_after_another() -> None:
             assert (answer.status, answer.body) == (200, f"GET /{n} q={n} ".encode())
         assert answer.headers == {"content-type": "text/plain", "content-length": "11"}
         assert (server.connections, server.requests) == (1, 3)
+
+
+async def test_an_open_connection_does_not_keep_the_body_of_an_answered_request() -> None:
+    def kept() -> int:
+        return sum(len(each.body) for each in gc.get_objects() if type(each) is Request)
+
+    async with running(lambda _: Reply(200, b"ok")) as server, connected(server) as client:
+        gc.collect()
+        before = kept()
+        client.send(request("POST", body=b"x" * 100_000))
+        assert (await client.answer()).status == 200
+        assert kept() == before
 
 
 async def test_an_answer_given_at_once_costs_no_task() -> None:

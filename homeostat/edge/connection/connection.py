@@ -25,7 +25,7 @@ from homeostat.edge.handler import Answer
 from homeostat.edge.items import whole_of
 from homeostat.edge.limits import StateTimer
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
-from homeostat.edge.request import Peer, Request
+from homeostat.edge.request import NO_REQUEST, Peer, Request
 from homeostat.edge.stream import HttpStream, split
 
 log = logging.getLogger(__name__)
@@ -67,12 +67,12 @@ class Connection(asyncio.Protocol):
 
     _transport: asyncio.Transport
     _parser: RequestParser
-    _request: Request
 
     def __init__(self, service: Service, track: Callable[[Connection, bool], bool]) -> None:
         self._service = service
         self._track = track
         self.counters = service.counters
+        self._request = NO_REQUEST
         self._task: asyncio.Future[Answer] | None = None
         self._stream: HttpStream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         self._serve()
 
     def _write(self, reply: Reply) -> None:
-        request = self._request
+        request, self._request = self._request, NO_REQUEST
         is_last = self._is_last = request.is_last or self._service.is_stopping
         is_head = request.method == "HEAD"
         if request.body and len(request.body) >= LARGE_BYTES:
@@ -348,6 +348,8 @@ class Connection(asyncio.Protocol):
         except Exception:
             self._write(self._service.failure(request))
             return
+        self._request = NO_REQUEST
+        self._service.bodies.discard(self)
         is_chunked = not request.is_http10
         self._is_last = request.is_last or not is_chunked
         coding = b"Transfer-Encoding: chunked\r\n" if is_chunked else b""
@@ -450,9 +452,9 @@ class Connection(asyncio.Protocol):
     def _disconnect(self) -> None:
         """The client is gone: cancel what runs for it."""
         self._is_closing = True
-        self._outgoing = None
-        self._unparsed = None
+        self._outgoing = self._unparsed = None
         if self._task is not None:
             self._task.cancel()
         if self._stream is not None:
             self._stream.disconnected()
+            self._stream = None

@@ -36,6 +36,11 @@ _REFUSAL = (
 )
 
 
+_GONE = asyncio.Protocol()
+"""Takes the place of the protocol when the connection is lost. Otherwise both would keep each other, and the buffers of
+OpenSSL, until the next garbage collection."""
+
+
 def _is_record(data: bytes) -> bool:
     """Whether it is exactly one record."""
     return len(data) > _HEADER and len(data) == _HEADER + (data[3] << 8 | data[4])
@@ -85,17 +90,21 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._is_open = self._is_closing = self._is_paused = False
         self._has_more = self._is_scheduled = False
         self._error: OSError | None = None
-        self._handshake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._handshake: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
         # Nobody waits for it if the caller is cancelled before.
         self._handshake.add_done_callback(_retrieve)
 
     async def ready(self) -> None:
-        """Wait for the handshake; `OSError`, of which `ssl.SSLError` is one, if it fails. Cancelled, it aborts."""
+        """Wait once for the handshake; `OSError`, such as `ssl.SSLError`, if it fails. It aborts if cancelled."""
+        assert self._handshake is not None
         try:
             await self._handshake
         except asyncio.CancelledError:
             self.abort()
             raise
+        finally:
+            # It has the error, which has the frames that it passes through, which have this transport.
+            self._handshake = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._tcp = cast(asyncio.Transport, transport)
@@ -121,10 +130,12 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_closing = True
+        protocol, self._protocol = self._protocol, _GONE
+        known, self._error = self._error, None
         if self._is_open:
-            self._protocol.connection_lost(error or self._error)
-        elif not self._handshake.done():
-            self._handshake.set_exception(error or ConnectionResetError("connection closed during the TLS handshake"))
+            protocol.connection_lost(error or known)
+        else:
+            self._conclude(error or ConnectionResetError("connection closed during the TLS handshake"))
 
     def pause_writing(self) -> None:
         if self._is_open:
@@ -212,15 +223,22 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._flush()
         self._is_closing = True
         self._tcp.close()
-        if not self._handshake.done():
+        self._conclude(error)
+
+    def _conclude(self, error: Exception | None = None) -> None:
+        """The handshake is over, if it was not before."""
+        if self._handshake is None or self._handshake.done():
+            return
+        if error is None:
+            self._handshake.set_result(None)
+        else:
             self._handshake.set_exception(error)
 
     def _open(self) -> None:
         self._is_open = True
         self._protocol.connection_made(self)
         self._flush()
-        if not self._handshake.done():
-            self._handshake.set_result(None)
+        self._conclude()
         if self._has_unread() and not self._is_closing:
             if self._is_paused:
                 self._has_more = True

@@ -24,6 +24,7 @@ class Started(Generic[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         coroutine, waiting_for = self._coroutine, self._first
+        self._first = None
         try:
             while True:
                 try:
@@ -32,6 +33,9 @@ class Started(Generic[T]):
                     coroutine.close()
                     raise
                 except BaseException as error:
+                    # The error has this frame, and a future that failed has the error: a cycle that would keep the call
+                    # and its body until the next garbage collection.
+                    waiting_for = None
                     waiting_for = coroutine.throw(error)
                 else:
                     waiting_for = coroutine.send(sent)

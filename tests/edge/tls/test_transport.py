@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.edge.connection.connection import Connection
 from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -89,6 +90,34 @@ async def test_a_client_that_waits_for_a_handshake_takes_some_kib(authority: Aut
             return runner.run(measure())
 
     assert await asyncio.to_thread(run) < 128, "with a buffer of 256 KiB it would be 300"
+
+
+async def test_a_connection_that_ended_leaves_nothing_for_the_garbage_collector(authority: Authority) -> None:
+    def use(port: int) -> None:
+        context = authority.client()
+        for sent in (request(), b"no request\r\n\r\n", b""):
+            with (
+                socket.create_connection(("127.0.0.1", port)) as raw,
+                context.wrap_socket(raw, server_hostname="localhost") as wrapped,
+            ):
+                wrapped.sendall(sent)
+                assert not sent or wrapped.recv(1)
+        # A handshake that fails, and one that the client gives up.
+        for sent in (b"\x16\x03\x01\x00\x05nohello", b"\x16\x03\x01"):
+            with socket.create_connection(("127.0.0.1", port)) as raw:
+                raw.sendall(sent)
+
+    def left() -> list[str]:
+        return [type(each).__name__ for each in gc.get_objects() if isinstance(each, TlsTransport | Connection)]
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with running(ok, tls=authority.server) as server:
+            await asyncio.to_thread(use, server.port)
+            await eventually(lambda: not left())
+    finally:
+        gc.enable()
 
 
 async def test_a_refused_certificate_is_explained_by_an_alert(authority: Authority) -> None:
