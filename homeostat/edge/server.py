@@ -1,8 +1,9 @@
 """An HTTP server: listens, closes connections whose time is up, and stops gracefully.
 
 One timer checks the timeouts of all connections. If there are too many connections, an idle one gives way to a new one:
-first one that never sent a whole request, so that clients that only connect keep nobody out. `stop` promises: it
-accepts no new connections, closes idle ones, lets running requests finish and ends streams properly within the grace
+first one that never sent a whole request, so that clients that only connect keep nobody out; last one whose request
+takes seconds to arrive, so that clients that begin requests and never complete them keep nobody out. `stop` promises:
+it accepts no new connections, closes idle ones, lets running requests finish and ends streams properly within the grace
 period, and leaves no connection and no task behind.
 """
 
@@ -14,7 +15,8 @@ import socket
 import ssl as tls
 from itertools import islice
 
-from homeostat.edge.connection.connection import Connection, Idleness
+from homeostat.edge.connection.connection import Connection
+from homeostat.edge.connection.idleness import Idleness
 from homeostat.edge.connection.service import Service
 from homeostat.edge.handler import Answer, Handler, Refuse, plain_refusal
 from homeostat.edge.ids import RequestIds
@@ -135,23 +137,22 @@ class Server:
         return True
 
     def _give_way(self) -> bool:
-        """Close an idle connection; False if none of those that are next is idle."""
-        idle: Connection | None = None
+        """Close the most idle of the connections that are next; False if all of them are busy."""
+        now = self._service.loop.time()
+        idle: dict[Idleness, Connection] = {}
         for connection in list(islice(self._open, _EXAMINED)):
-            state = connection.idleness()
-            if state is Idleness.SILENT:
-                idle = connection
+            idle.setdefault(connection.idleness(now), connection)
+            if Idleness.SILENT in idle:
                 break
-            if state is Idleness.BETWEEN and idle is None:
-                idle = connection
             # Examine others the next time.
             del self._open[connection]
             self._open[connection] = None
-        if idle is None:
-            return False
-        self._open.pop(idle)
-        idle.cut_off()
-        return True
+        for state in (Idleness.SILENT, Idleness.BETWEEN, Idleness.LATE):
+            if state in idle:
+                self._open.pop(idle[state])
+                idle[state].cut_off()
+                return True
+        return False
 
     async def _wait_until_empty(self, timeout_s: float) -> None:
         if self._open:

@@ -394,6 +394,30 @@ async def test_clients_that_only_connect_keep_nobody_out() -> None:
             assert await silent[0].rest() == b""
 
 
+@pytest.mark.parametrize(
+    "begun",
+    [b"GET / HTTP/1.1\r\nX: ", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na"],
+    ids=["headers", "body"],
+)
+async def test_clients_whose_requests_never_arrive_keep_nobody_out(begun: bytes) -> None:
+    limits = Limits(max_connections=4, late_after_s=0.01)
+    async with running(echo, limits=limits) as server, AsyncExitStack() as stack:
+        slow = [await stack.enter_async_context(connected(server)) for _ in range(4)]
+        for each in slow:
+            assert (await each.get()).status == 200
+            each.send(begun)
+        await eventually(lambda: server.counters.bytes_in >= 4 * len(request() + begun))
+
+        async def status() -> int:
+            async with connected(server) as another:
+                return (await another.get()).status
+
+        async with asyncio.timeout(30):
+            while await status() == 503:
+                pass
+        assert server.counters.cut_off
+
+
 async def test_an_idle_connection_gives_way_to_a_new_one_and_a_busy_one_does_not() -> None:
     is_over = asyncio.Event()
 

@@ -14,10 +14,10 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from enum import Enum
 from types import CoroutineType
 from typing import cast
 
+from homeostat.edge.connection.idleness import Idleness
 from homeostat.edge.connection.memory import LARGE_BYTES
 from homeostat.edge.connection.parser import Refusal, RequestParser
 from homeostat.edge.connection.service import Service
@@ -47,15 +47,6 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # States for the StateTimer; those of the parser are its message count times four plus a digit.
 _CLOSING = -2
 _FULL = -3
-
-
-class Idleness(Enum):
-    BUSY = 0
-    """A request is being received or answered, or the response is being read."""
-    BETWEEN = 1
-    """Waits for the next request."""
-    SILENT = 2
-    """Has not sent the headers of its first request."""
 
 
 class Connection(asyncio.Protocol):
@@ -407,13 +398,21 @@ class Connection(asyncio.Protocol):
         self.counters.cut_off += 1
         self._transport.abort()
 
-    def idleness(self) -> Idleness:
+    def idleness(self, now: float) -> Idleness:
         parser = self._parser
-        if self._is_busy or self._is_full or self._is_closing or self._is_queued or parser.in_body or parser.arrived:
+        if self._is_busy or self._is_full or self._is_closing or self._is_queued or parser.arrived:
             return Idleness.BUSY
-        if not parser.count:
+        if not parser.count and not parser.in_body:
             return Idleness.SILENT
-        return Idleness.BUSY if parser.is_midway else Idleness.BETWEEN
+        if not parser.is_midway:
+            return Idleness.BETWEEN
+        late_s = self._service.limits.late_after_s
+        return Idleness.LATE if self._timer.has_expired(self._receiving, now, late_s) else Idleness.BUSY
+
+    @property
+    def _receiving(self) -> int:
+        """The number of the state, for the timer: the headers or the body of the next request are being received."""
+        return self._parser.count * 4 + (1 if self._parser.in_body else 2)
 
     def unread_grew(self) -> None:
         if self._is_full:
@@ -436,9 +435,9 @@ class Connection(asyncio.Protocol):
             if timer.has_expired(self._parser.count * 4, now, limits.idle_timeout_s):
                 self._close()
         elif self._parser.in_body:
-            self._refuse_late(timer.has_expired(self._parser.count * 4 + 1, now, limits.body_timeout_s), "body")
+            self._refuse_late(timer.has_expired(self._receiving, now, limits.body_timeout_s), "body")
         else:
-            self._refuse_late(timer.has_expired(self._parser.count * 4 + 2, now, limits.header_timeout_s), "headers")
+            self._refuse_late(timer.has_expired(self._receiving, now, limits.header_timeout_s), "headers")
 
     def _refuse_late(self, is_late: bool, part: str) -> None:
         if is_late:
