@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from homeostat.objects.errors import BadRequestError
@@ -43,6 +45,26 @@ def test_a_document_has_so_many_containers_and_no_more() -> None:
     assert len(decode(b"[" + b"[]," * (MAX_CONTAINERS - 2) + b"{}]")) == MAX_CONTAINERS - 1
     with pytest.raises(BadRequestError, match="too large"):
         decode(b"[" + b"[]," * (MAX_CONTAINERS - 1) + b"{}]")
+
+
+def test_too_many_containers_are_refused_before_they_take_memory() -> None:
+    data = b"[" + b"[]," * (2 * MAX_CONTAINERS) + b"{}]"
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadRequestError, match="too large"):
+            decode(data)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text", [b"[", b'\\"[', b"\\\\[", b'[\\"', b'","[[{'], ids=["bracket", "quote", "backslash", "end", "parts"]
+)
+def test_brackets_in_texts_are_no_containers(text: bytes) -> None:
+    assert len(decode(b'["%b",[]]' % (text * (MAX_CONTAINERS + 1)))) > 1
+    with pytest.raises(BadRequestError, match="too large"):
+        decode(b'["%b",%b[]]' % (text * 2, b"[]," * MAX_CONTAINERS))
 
 
 def test_many_brackets_are_not_deep() -> None:

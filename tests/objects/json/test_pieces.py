@@ -28,7 +28,7 @@ def some_value(chance: random.Random, depth: int) -> Any:
 
 @pytest.mark.parametrize("layout", [lambda text: text, msgspec.json.format], ids=["compact", "indented"])
 def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
-    monkeypatch.setattr(pieces, "_PIECE_COLONS", 3)
+    monkeypatch.setattr(pieces, "_PIECE_KEYS", 3)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 40)
     chance = random.Random(7)
     for _ in range(80):
@@ -37,7 +37,7 @@ def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: 
 
 
 def test_the_last_of_repeated_keys_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_PIECE_COLONS", 3)
+    monkeypatch.setattr(pieces, "_PIECE_KEYS", 3)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 8)
     data = b'{"a":1,"b":{"c":[1,2,3,4],"d":0},"a":2,"b":[{"x":1},{"x":2}],"e":3,"a":4}'
     assert list(decode_pieces(data).items()) == list(msgspec.json.decode(data).items())
@@ -48,7 +48,13 @@ KEYS = b",".join(b'"k%d":1' % at for at in range(230_000))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "data", [b"{%b}" % KEYS, b'{"metadata":{"managedFields":[{"fieldsV1":{%b}}]}}' % KEYS], ids=["flat", "nested"]
+    "data",
+    [
+        b"{%b}" % KEYS,
+        b'{"metadata":{"managedFields":[{"fieldsV1":{%b}}]}}' % KEYS,
+        b'{"a":[%b]}' % (b'"a",' * 1_000_000 + b"1"),
+    ],
+    ids=["flat", "nested", "items"],
 )
 def test_no_step_of_a_dense_document_holds_the_interpreter_lock_for_long(data: bytes) -> None:
     whole_s = longest_hold_s(lambda: msgspec.json.decode(data), bound_s=0.0, attempts=2)
