@@ -41,6 +41,7 @@ from homeostat.web.admission.metrics import AdmissionMetrics
 from homeostat.web.admission.policies import ActivePolicies
 from homeostat.web.admission.renewal import Renewal
 from homeostat.web.admission.tls import FileCertificate
+from homeostat.web.kit.large_body import LARGE_BYTES
 
 GRACE_S = 5.0
 LIMITS = Limits(
@@ -85,7 +86,16 @@ class Gate:
 
     def validate(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply | Awaitable[Reply]:
         began = self._clock()
-        asked = read_request(request.body)
+        if len(request.body) > LARGE_BYTES:
+            return self._validated_in_thread(request, began)
+        return self._validated(request, read_request(request.body), began)
+
+    async def _validated_in_thread(self, request: HttpRequest, began: float) -> Reply:
+        asked = await in_thread(lambda: read_request(request.body, in_pieces=True), user="large reviews")
+        reply = self._validated(request, asked, began)
+        return await reply if isinstance(reply, Awaitable) else reply
+
+    def _validated(self, request: HttpRequest, asked: Request | None, began: float) -> Reply | Awaitable[Reply]:
         if asked is None:
             self._metrics.answered("", "", ALLOWED, self._clock() - began)
             return Reply(400, encode(answer("")))
@@ -94,7 +104,7 @@ class Gate:
         if not self._policies.is_known:
             return self._reply(asked, policies, ALLOWED, began)
         judged = partial(judge, asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
-        if any(each.needs_body for each in found):
+        if len(request.body) > LARGE_BYTES or any(each.needs_body for each in found):
             return self._judged_in_thread(asked, policies, judged, began)
         return self._reply(asked, policies, judged(), began)
 

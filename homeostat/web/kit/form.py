@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.edge.request import Request
-from homeostat.edge.threads import SHARED, in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
+from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.kit.refusal import RefusalError, unprocessable
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -26,7 +26,6 @@ _MOST_DIGITS: Final = 15
 _MOST_COMPARED: Final = 10_000
 """Items of one list or mapping that are compared one by one; beyond them the problem is located at the whole."""
 _PROBLEM: Final = "problem"
-_LARGE_BYTES: Final = 64 * 1024
 
 Name = Annotated[
     str,
@@ -48,14 +47,12 @@ class _Mismatch(NamedTuple):
 
 async def read_body(request: Request, shape: type[T]) -> T:
     """The body must keep the limits that the control plane has for bodies. A large one is read in a thread."""
-    if len(request.body) < _LARGE_BYTES:
-        return _read(request, shape)
-    return await in_thread(lambda: _read(request, shape), user=f"body:{request.peer.address}")
+    return await read_large(request.body, lambda: _read(request, shape), user=f"body:{request.peer.address}")
 
 
 def _read(request: Request, shape: type[T]) -> T:
     try:
-        value: Json = decode(request.body or b"null", in_pieces=SHARED.is_current())
+        value: Json = decode(request.body or b"null", in_pieces=is_in_thread())
     except BadRequestError as error:
         raise unprocessable(("body",), error.message, "json_invalid") from error
     try:

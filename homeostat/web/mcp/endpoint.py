@@ -15,9 +15,17 @@ from homeostat.edge.limits import Limits
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, decode, encode
-from homeostat.web.mcp.server import METHOD_NOT_FOUND, MODERN, VERSIONS, McpServer, RpcError, read_message, unsupported
+from homeostat.objects.json import Json, encode
+from homeostat.web.mcp.server import (
+    METHOD_NOT_FOUND,
+    MODERN,
+    VERSIONS,
+    McpServer,
+    RpcError,
+    decoded,
+    read_message,
+    unsupported,
+)
 
 PATH: Final = "/mcp"
 LIMITS: Final = Limits(body_bytes=4 << 20, bodies_bytes=64 << 20, max_connections=256)
@@ -38,15 +46,18 @@ class McpEndpoint:
             return Reply(405, b"", "", (("Allow", "POST"), *_NO_SNIFF))
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return _refused(415, "the Content-Type of a message is application/json")
-        version = request.headers.get("mcp-protocol-version", "")
-        if version and version not in VERSIONS:
-            return Reply(400, encode(unsupported(version).body(_id_of(request.body))), headers=_NO_SNIFF)
-        return self._answer(request, version)
+        return self._answer(request, request.headers.get("mcp-protocol-version", ""))
 
     async def _answer(self, request: Request, version: str) -> Reply:
-        if problem := _mismatch(request, version):
-            return Reply(400, encode(RpcError(HEADER_MISMATCH, problem).body(_id_of(request.body))), headers=_NO_SNIFF)
-        found = await self._server.answer(request.body)
+        try:
+            value = await decoded(request.body)
+        except RpcError as error:
+            return Reply(400, encode(error.body()), headers=_NO_SNIFF)
+        if version and version not in VERSIONS:
+            return Reply(400, encode(unsupported(version).body(_id_of(value))), headers=_NO_SNIFF)
+        if problem := _mismatch(request, value, version):
+            return Reply(400, encode(RpcError(HEADER_MISMATCH, problem).body(_id_of(value))), headers=_NO_SNIFF)
+        found = await self._server.answer_decoded(value)
         if found is None:
             return Reply(202, b"", "", _NO_SNIFF)
         return Reply(_status(found, is_modern=version in MODERN), encode(found), headers=_NO_SNIFF)
@@ -60,11 +71,11 @@ def _status(answer: Json, *, is_modern: bool) -> int:
     return 404 if code == METHOD_NOT_FOUND else 400
 
 
-def _mismatch(request: Request, version: str) -> str:
+def _mismatch(request: Request, value: Json, version: str) -> str:
     """Why the headers contradict the body; empty if they do not. Only modern requests repeat themselves in headers."""
     try:
-        message = read_message(decode(request.body))
-    except (BadRequestError, RpcError):
+        message = read_message(value)
+    except RpcError:
         # The server reports what is wrong with the body.
         return ""
     if message is None or message.is_notification or (version not in MODERN and message.version not in MODERN):
@@ -90,10 +101,10 @@ def _decoded(value: str) -> str:
         return ""
 
 
-def _id_of(body: bytes) -> Json:
+def _id_of(value: Json) -> Json:
     try:
-        message = read_message(decode(body))
-    except (BadRequestError, RpcError):
+        message = read_message(value)
+    except RpcError:
         return None
     return None if message is None else message.id
 

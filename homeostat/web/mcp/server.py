@@ -15,6 +15,7 @@ import msgspec
 from homeostat import __version__
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode
+from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.mcp.tool import Tool
 
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -77,9 +78,12 @@ class McpServer:
     async def answer(self, data: bytes) -> Json:
         """Answer a message, or a batch of them; None if there is nothing to answer."""
         try:
-            value = decode(data)
-        except BadRequestError as error:
-            return RpcError(PARSE_ERROR, str(error)).body()
+            value = await decoded(data)
+        except RpcError as error:
+            return error.body()
+        return await self.answer_decoded(value)
+
+    async def answer_decoded(self, value: Json) -> Json:
         if not isinstance(value, list):
             return await self._one(value)
         if not value or len(value) > MAX_BATCH:
@@ -143,6 +147,14 @@ class McpServer:
         if not isinstance(arguments, dict | None):
             raise RpcError(INVALID_PARAMS, "the arguments of a tool are an object")
         return await tool.run(arguments or {})
+
+
+async def decoded(data: bytes) -> Json:
+    """The value of a message, or of a batch of them. Raises `RpcError`."""
+    try:
+        return await read_large(data, lambda: decode(data, in_pieces=is_in_thread()), user="messages")
+    except BadRequestError as error:
+        raise RpcError(PARSE_ERROR, str(error)) from error
 
 
 def read_message(value: Json) -> Message | None:

@@ -17,14 +17,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import decode_object, encode
+from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized, unknown
 from homeostat.web.receivers.limits import Deliveries, Rate
 from homeostat.web.receivers.push import PayloadError
@@ -41,8 +41,6 @@ EVERY_S: Final = 0.1
 FAILURES: Final = 10
 FAILURES_EVERY_S: Final = 6.0
 """Webhooks without a valid proof from one address."""
-_LARGE: Final = 64 << 10
-T = TypeVar("T")
 
 Deliver = Callable[[Sequence[Any]], Awaitable[int]]
 """Notifies the affected objects; how many there were."""
@@ -81,7 +79,7 @@ class Receiver:
         number = f"{name} {request.headers[sender.delivery]}" if request.headers.get(sender.delivery) else ""
         if self._deliveries.is_known(number):
             return Reply(200, encode({"pushes": 0, "notified": 0, "repeated": True}))
-        pushes = await decoded(lambda: _read(sender, request), request)
+        pushes = await read_large(request.body, lambda: _read(sender, request), user="hooks")
         notified = await self._notify(name, pushes) if pushes else 0
         self._deliveries.remember(number)
         return Reply(202 if pushes else 200, encode({"pushes": len(pushes), "notified": notified}))
@@ -117,11 +115,6 @@ class Receiver:
         return notified
 
 
-async def decoded(read: Callable[[], T], request: Request) -> T:
-    """The result of `read`, which decodes the body: a large one in a thread."""
-    return await in_thread(read, user="hooks") if len(request.body) > _LARGE else read()
-
-
 _RETRY: Final = (("Retry-After", "10"),)
 
 
@@ -133,7 +126,7 @@ def _check_rate(rate: Rate, key: str) -> None:
 
 def _read(sender: Sender, request: Request) -> list[Any]:
     try:
-        return sender.read(request.headers, decode_object(request.body))
+        return sender.read(request.headers, decode_object(request.body, in_pieces=is_in_thread()))
     except BadRequestError as error:
         raise RefusalError(400, error.message) from error
     except PayloadError as error:

@@ -52,10 +52,11 @@ from homeostat.operators.sync.engine.paths.glob import matches
 from homeostat.operators.sync.validation.environment import Variables
 from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.web.kit.answering import Answering
+from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply, unauthorized, unknown
 from homeostat.web.receivers.limits import Deliveries, Rate
-from homeostat.web.receivers.receiver import BURST, EVERY_S, decoded
+from homeostat.web.receivers.receiver import BURST, EVERY_S
 from homeostat.web.receivers.signature import Delivery, Prove, by_generic, by_gitea, by_github, by_gitlab
 
 LEGACY: Final = "/webhooks/repository"
@@ -145,7 +146,7 @@ class Receiver:
         if self._deliveries.is_known(key):
             return _said("duplicate")
         self._check_rate(f"{hook.namespace}/{hook.name} {hook.is_legacy}")
-        event, ref = await decoded(lambda: _read(request, provider), request)
+        event, ref = await read_large(request.body, lambda: _read(request, provider), user="hooks")
         word = _meaning(event, ref, hook, provider)
         if word == "accepted":
             await self._request_fetch(hook, number)
@@ -254,7 +255,7 @@ def _read(request: Request, provider: Provider) -> tuple[str, str]:
     if not event:
         raise RefusalError(400, f"the header {provider.event} is missing; is this webhook of another provider?")
     try:
-        body = decode_object(request.body)
+        body = decode_object(request.body, in_pieces=is_in_thread())
     except BadRequestError as error:
         raise RefusalError(400, f"the body is not a JSON object: {error.message}") from error
     ref = body.get("ref", "")

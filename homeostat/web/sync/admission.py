@@ -27,6 +27,7 @@ from homeostat.operators.sync.api.parts import GROUP
 from homeostat.operators.sync.validation.environment import Variables
 from homeostat.runtime.faces.face import FaceRules, Surroundings
 from homeostat.web.kit.answering import Answering
+from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
 
@@ -53,7 +54,7 @@ class Reviews:
 
     async def review(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
-            asked = decode_object(request.body)["request"]
+            asked = (await read_large(request.body, partial(_read, request.body), user="reviews"))["request"]
             old, new = asked.get("oldObject"), asked.get("object")
             if asked.get("operation") == "DELETE":
                 new = None
@@ -71,6 +72,10 @@ class Reviews:
             if warnings:
                 response["warnings"] = [each[:_LONGEST_WARNING] for each in warnings]
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def _read(body: bytes) -> JsonObject:
+    return decode_object(body, in_pieces=is_in_thread())
 
 
 @asynccontextmanager

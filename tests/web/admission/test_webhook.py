@@ -18,7 +18,9 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.admission.metrics import AdmissionMetrics
 from homeostat.web.admission.policies import ActivePolicies
 from homeostat.web.admission.webhook import Gate
+from tests.holds import measured_turns
 from tests.runtime.faulty import FaultyTransport
+from tests.web.dense import LONGEST_TURN_S, dense_body
 from tests.web.reviewing import BARE, DENYING, GOOD, Webhook, open_webhook, pod, review
 
 TAGS: JsonObject = {"forbidLatestTag": True, "enforcementMode": "enforce"}
@@ -153,6 +155,14 @@ async def test_a_body_has_a_largest_size(webhook: Webhook) -> None:
     large = await webhook.post(review(pod({**GOOD, "image": "x" * 7_000_000})))
     assert large.is_allowed
     assert (await webhook.post(b" " * 8_500_000)).status == 413
+
+
+async def test_a_large_review_is_decoded_beside_the_event_loop(webhook: Webhook) -> None:
+    body = dense_body("request")
+    async with measured_turns() as turns:
+        found = await webhook.post(body)
+    assert found.response == {"uid": "", "allowed": True}
+    assert turns.longest_s < LONGEST_TURN_S
 
 
 async def test_pages_say_how_it_is(webhook: Webhook) -> None:

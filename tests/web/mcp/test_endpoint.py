@@ -11,6 +11,8 @@ import pytest
 
 from homeostat.edge.server import serve
 from homeostat.web.mcp.endpoint import LIMITS, McpEndpoint
+from tests.holds import measured_turns
+from tests.web.dense import LONGEST_TURN_S, dense_body
 from tests.web.mcp.test_server import META, SERVER
 
 CALL = {"name": "shout", "arguments": {"text": "hi"}, "_meta": META}
@@ -65,6 +67,17 @@ async def test_a_modern_client_calls_at_once(url: str) -> None:
 async def test_headers_that_contradict_the_body_are_refused(url: str, headers: dict[str, str], code: int) -> None:
     status, answer = await post(url, message("tools/call", CALL), headers)
     assert (status, answer["id"], answer["error"]["code"]) == (400, 7, code)
+
+
+async def test_a_large_message_is_decoded_beside_the_event_loop(url: str) -> None:
+    body = dense_body("params")
+    async with (
+        measured_turns() as turns,
+        aiohttp.ClientSession(headers={"Content-Type": "application/json"}) as session,
+        session.post(url, data=BytesIO(body)) as response,
+    ):
+        assert (await response.json())["error"]["code"] == -32600
+    assert turns.longest_s < LONGEST_TURN_S
 
 
 async def test_a_modern_client_sees_an_unknown_method_in_the_status(url: str) -> None:

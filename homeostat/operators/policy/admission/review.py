@@ -70,10 +70,10 @@ class Verdict(msgspec.Struct, frozen=True):
 ALLOWED: Final = Verdict()
 
 
-def read_request(review: bytes) -> Request | None:
-    """None if the bytes are not an AdmissionReview."""
+def read_request(review: bytes, *, in_pieces: bool = False) -> Request | None:
+    """None if the bytes are not an AdmissionReview. In pieces it takes longer and lets other threads run meanwhile."""
     try:
-        request = decode(review)["request"]
+        request = decode(review, in_pieces=in_pieces)["request"]
         uid, namespace = request.get("uid") or "", request.get("namespace") or "default"
         operation, body, before = request.get("operation") or "", request.get("object"), request.get("oldObject")
     except (BadRequestError, LookupError, TypeError, AttributeError):
