@@ -9,7 +9,11 @@ import asyncio
 import logging
 from datetime import UTC, datetime
 
+import msgspec
+
 from homeostat.client.base import Client
+from homeostat.client.requests import Requests
+from homeostat.edge.turn import Turn
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, Kind
@@ -19,6 +23,8 @@ from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, key_of
+from homeostat.operators.housekeeping.metadata.metadata import Metadata
+from homeostat.runtime.cache.decoding import Projection
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 
@@ -32,12 +38,35 @@ _SETTLE_AFTER_S = 0.5
 _AGAIN_S = 10.0
 _LATER_S = 30.0
 _ALL_GROUPS = ""
+_PAGE = 20
+"""Definitions that are read in one turn of the event loop: each may have megabytes."""
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: tuple[_Condition, ...] | None = None
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """Of a definition, whether its names are accepted."""
+
+    metadata: Metadata
+    status: _Status = _Status()
+
+    @property
+    def are_names_accepted(self) -> bool:
+        return _Condition("NamesAccepted", "True") in (self.status.conditions or ())
 
 
 class Definitions:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
         self._metadata = MetadataClient(client)
+        self._names = Projection(_Named)
         self._feed = feed
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
         self._workers = Workers(self._queue, self._delete, name="definition deletion", count=_WORKERS)
@@ -75,11 +104,21 @@ class Definitions:
                 self._queue.add(self._waiting[key])
 
     async def _settle(self, group: str) -> None:
-        """Names of the group may be free again: let the server decide anew on definitions that wait for some."""
-        found, _ = await self._client.list(DEFINITION.path(""))
-        for definition in found:
-            if group in (definition["spec"]["group"], _ALL_GROUPS) and not _are_names_accepted(definition):
-                await self._client.merge(f"{DEFINITION.path('', definition['metadata']['name'])}/status", {})
+        """Names of the group may be free again: let the server decide anew on definitions that wait for some.
+
+        Schemas are large, so nothing but names and conditions is decoded.
+        """
+        turn, token = Turn(), ""
+        while True:
+            method, path, query, _, _ = Requests(DEFINITION).list(limit=_PAGE, token=token)
+            page = self._names.page(await self._client.fetch(method, path, query))
+            for name in [each.metadata.name for each in page.objects if not each.are_names_accepted]:
+                if group in (name.partition(".")[2], _ALL_GROUPS):
+                    await self._client.merge(f"{DEFINITION.path('', name)}/status", {})
+            token = page.token
+            if not token:
+                return
+            await turn.pause()
 
     async def _delete(self, name: str) -> None:
         self._waiting = {key: each for key, each in self._waiting.items() if each != name}
@@ -141,11 +180,6 @@ class Definitions:
         }
         others = [each for each in conditions if each.get("type") != "Terminating"]
         await self._client.merge(f"{path}/status", {"status": {"conditions": [*others, condition]}})
-
-
-def _are_names_accepted(definition: JsonObject) -> bool:
-    conditions = definition.get("status", {}).get("conditions") or ()
-    return any((each.get("type"), each.get("status")) == ("NamesAccepted", "True") for each in conditions)
 
 
 def kind_of(definition: JsonObject) -> Kind | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from homeostat.objects.flow_control import mandatory_objects
 from homeostat.plane import Settings, open_plane
 from tests.cluster.test_names import definition
+from tests.holds import measured_turns
 from tests.operators.housekeeping.world import CRDS, HOLD, World, configmap_path, eventually, widget_path
 
 
@@ -199,6 +202,20 @@ async def _is_there(world: World, path: str) -> bool:
 
 async def _has_finalizers(world: World, path: str, finalizers: list[str]) -> bool:
     return bool((await world.client.get(path))["metadata"].get("finalizers") == finalizers)
+
+
+async def test_a_large_definition_does_not_hold_the_event_loop_when_another_is_deleted(world: World) -> None:
+    example = msgspec.Raw(b"{%b}" % b",".join(b'"%x":1' % at for at in range(300_000)))
+    large = definition("large.example.com", "larges", "Large")
+    large["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["example"] = example
+    await world.client.create(CRDS, large)
+    waiting, holder = (definition("names.example.com", each, "Name", singular=each) for each in ("y", "x"))
+    for each in (holder, waiting):
+        await world.client.create(CRDS, each)
+    async with measured_turns() as turns:
+        await world.delete(f"{CRDS}/x.names.example.com")
+        await told(world, f"{CRDS}/y.names.example.com", "NamesAccepted", "NoConflicts")
+    assert turns.longest_s < 0.06, turns.longest_s
 
 
 async def test_a_definition_gets_a_name_when_its_owner_is_deleted(world: World) -> None:
