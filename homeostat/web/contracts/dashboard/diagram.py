@@ -1,7 +1,7 @@
-"""Draws which service depends on which, as SVG: dependents on the left, what they need on the right. Pure.
+"""Draws which service depends on which: dependents on the left, what they need on the right. Pure.
 
 A service stands one column left of all that it needs. The members of a cycle stand in one column, and the edges among
-them are marked. Colour is never the only sign of a state: each box has the sign of its status.
+them are marked.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from homeostat.operators.contracts.engine.services.components import components
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html import diagram
+from homeostat.web.dashboard.html.diagram import Place, place_at
+from homeostat.web.dashboard.html.markup import Markup
 
 MOST_NODES: Final = 150
 """A larger graph is not drawn as a whole."""
-_WIDTH, _HEIGHT, _GAP, _ROW, _EDGE = 190, 48, 96, 64, 8
-_LONGEST: Final = 20
 _SWEEPS: Final = 4
-_SIGNS: Final = {
-    "Compliant": ("good", "✓"),
-    "Reference": ("plain", "·"),
-    "Warning": ("warn", "!"),
-    "NonCompliant": ("bad", "✕"),
-    "Unknown": ("wait", "○"),
-    "external": ("outside", "↗"),
+_LOOKS: Final = {
+    "Compliant": "good",
+    "Reference": "plain",
+    "Warning": "warn",
+    "NonCompliant": "bad",
+    "external": "outside",
 }
 
 
@@ -61,25 +60,10 @@ def draw(
     places = _places(boxes, edges, columns)
     in_cycle = {name: at for at, each in enumerate(cycles) for name in each}
     lit = {focus, *affected} if focus else set[str]()
-    drawn: list[Node] = [_line(each, places, in_cycle, lit) for each in lines if each.start != each.end]
-    drawn += [_box(each, places[name], in_cycle, lit, focus) for name, each in boxes.items()]
-    # Lines within the last column bend to the right of it.
-    width = max((x for x, _ in places.values()), default=0) + _WIDTH + (_GAP // 2 if cycles else _EDGE)
-    height = max((y for _, y in places.values()), default=0) + _HEIGHT + _EDGE
+    shown = {name: _box(each, in_cycle, lit, focus) for name, each in boxes.items()}
+    drawn = [_line(each, in_cycle, lit) for each in lines if each.start != each.end]
     label = f"{len(boxes)} services and {len(lines)} dependencies"
-    title = el("title", f"Who depends on whom: {label}")
-    svg = el(
-        "svg",
-        title,
-        _marker(),
-        drawn,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="group",
-        aria_label=label,
-    )
-    return Drawing(svg, cycles)
+    return Drawing(diagram.draw(shown, drawn, places, title=f"Who depends on whom: {label}", label=label), cycles)
 
 
 def _columns(found: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -95,7 +79,7 @@ def _columns(found: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]])
 
 def _places(
     boxes: Mapping[str, Box], edges: Mapping[str, Sequence[str]], columns: Mapping[str, int]
-) -> dict[str, tuple[int, int]]:
+) -> dict[str, Place]:
     """The boxes of a column in the order of their neighbours, which keeps most lines from crossing."""
     near: dict[str, list[str]] = {name: [] for name in boxes}
     for start, ends in edges.items():
@@ -112,11 +96,10 @@ def _places(
             stacks[column].sort(key=lambda name: (wanted[name], name))
             rows |= {name: float(at) for at, name in enumerate(stacks[column])}
     tallest = max(map(len, stacks.values()), default=0)
-    places: dict[str, tuple[int, int]] = {}
+    places: dict[str, Place] = {}
     for column, stack in stacks.items():
-        above = (tallest - len(stack)) * _ROW // 2
-        for at, name in enumerate(stack):
-            places[name] = _EDGE + column * (_WIDTH + _GAP), _EDGE + above + at * _ROW
+        above = (tallest - len(stack)) / 2
+        places |= {name: place_at(column, above + at) for at, name in enumerate(stack)}
     return places
 
 
@@ -124,60 +107,19 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def _marker() -> Markup:
-    tip = el("path", d="M0 0 L8 4 L0 8 z")
-    return el(
-        "defs",
-        el(
-            "marker",
-            tip,
-            id="tip",
-            viewBox="0 0 8 8",
-            refX=8,
-            refY=4,
-            markerWidth=9,
-            markerHeight=9,
-            markerUnits="userSpaceOnUse",
-            orient="auto",
-        ),
-    )
-
-
-def _box(box: Box, place: tuple[int, int], in_cycle: Mapping[str, int], lit: Collection[str], focus: str) -> Markup:
-    x, y = place
-    look, sign = _SIGNS.get(box.status, ("wait", "○"))
-    classes = ["node", look]
-    classes += ["focus"] if box.name == focus else ["lit"] if box.name in lit else ["faded"] if lit else []
+def _box(box: Box, in_cycle: Mapping[str, int], lit: Collection[str], focus: str) -> diagram.Box:
+    classes = ["focus"] if box.name == focus else ["lit"] if box.name in lit else ["faded"] if lit else []
     classes += ["in-cycle"] if box.name in in_cycle else []
     words = f"{box.name} {box.version}: {box.status}"
-    inside = (
-        el("title", f"{words}{', in a cycle' if box.name in in_cycle else ''}"),
-        el("rect", x=x, y=y, width=_WIDTH, height=_HEIGHT, rx=8),
-        el("text", sign, x=x + 16, y=y + 30, class_="sign", text_anchor="middle"),
-        el("text", _short(box.name), x=x + 34, y=y + 21, class_="name"),
-        el("text", _short(box.version or box.status), x=x + 34, y=y + 38, class_="note"),
-    )
-    return el("a", inside, href=box.href, class_=" ".join(classes), aria_label=words)
+    more = ", in a cycle" if box.name in in_cycle else ""
+    look = _LOOKS.get(box.status, "wait")
+    return diagram.Box(box.name, box.version or box.status, look, words, box.href, tuple(classes), f"{words}{more}")
 
 
-def _line(
-    line: Line, places: Mapping[str, tuple[int, int]], in_cycle: Mapping[str, int], lit: Collection[str]
-) -> Markup:
-    (x, y), (to_x, to_y) = places[line.start], places[line.end]
-    middle = _HEIGHT // 2
+def _line(line: Line, in_cycle: Mapping[str, int], lit: Collection[str]) -> diagram.Line:
     is_cycle = line.start in in_cycle and in_cycle.get(line.start) == in_cycle.get(line.end)
-    classes = ["edge", "" if line.is_required else "optional", "cycle" if is_cycle else ""]
+    classes = ["" if line.is_required else "optional", "cycle" if is_cycle else ""]
     if lit:
         classes.append("lit" if line.start in lit and line.end in lit else "faded")
-    out, to_in = (x + _WIDTH, y + middle), (to_x if x != to_x else to_x + _WIDTH, to_y + middle)
-    bend = _GAP // 2
-    # Of one column, as in a cycle: around the right side.
-    back = bend if x == to_x else -bend
-    way = f"M{out[0]} {out[1]} C{out[0] + bend} {out[1]} {to_in[0] + back} {to_in[1]} {to_in[0]} {to_in[1]}"
     words = f"{line.start} {'requires' if line.is_required else 'may use'} {line.end} {line.note}".strip()
-    title = el("title", f"{words}{' (cycle)' if is_cycle else ''}")
-    return el("path", title, d=way, class_=" ".join(filter(None, classes)), marker_end="url(#tip)")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return diagram.Line(line.start, line.end, f"{words}{' (cycle)' if is_cycle else ''}", tuple(filter(None, classes)))

@@ -22,20 +22,19 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.events import events_of
+from homeostat.web.dashboard.objects.family.family import Family
+from homeostat.web.dashboard.objects.family.state import MAIN, conditions_of
 from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, is_back, kind_path, object_path
 from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
 from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
-from homeostat.web.dashboard.objects.tree import Family
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden, unknown
 
 _MOST_PAIRS: Final = 40
 _LONGEST_PAIR: Final = 4000
-_MAIN: Final = ("Ready", "Failed", "Complete", "Available", "Established")
-"""The conditions that say most about an object, of which the first one is its state."""
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -112,13 +111,13 @@ class ObjectPage:
             el("div", _title(place, obj, conditions), await _choices(place), class_="title"),
             unobserved(obj["metadata"].get("generation"), _observed(obj), conditions),
             _facts(place, obj, shown, await self._about(obj)),
+            await self._family.show(place.client, place.kind, obj),
             el(
                 "div",
                 el(
                     "div",
                     await self._findings.show(visit, Subject(place.kind, place.namespace, place.name, obj)),
                     conditions_table(conditions),
-                    await self._family.show(place.client, place.kind, obj),
                     await events_of(place.client, place.namespace, str(obj["metadata"].get("uid", ""))),
                 ),
                 el("div", text),
@@ -140,23 +139,13 @@ class ObjectPage:
         return el("a", f"{kind} {name}", href=path) if path and name else f"{kind} {name}"
 
 
-def conditions_of(obj: JsonObject) -> list[Condition]:
-    """Those of a status in the usual form; others are in the YAML."""
-    status = obj.get("status")
-    given = status.get("conditions") if isinstance(status, dict) else None
-    try:
-        return msgspec.convert(given or [], list[Condition])
-    except msgspec.ValidationError:
-        return []
-
-
 def _observed(obj: JsonObject) -> Json:
     status = obj.get("status")
     return status.get("observedGeneration") if isinstance(status, dict) else None
 
 
 def _title(place: Place, obj: JsonObject, conditions: list[Condition]) -> Markup:
-    ready = next((each for type_ in _MAIN for each in conditions if each.type == type_), None)
+    ready = next((each for type_ in MAIN for each in conditions if each.type == type_), None)
     state: Node = None
     if obj["metadata"].get("deletionTimestamp"):
         state = chip("deleting", "phase-deleting")

@@ -8,9 +8,12 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
 from homeostat.plane import Plane
 from homeostat.web.dashboard.html.markup import text_of
+from homeostat.web.dashboard.objects.family.drawing import MOST_DRAWN, drawing
+from homeostat.web.dashboard.objects.family.search import Related
+from homeostat.web.dashboard.objects.family.state import State
+from homeostat.web.dashboard.objects.family.tree import MOST_IN_TREE, Tree, as_list
 from homeostat.web.dashboard.objects.forms.difference import MOST_LINES, difference
 from homeostat.web.dashboard.objects.large import LARGEST_SHOWN
-from homeostat.web.dashboard.objects.tree import MOST_IN_TREE, Related, Tree
 from tests.holds import measured_turns
 from tests.server.admission.hooks import BINDINGS, POLICIES, binding, policy
 from tests.web.dashboard.objects.seed import CONFIG_MAPS, SECRETS
@@ -62,11 +65,29 @@ def test_a_preview_shows_that_a_hidden_value_changes_and_not_the_value() -> None
 def test_a_tree_of_dependents_has_a_depth_and_a_size() -> None:
     every = [Related("ConfigMap", "shop", f"c{each}", str(each), "") for each in range(5000)]
     chain = {str(each): [every[each + 1]] for each in range(4998)}
-    shown = Document(Tree(chain, every[0]).branch(every[0]))
+    shown = Document(as_list(Tree(chain, every[0]).branch(every[0])))
     assert len(shown.all("span")) == 11
     assert shown.all("li", class_="quiet")[0].text == "and 1 more"
     wide = {str(each): every[each * 50 + 1 : each * 50 + 51] for each in range(99)}
-    assert len(Document(Tree(wide, every[0]).branch(every[0])).all("span")) == MOST_IN_TREE + 1
+    assert len(Document(as_list(Tree(wide, every[0]).branch(every[0]))).all("span")) == MOST_IN_TREE + 1
+
+
+def test_a_large_family_is_drawn_by_kind_with_its_states() -> None:
+    root = Related("Deployment", "shop", "web", "root", "")
+    sets = [Related("ReplicaSet", "shop", f"web-{each}", f"set-{each}", f"/set-{each}") for each in range(2)]
+    pods = [Related("Pod", "shop", f"web-1-{each}", f"pod-{each}", f"/pod-{each}") for each in range(MOST_DRAWN - 3)]
+    states = {each.uid: State("good", "running") for each in pods} | {"pod-7": State("bad", "CrashLoopBackOff")}
+    whole = Tree({"root": sets, "set-1": pods}, root).branch(root)
+    drawn = Document(str(drawing(whole, [], states)))
+    assert len(drawn.all("rect")) == MOST_DRAWN
+    assert "bad" in drawn.one("a", href="/pod-7").attributes["class"]
+    assert drawn.one("a", href="/pod-7").attributes["aria-label"] == "Pod web-1-7: CrashLoopBackOff"
+
+    owner = (Related("App", "shop", "shop", "app", "/app"), State())
+    folded = Document(str(drawing(whole, [owner], states)))
+    assert [each.text for each in folded.all("text", class_="name")] == ["shop", "web", "web-0", "web-1", "197 × Pod"]
+    assert [each.text for each in folded.all("text", class_="note")][-1] == "1 failed, 196 good"
+    assert "bad" in folded.all("g", class_="folded")[0].attributes["class"]
 
 
 class Editor:

@@ -106,6 +106,9 @@ async def test_an_object_is_shown_without_secrets_and_all_texts_are_texts(plane:
     assert tree == "Deployment webConfigMap owned"
     owned = await site.open("/objects/core/configmaps/shop/owned")
     assert owned.document.one("ul", class_="tree").text == "Deployment webConfigMap owned"
+    drawn = owned.document.one("a", href="/dashboard" + WEB, class_="node")
+    assert drawn.attributes["aria-label"] == "Deployment web: not observed"
+    assert owned.document.one("g", class_="focus").attributes["aria-label"] == "ConfigMap owned, this object"
     assert "Managed fields" in web.document.one("details", id="managed").text
     hall = await site.open("/objects/light.example/lamps/shop/hall")
     assert hall.document.one("tr", id="row-condition-Ready").text.startswith("ReadyFalseDark")

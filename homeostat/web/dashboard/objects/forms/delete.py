@@ -12,10 +12,10 @@ from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
+from homeostat.web.dashboard.objects.family.family import Family
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import ServedKinds, kind_path
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
-from homeostat.web.dashboard.objects.tree import Family
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden
 
