@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
 
 from homeostat.cel.errors import EvaluationError, shown
+from homeostat.cel.functions.kubernetes.parsing import parse_cost, parses
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import Opaque
 
@@ -67,22 +67,6 @@ def parse_cidr(text: str) -> Cidr:
     return Cidr(address, int(prefix))
 
 
-def _is_ip(text: str) -> bool:
-    try:
-        parse_ip(text)
-    except EvaluationError:
-        return False
-    return True
-
-
-def _is_cidr(text: str) -> bool:
-    try:
-        parse_cidr(text)
-    except EvaluationError:
-        return False
-    return True
-
-
 def _contains_ip(cidr: Cidr, ip: Ip) -> bool:
     return ip.address in ip_network((cidr.address, cidr.prefix), strict=False)
 
@@ -112,14 +96,10 @@ def _is_global_unicast(ip: Ip) -> bool:
     )
 
 
-def _tenth(text: Any, *_: Any) -> int:
-    return len(text) // 10 + 1
-
-
 NETWORK: tuple[Overload, ...] = (
-    function("ip(string) -> net.IP", parse_ip, _tenth),
-    function("isIP(string) -> bool", _is_ip, _tenth),
-    function("ip.isCanonical(string) -> bool", lambda text: str(parse_ip(text)) == text, _tenth),
+    function("ip(string) -> net.IP", parse_ip, parse_cost),
+    function("isIP(string) -> bool", parses(parse_ip), parse_cost),
+    function("ip.isCanonical(string) -> bool", lambda text: str(parse_ip(text)) == text, parse_cost),
     function("string(net.IP) -> string", str),
     member("net.IP.family() -> int", lambda ip: ip.address.version),
     member("net.IP.isUnspecified() -> bool", lambda ip: ip.address.is_unspecified),
@@ -127,8 +107,8 @@ NETWORK: tuple[Overload, ...] = (
     member("net.IP.isLinkLocalMulticast() -> bool", _is_link_local_multicast),
     member("net.IP.isLinkLocalUnicast() -> bool", _is_link_local_unicast),
     member("net.IP.isGlobalUnicast() -> bool", _is_global_unicast),
-    function("cidr(string) -> net.CIDR", parse_cidr, _tenth),
-    function("isCIDR(string) -> bool", _is_cidr, _tenth),
+    function("cidr(string) -> net.CIDR", parse_cidr, parse_cost),
+    function("isCIDR(string) -> bool", parses(parse_cidr), parse_cost),
     function("string(net.CIDR) -> string", str),
     member("net.CIDR.containsIP(net.IP) -> bool", _contains_ip),
     member("net.CIDR.containsIP(string) -> bool", lambda cidr, text: _contains_ip(cidr, parse_ip(text))),

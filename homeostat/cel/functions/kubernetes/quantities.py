@@ -9,6 +9,7 @@ from math import ceil, inf
 from typing import Any
 
 from homeostat.cel.errors import EvaluationError
+from homeostat.cel.functions.kubernetes.parsing import parses
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import INT_MAX, INT_MIN, Opaque
 
@@ -40,14 +41,6 @@ def parse_quantity(text: str) -> Quantity:
     scale = _SCALES[suffix] if suffix else Fraction(10) ** int(exponent or 0)
     value = Fraction(ceil(Fraction(digits.removesuffix(".")) * scale * _NANO), _NANO)
     return Quantity(-value if sign == "-" else value)
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except EvaluationError:
-        return False
-    return True
 
 
 def _is_integer(quantity: Quantity) -> bool:
@@ -89,7 +82,7 @@ def _tenth(text: Any) -> int:
 
 QUANTITIES: tuple[Overload, ...] = (
     function("quantity(string) -> kubernetes.Quantity", parse_quantity, _tenth),
-    function("isQuantity(string) -> bool", _is_quantity, _tenth),
+    function("isQuantity(string) -> bool", parses(parse_quantity), _tenth),
     function("sign(kubernetes.Quantity) -> int", _sign),
     member("kubernetes.Quantity.sign() -> int", _sign),
     member("kubernetes.Quantity.isInteger() -> bool", _is_integer),

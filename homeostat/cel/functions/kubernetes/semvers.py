@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from homeostat.cel.errors import EvaluationError
+from homeostat.cel.functions.kubernetes.parsing import parse_cost, parses
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import UINT_MAX, Opaque
 
@@ -59,27 +60,15 @@ def _normalized(text: str) -> str:
     return ".".join([*parts, "0", "0"][:3])
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        parse_semver(text, normalize)
-    except EvaluationError:
-        return False
-    return True
-
-
 def _compare(one: Semver, two: Semver) -> int:
     return (one.rank() > two.rank()) - (one.rank() < two.rank())
 
 
-def _tenth(text: Any, *_: Any) -> int:
-    return len(text) // 10 + 1
-
-
 SEMVERS: tuple[Overload, ...] = (
-    function("semver(string) -> kubernetes.Semver", parse_semver, _tenth),
-    function("semver(string, bool) -> kubernetes.Semver", parse_semver, _tenth),
-    function("isSemver(string) -> bool", _is_semver, _tenth),
-    function("isSemver(string, bool) -> bool", _is_semver, _tenth),
+    function("semver(string) -> kubernetes.Semver", parse_semver, parse_cost),
+    function("semver(string, bool) -> kubernetes.Semver", parse_semver, parse_cost),
+    function("isSemver(string) -> bool", parses(parse_semver), parse_cost),
+    function("isSemver(string, bool) -> bool", parses(parse_semver), parse_cost),
     member("kubernetes.Semver.major() -> int", lambda version: version.release[0]),
     member("kubernetes.Semver.minor() -> int", lambda version: version.release[1]),
     member("kubernetes.Semver.patch() -> int", lambda version: version.release[2]),

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote_plus
 
 from homeostat.cel.errors import EvaluationError, shown
+from homeostat.cel.functions.kubernetes.parsing import parse_cost, parses
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import Opaque
 
@@ -108,25 +109,13 @@ def _host(authority: str, fail: Any) -> str:
     return unquote_to_text(host)
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parse_url(text)
-    except EvaluationError:
-        return False
-    return True
-
-
 def _unknown(*_: int) -> int:
     return 0
 
 
-def _tenth(text: Any) -> int:
-    return len(text) // 10 + 1
-
-
 URLS: tuple[Overload, ...] = (
-    function("url(string) -> kubernetes.URL", parse_url, _tenth),
-    function("isURL(string) -> bool", _is_url, _tenth),
+    function("url(string) -> kubernetes.URL", parse_url, parse_cost),
+    function("isURL(string) -> bool", parses(parse_url), parse_cost),
     member("kubernetes.URL.getScheme() -> string", lambda url: url.scheme),
     member("kubernetes.URL.getHost() -> string", lambda url: url.host),
     member("kubernetes.URL.getHostname() -> string", Url.hostname),
