@@ -26,7 +26,7 @@ from homeostat.cli.objects.kinds import discover, with_type_meta
 from homeostat.cli.objects.targets import Target, parse_targets, require_names
 from homeostat.client.base import MERGE_PATCH, Client
 from homeostat.objects import yaml
-from homeostat.objects.edit_basis import TRIES, edit_basis
+from homeostat.objects.edit import TRIES, InvalidTextError, check_same_object, edit_basis, read_manifest
 from homeostat.objects.errors import (
     ApiError,
     ConflictError,
@@ -120,7 +120,7 @@ class Edit:
                 raise _UnsentError(error_text(error)) from error
             except ApiError as error:
                 reason = error_text(error)
-            except _InvalidTextError as error:
+            except InvalidTextError as error:
                 reason = str(error)
 
     async def _fetch(self) -> JsonObject:
@@ -128,18 +128,8 @@ class Edit:
         return without_managed_fields(obj)
 
     def _patch(self, shown: JsonObject, text: str) -> JsonObject:
-        try:
-            edited = yaml.load(text.encode(), limit=_MOST_BYTES)
-        except ApiError as error:
-            raise _InvalidTextError(error.message) from error
-        if not isinstance(edited, dict) or not isinstance(edited.get("metadata"), dict):
-            raise _InvalidTextError("expected one object with metadata")
-        for each in ("apiVersion", "kind"):
-            if edited.get(each) != shown[each]:
-                raise _InvalidTextError(f"{each} must stay {shown[each]}")
-        for each in ("name", "namespace"):
-            if edited["metadata"].get(each) != shown["metadata"].get(each):
-                raise _InvalidTextError(f"metadata.{each} must stay {shown['metadata'].get(each)}")
+        edited = read_manifest(text, limit=_MOST_BYTES)
+        check_same_object(edited, shown)
         patch = patch_between(shown, edited)
         if not patch:
             raise CancelledError("nothing was changed")
@@ -162,10 +152,6 @@ class Edit:
 
 class _UnsentError(Exception):
     """The text of the user could not be sent."""
-
-
-class _InvalidTextError(Exception):
-    """The text cannot be sent as it is."""
 
 
 def _edited(file: Path, text: str, reason: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from homeostat.cli.console.connection import open_connection
 from homeostat.cli.objects.patch.metadata import change_metadata, split_words
 from homeostat.client.base import Client, Response, Transport
-from homeostat.objects.edit_basis import TRIES
+from homeostat.objects.edit import TRIES
 from tests.cli.running import Up
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {mode: a}}"

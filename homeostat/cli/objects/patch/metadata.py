@@ -12,7 +12,7 @@ from homeostat.cli.console.failure import Refusals
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.objects.targets import Target, parse_targets, require_names
 from homeostat.client.base import MERGE_PATCH, Client
-from homeostat.objects.edit_basis import TRIES
+from homeostat.objects.edit import TRIES
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 

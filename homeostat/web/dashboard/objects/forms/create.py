@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.client.base import Client
+from homeostat.objects.edit import InvalidTextError, read_manifest
 from homeostat.objects.errors import ApiError, UnauthorizedError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -26,11 +27,9 @@ from homeostat.web.dashboard.objects.forms.difference import difference
 from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     MANAGER,
-    InvalidTextError,
     alert,
     manifest_form,
     preview_form,
-    read_manifest,
 )
 from homeostat.web.dashboard.objects.forms.template import blank, document_path, template
 from homeostat.web.dashboard.objects.index import TITLE
@@ -102,7 +101,7 @@ class CreatePage:
         if step == "edit":
             return _form(visit, wanted, kind, text)
         try:
-            manifest = await computed(visit, len(text), lambda: read_manifest(text))
+            manifest = await computed(visit, len(text), lambda: read_manifest(text, limit=LARGEST_FORM))
             new = await self._new(manifest, wanted)
             made = await _send(client, new, is_dry=step != "apply")
         except InvalidTextError as error:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import quote_plus
 
 from homeostat.client.base import MERGE_PATCH, Client
-from homeostat.objects.edit_basis import BY_SERVER, TRIES, edit_basis
+from homeostat.objects.edit import BY_SERVER, TRIES, InvalidTextError, check_same_object, edit_basis, read_manifest
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
@@ -27,11 +27,9 @@ from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     LARGEST_TEXT,
     MANAGER,
-    InvalidTextError,
     alert,
     manifest_form,
     preview_form,
-    read_manifest,
 )
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import ServedKinds, object_path
@@ -124,13 +122,8 @@ async def _change(visit: Visit, place: Place, sent: _Sent) -> tuple[JsonObject, 
 
 
 def _patch(place: Place, obj: JsonObject, sent: _Sent) -> JsonObject:
-    live, edited = editable(place, obj), read_manifest(sent.text)
-    for each in ("apiVersion", "kind"):
-        if edited.get(each) != live[each]:
-            raise InvalidTextError(f"{each} must stay {live[each]}")
-    for each in ("name", "namespace"):
-        if edited["metadata"].get(each) != live["metadata"].get(each):
-            raise InvalidTextError(f"metadata.{each} must stay {live['metadata'].get(each)}")
+    live, edited = editable(place, obj), read_manifest(sent.text, limit=LARGEST_FORM)
+    check_same_object(edited, live)
     if _basis(place, obj) != sent.basis:
         raise InvalidTextError(
             "the object was changed meanwhile; copy your changes, open the form again and repeat them there"

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from homeostat.objects import yaml
-from homeostat.objects.errors import ApiError
-from homeostat.objects.json import JsonObject
 from homeostat.web.dashboard.html.components import one_line
 from homeostat.web.dashboard.html.layout import proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -18,20 +15,6 @@ LARGEST_FORM: Final = 512 * 1024
 LARGEST_TEXT: Final = LARGEST_FORM - 8 * 1024
 """The other fields and what is added to the text need the rest."""
 MANAGER: Final = "homeostat-dashboard"
-
-
-class InvalidTextError(Exception):
-    """The text cannot be sent as it is; says why, for the person who wrote it."""
-
-
-def read_manifest(text: str) -> JsonObject:
-    try:
-        found = yaml.load(text.encode(), limit=LARGEST_FORM)
-    except ApiError as error:
-        raise InvalidTextError(error.message) from error
-    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
-        raise InvalidTextError("expected one object with metadata")
-    return found
 
 
 def manifest_form(visit: Visit, text: str, kept: Mapping[str, str], *, action: str, cancel: str) -> Markup:
