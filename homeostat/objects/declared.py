@@ -59,6 +59,14 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return msgspec.json.decode(self.status or b"{}", type=shape)
 
 
+def readable_status(obj: Declared, shape: type[S]) -> S:
+    """The status, or the defaults of the struct: on a cluster, another program may write a status of another form."""
+    try:
+        return obj.read_status(shape)
+    except msgspec.ValidationError:
+        return shape()
+
+
 class Identified(Protocol):
     """Metadata, however much of it is decoded."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
-import msgspec
 
 from homeostat.cli.console.connection import Connection
 from homeostat.cli.console.failure import Failure
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
+from homeostat.objects.declared import readable_status
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.kind import DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
@@ -32,10 +32,7 @@ class Known:
 
     def status(self, tracked: Tracked) -> ImageUpdateStatus:
         found = self.find(tracked)
-        try:
-            return ImageUpdateStatus() if found is None else found.read_status(ImageUpdateStatus)
-        except msgspec.ValidationError:
-            return ImageUpdateStatus()
+        return ImageUpdateStatus() if found is None else readable_status(found, ImageUpdateStatus)
 
     def of(self, tracked: Tracked) -> Record:
         found, status = self.find(tracked), self.status(tracked)

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.declared import readable_status
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.images.api import (
@@ -89,11 +90,7 @@ class Records:
 
     def _stored(self, key: Key) -> ImageUpdateStatus:
         found = self._cache.get(*key)
-        try:
-            return ImageUpdateStatus() if found is None else found.read_status(ImageUpdateStatus)
-        except msgspec.ValidationError:
-            # Somebody wrote it by hand: as if there were none.
-            return ImageUpdateStatus()
+        return ImageUpdateStatus() if found is None else readable_status(found, ImageUpdateStatus)
 
     def _pin(self, tracked: Tracked) -> Pin | None:
         key = (tracked.namespace, tracked.record)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from homeostat.objects.declared import readable_status
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.contracts.api import Pacto
 from homeostat.operators.contracts.engine.checks.extras import ALL, NO_EXTRAS, Extras
@@ -60,10 +61,7 @@ def running_versions(pacto: Pacto, pactos: Cache[Pacto]) -> dict[str, frozenset[
 
 
 def running_status(pacto: Pacto) -> RunningStatus:
-    try:
-        return pacto.read_status(RunningStatus)
-    except msgspec.ValidationError:
-        return RunningStatus()
+    return readable_status(pacto, RunningStatus)
 
 
 def _span(drift: AllowedDrift, now: datetime) -> tuple[datetime, datetime]:

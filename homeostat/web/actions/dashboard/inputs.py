@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.conditions import READY, find
+from homeostat.objects.declared import readable_status
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT, ResourceInput, ResourceInputStatus
 from homeostat.web.actions.face import Face
@@ -81,7 +82,7 @@ class Inputs:
             found = _input.decode(await self._face.client.fetch("GET", _KIND.path(self._face.namespace, name)))
         except NotFoundError as error:
             raise unknown(f"ResourceInput {name} not found") from error
-        status, spec = _status(found), found.spec
+        status, spec = readable_status(found, ResourceInputStatus), found.spec
         ready = find(status.conditions, READY)
         title = el("h1", name, " ", _chip(status))
         message = el("p", plain_text(ready.message), class_="message") if ready is not None else None
@@ -128,13 +129,6 @@ async def _object(visit: Visit, namespace: str, name: str) -> Node:
     return joined([own, await edit_link(visit, _KIND, namespace, name, "edit")])
 
 
-def _status(found: ResourceInput) -> ResourceInputStatus:
-    try:
-        return found.read_status(ResourceInputStatus)
-    except msgspec.ValidationError:
-        return ResourceInputStatus()
-
-
 def _chip(status: ResourceInputStatus) -> Markup:
     ready = find(status.conditions, READY)
     if ready is None or ready.status == "Unknown":
@@ -143,12 +137,12 @@ def _chip(status: ResourceInputStatus) -> Markup:
 
 
 def _order(found: ResourceInput) -> tuple[bool, str]:
-    ready = find(_status(found).conditions, READY)
+    ready = find(readable_status(found, ResourceInputStatus).conditions, READY)
     return ready is not None and ready.status == "True", found.metadata.name
 
 
 def _row(found: ResourceInput) -> Markup:
-    status, name = _status(found), found.metadata.name
+    status, name = readable_status(found, ResourceInputStatus), found.metadata.name
     ready = find(status.conditions, READY)
     return row(
         f"input-{found.metadata.uid}",

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import msgspec
-
+from homeostat.objects.declared import readable_status
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import Kind
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus, Pin
@@ -92,11 +91,7 @@ def _of_cron_job(job: CronJob) -> _Seen | None:
 
 def _known(update: ImageUpdate) -> _Known:
     where = update.metadata
-    try:
-        status = update.read_status(ImageUpdateStatus)
-    except msgspec.ValidationError:
-        status = ImageUpdateStatus()
-    return _Known((where.namespace, where.name), status, update.spec.pin)
+    return _Known((where.namespace, where.name), readable_status(update, ImageUpdateStatus), update.spec.pin)
 
 
 def _update(seen: _Seen, known: _Known | None) -> Update:

@@ -9,7 +9,7 @@ import msgspec
 
 from homeostat.objects.conditions import READY, Condition, find
 from homeostat.objects.crd.custom_kind import CustomKind
-from homeostat.objects.declared import Declared
+from homeostat.objects.declared import Declared, readable_status
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, RepositoryStatus
@@ -78,10 +78,7 @@ def _text(value: Json) -> str:
 
 
 def repository_status(obj: Dependency) -> RepositoryStatus:
-    try:
-        return obj.read_status(RepositoryStatus)
-    except msgspec.ValidationError:
-        return RepositoryStatus()
+    return readable_status(obj, RepositoryStatus)
 
 
 def repository_url(obj: Dependency) -> str:

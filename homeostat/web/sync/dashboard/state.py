@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from homeostat.objects.conditions import READY, find
-from homeostat.objects.declared import Declared
+from homeostat.objects.declared import Declared, readable_status
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.objects.time.timestamp import TimestampError, format_time, parse_time
 from homeostat.operators.sync.api.policy import REQUESTED, PolicySpec, PolicyStatus, SyncPolicy
@@ -98,10 +98,7 @@ def message_of(obj: Declared) -> str:
 
 def read_conditions(obj: Declared) -> PolicyStatus:
     """The conditions are the same in all kinds of the group."""
-    try:
-        return obj.read_status(PolicyStatus)
-    except msgspec.ValidationError:
-        return PolicyStatus()
+    return readable_status(obj, PolicyStatus)
 
 
 def next_run(row: PolicyRow, now: datetime) -> Next:
