@@ -18,7 +18,7 @@ from typing import Final
 
 from homeostat.cli.sync.console.run import Run
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
-from homeostat.operators.sync.repository.files import exclusive_file, replace_file
+from homeostat.operators.sync.repository.files import exclusive_file, replace_private_file
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import LARGEST, Owned, Record, decode_record, encode_record
 from homeostat.operators.sync.run.shape import content_digest, digest, shape_of
@@ -62,12 +62,7 @@ async def save_record(run: Run, session: Session, record: Record, *, base: Recor
     path = record_path(run.environment, session)
     async with exclusive_file(path, timeout_s=_LOCKED_S):
         merged = record.carried_over(base, await read_record(run, session))
-        await asyncio.to_thread(_save, path, encode_record(merged))
-
-
-def _save(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace_file(path, data, mode=0o600)
+        await asyncio.to_thread(replace_private_file, path, encode_record(merged))
 
 
 async def note_created(run: Run, session: Session, outcomes: Sequence[Outcome]) -> None:

@@ -42,7 +42,7 @@ from homeostat.operators.sync.engine.errors import (
 )
 from homeostat.operators.sync.engine.metadata.bundle import Bundle, read_bundle
 from homeostat.operators.sync.engine.tree.directory import directory_of
-from homeostat.operators.sync.repository.files import FileRepository, replace_file
+from homeostat.operators.sync.repository.files import FileRepository, read_file, replace_private_file
 
 LARGEST_ARCHIVE: Final = 256 << 20
 SHIPPED: Final = Path(__file__).parent.parent / "bundles"
@@ -158,13 +158,8 @@ async def _cached(key: str, cache: Path | None, fetch: Callable[[], Awaitable[by
         return await asyncio.to_thread(_read, path)
     data = await fetch()
     _unpacked(data)
-    await asyncio.to_thread(_keep, path, data)
+    await asyncio.to_thread(replace_private_file, path, data)
     return data
-
-
-def _keep(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace_file(path, data, mode=0o600)
 
 
 def _local(reference: str) -> Path:
@@ -172,12 +167,7 @@ def _local(reference: str) -> Path:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST_ARCHIVE:
-            raise ValidationError(f"bundle {path} is larger than {LARGEST_ARCHIVE} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise ValidationError(f"bundle {path} cannot be read: {error.strerror}") from error
+    return read_file(path, noun="bundle", most=LARGEST_ARCHIVE)
 
 
 def _unpacked(data: bytes) -> Bundle:

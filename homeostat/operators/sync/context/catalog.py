@@ -15,7 +15,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.document import read_context, read_credentials
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.payload import yaml
-from homeostat.operators.sync.repository.files import exclusive_file, replace_file
+from homeostat.operators.sync.repository.files import exclusive_file, read_file, replace_private_file
 
 LARGEST: Final = 4 << 20
 _LOCKED_S: Final = 10.0
@@ -112,7 +112,7 @@ def catalog_of(value: Json, where: str) -> Catalog:
 
 async def change_catalog(path: Path, change: Callable[[Catalog], Catalog]) -> None:
     async with exclusive_file(path, timeout_s=_LOCKED_S):
-        await asyncio.to_thread(_write, path, _encoded(change(await read_catalog(path))))
+        await asyncio.to_thread(replace_private_file, path, _encoded(change(await read_catalog(path))))
 
 
 def _encoded(catalog: Catalog) -> bytes:
@@ -126,13 +126,4 @@ def _encoded(catalog: Catalog) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    if not path.exists():
-        return b""
-    if path.stat().st_size > LARGEST:
-        raise ValidationError(f"the catalog {path} is larger than {LARGEST} bytes")
-    return path.read_bytes()
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace_file(path, data, mode=0o600)
+    return read_file(path, noun="the catalog", most=LARGEST) if path.exists() else b""

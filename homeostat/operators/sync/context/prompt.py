@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from homeostat.operators.sync.engine.errors import ValidationError
-from homeostat.operators.sync.repository.files import replace_file
+from homeostat.operators.sync.repository.files import replace_private_file
 
 Ask = Callable[[str, bool], str]
 """Asks a person: the text to show, and whether to hide what is typed."""
@@ -30,8 +30,7 @@ def prompted(credential: str, key: str, *, persists: bool, environment: Mapping[
         raise ValidationError(f'credentials "{credential}" ask for a {key}, and there is no terminal; set {name}')
     typed = ask(f"{credential} {key}", key == "password")
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(path, msgspec.json.encode({**kept, f"{credential}/{key}": typed}), mode=0o600)
+        replace_private_file(path, msgspec.json.encode({**kept, f"{credential}/{key}": typed}))
     return typed
 
 

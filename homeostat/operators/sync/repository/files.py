@@ -65,6 +65,24 @@ class FileRepository:
             directory = directory.parent
 
 
+def read_file(path: Path, *, noun: str, most: int) -> bytes:
+    """Raises `ValidationError` for a file that cannot be read or is larger than that."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise ValidationError(f"{noun} {path} cannot be read: {error.strerror}") from error
+    if len(data) > most:
+        raise ValidationError(f"{noun} {path} is larger than {most} bytes")
+    return data
+
+
+def replace_private_file(target: Path, data: bytes) -> None:
+    """Only the user may read it, and the directories that are created for it."""
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace_file(target, data, mode=0o600)
+
+
 def replace_file(target: Path, data: bytes, *, mode: int = 0o644) -> None:
     import tempfile
 

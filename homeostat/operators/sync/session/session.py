@@ -35,7 +35,7 @@ from homeostat.operators.sync.engine.paths.logical import ROOT, parent, segments
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.jq.programs import JqPrograms
-from homeostat.operators.sync.repository.files import FileRepository
+from homeostat.operators.sync.repository.files import FileRepository, read_file
 from homeostat.operators.sync.server.settings import CONCURRENT
 from homeostat.operators.sync.stores.store import SecretStore
 
@@ -225,14 +225,7 @@ async def _openapi(context: JsonObject, bundle: Bundle | None, around: Surroundi
     elif where.startswith("http://"):
         raise ValidationError("managedService.http.openapi is a plain http address; expected a file or https")
     else:
-        data = await asyncio.to_thread(_read, Path(where.removeprefix("file://")))
+        data = await asyncio.to_thread(
+            read_file, Path(where.removeprefix("file://")), noun="the OpenAPI document", most=MAX_BYTES
+        )
     return OpenApi(yaml.load(data))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValidationError(f"the OpenAPI document {path} is larger than {MAX_BYTES} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise ValidationError(f"the OpenAPI document {path} cannot be read: {error.strerror}") from error

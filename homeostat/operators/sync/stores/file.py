@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
-from homeostat.operators.sync.repository.files import exclusive_file, replace_file
+from homeostat.operators.sync.repository.files import exclusive_file, replace_private_file
 from homeostat.operators.sync.stores.envelope import Lock, open_envelope, seal_envelope
 
 LARGEST: Final = 64 << 20
@@ -99,8 +99,7 @@ class FileStore:
         self._secrets = secrets
 
     def _write(self, secrets: dict[str, str]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self._path, seal_envelope(secrets, self._lock, os.urandom(28)), mode=0o600)
+        replace_private_file(self._path, seal_envelope(secrets, self._lock, os.urandom(28)))
         self._read_at = self._version()
 
 
