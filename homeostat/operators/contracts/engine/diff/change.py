@@ -35,15 +35,17 @@ def worst(classifications: Iterable[Classification]) -> Classification:
     return max(classifications, key=_ORDER.index, default=NON_BREAKING)
 
 
-def make_change(path: str, kind: Kind, old: Json = None, new: Json = None) -> Change:
-    """Make a change of a contract field, classified by the table."""
+def make_change(
+    path: str, kind: Kind, old: Json = None, new: Json = None, *, rule: str = "", subject: str = ""
+) -> Change:
+    """Make a change, classified by the row `rule` of the table. Rule and subject are the path of a contract field."""
     return Change(
         path=path,
         type=kind,
         old_value=old,
         new_value=new,
-        classification=classify(path, kind),
-        reason=f"{path} {kind}",
+        classification=classify(rule or path, kind),
+        reason=f"{subject or path} {kind}",
     )
 
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode, encode
-from homeostat.operators.contracts.engine.diff.change import Change, Kind, classify
+from homeostat.operators.contracts.engine.diff.change import Change, make_change
 from homeostat.operators.contracts.engine.diff.json_diff import is_same
 from homeostat.operators.contracts.engine.document.reader import YamlError, read_value
 from homeostat.operators.contracts.engine.files import Files
@@ -60,9 +60,9 @@ def _diff_paths(old: JsonObject, new: JsonObject) -> Iterator[Change]:
     for path in sorted(old.keys() | new.keys()):
         place = f"openapi.paths[{path}]"
         if path not in new:
-            yield _change(place, "openapi.paths", "removed", f"API path {path}", old=path)
+            yield make_change(place, "removed", path, rule="openapi.paths", subject=f"API path {path}")
         elif path not in old:
-            yield _change(place, "openapi.paths", "added", f"API path {path}", new=path)
+            yield make_change(place, "added", new=path, rule="openapi.paths", subject=f"API path {path}")
         else:
             yield from _diff_methods(path, old[path], new[path])
 
@@ -72,9 +72,9 @@ def _diff_methods(path: str, old: JsonObject, new: JsonObject) -> Iterator[Chang
         name = f"{method.upper()} {path}"
         place = f"openapi.paths[{path}].methods[{method.upper()}]"
         if method in old and method not in new:
-            yield _change(place, "openapi.methods", "removed", f"{name} method", old=name)
+            yield make_change(place, "removed", name, rule="openapi.methods", subject=f"{name} method")
         elif method in new and method not in old:
-            yield _change(place, "openapi.methods", "added", f"{name} method", new=name)
+            yield make_change(place, "added", new=name, rule="openapi.methods", subject=f"{name} method")
         elif method in old:
             yield from _diff_operation(place, name, _map(old[method]), _map(new[method]))
 
@@ -93,17 +93,17 @@ def _diff_operation(place: str, name: str, old: JsonObject, new: JsonObject) -> 
 
 
 def _diff_part(place: str, rule: str, labels: tuple[str, str], old: Json, new: Json) -> Iterator[Change]:
-    """Compare one part; `labels` are the subject of the reason and the value shown for an added or removed part."""
-    reason, shown = labels
+    """Compare one part; `labels` are the subject of the change and the value shown for an added or removed part."""
+    subject, shown = labels
     if old is UNSET and new is UNSET:
         return
     if new is UNSET:
-        yield _change(place, rule, "removed", reason, old=shown)
+        yield make_change(place, "removed", shown, rule=rule, subject=subject)
     elif old is UNSET:
-        yield _change(place, rule, "added", reason, new=shown)
+        yield make_change(place, "added", new=shown, rule=rule, subject=subject)
     elif not is_same(old, new):
         before, after = summarize(old, new)
-        yield _change(place, rule, "modified", reason, old=before, new=after)
+        yield make_change(place, "modified", before, after, rule=rule, subject=subject)
 
 
 def _pairs(old: JsonObject, new: JsonObject) -> Iterator[tuple[str, tuple[Json, Json]]]:
@@ -142,14 +142,3 @@ def _map(value: Json) -> JsonObject:
 
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _change(place: str, rule: str, kind: Kind, reason: str, *, old: Json = None, new: Json = None) -> Change:
-    return Change(
-        path=place,
-        type=kind,
-        old_value=old,
-        new_value=new,
-        classification=classify(rule, kind),
-        reason=f"{reason} {kind}",
-    )
