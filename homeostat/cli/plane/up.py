@@ -126,7 +126,7 @@ def command(
 
     named = _operators(operators, OPERATORS) | simulation.operators
     described = _described(named)
-    environment = {**environment_with(allows_programs=allows_programs), **setting_environment(ctx)}
+    environment = environment_with(allows_programs=allows_programs) | setting_environment(ctx) | simulation.environment
     settings = Settings(
         data=data.absolute(),
         bind=host,
@@ -136,7 +136,7 @@ def command(
         is_open=is_open,
         database=database,
         operators=named,
-        environment={**environment, **simulation.environment},
+        environment=environment,
         resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
         audit_log=audit.log,

@@ -28,7 +28,7 @@ from homeostat.web.dashboard.operators import operators_section
 from homeostat.web.dashboard.section import open_sections
 from homeostat.web.dashboard.workloads.section import workloads_section
 from homeostat.web.identity.credentials.token import expiry_hours
-from homeostat.web.identity.identity import open_identity
+from homeostat.web.identity.identity import Identity, open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.records.ids import Ids
@@ -84,29 +84,36 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             if given.leases:
                 await stack.enter_async_context(beating(client, namespace=given.leases, identity=given.identity))
             events = await stack.enter_async_context(open_events(face))
-            sections = [
-                resource_section(face),
-                *await open_sections(declared_sections(), client, given.within),
-                workloads_section(client, given.within),
-                operators_section(client, given.operators, leases=given.leases, is_plane=given.redeem is not None),
-                access_section(client, People(people.registers, given.tokens)),
-            ]
-            dashboard = Dashboard(
-                sections,
-                client=client,
-                identify=face.identify,
-                log_in=people.log_in,
-                sessions=Sessions(given.private, life_s=expiry_hours(given.environment) * 3600),
-                redeem=given.redeem,
-                data=given.data,
-                within=given.within,
-            )
-            await stack.enter_async_context(dashboard.running())
+            dashboard = await stack.enter_async_context(_open_dashboard(face, people, given))
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
             yield rest_app(face, more=pages, figures=figures)
     except ExceptionGroup as group:
         raise sole_error(group) from None
+
+
+@asynccontextmanager
+async def _open_dashboard(face: Face, people: Identity, given: Surroundings) -> AsyncIterator[Dashboard]:
+    client = given.client
+    sections = [
+        resource_section(face),
+        *await open_sections(declared_sections(), client, given.within),
+        workloads_section(client, given.within),
+        operators_section(client, given.operators, leases=given.leases, is_plane=given.redeem is not None),
+        access_section(client, People(people.registers, given.tokens)),
+    ]
+    dashboard = Dashboard(
+        sections,
+        client=client,
+        identify=face.identify,
+        log_in=people.log_in,
+        sessions=Sessions(given.private, life_s=expiry_hours(given.environment) * 3600),
+        redeem=given.redeem,
+        data=given.data,
+        within=given.within,
+    )
+    async with dashboard.running():
+        yield dashboard
 
 
 def _floor(index: ResourceIndex) -> Callable[[str], int]:

@@ -127,7 +127,3 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 class ContractsFigures(RestFigures):
     prefix = "homeostat_contracts_api"
     title = "contracts API"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.streams = None

@@ -22,10 +22,10 @@ class RestFigures:
     prefix = "homeostat_rest"
     """Of the names of its metrics."""
     title = "REST API"
+    streams: Callable[[], int] | None = None
+    """The number of open event streams; None for an app that has none."""
 
     def __init__(self) -> None:
-        self.streams: Callable[[], int] | None = lambda: 0
-        """The number of open event streams; None for an app that has none."""
         self._counts: Counter[tuple[str, str, int]] = Counter()
         self._times: dict[tuple[str, str], Histogram] = {}
 

@@ -128,7 +128,3 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 class HookFigures(RestFigures):
     prefix = "homeostat_images_webhook"
     title = "webhooks of image updates"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.streams = None

@@ -310,7 +310,3 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 class HookFigures(RestFigures):
     prefix = "homeostat_sync_webhook"
     title = "webhooks of repositories"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.streams = None

@@ -94,7 +94,3 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 class AdmissionFigures(RestFigures):
     prefix = "homeostat_sync_admission"
     title = "admission of sync"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.streams = None

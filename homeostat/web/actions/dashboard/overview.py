@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
-from homeostat.web.actions.dashboard.types import readable_types, type_title
+from homeostat.web.actions.dashboard.types import count_readable, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
@@ -22,17 +21,8 @@ class ResourceOverview:
         self._face, self._counts = face, counts
 
     async def show(self, visit: Visit) -> Node:
-        if visit.namespace not in ("", self._face.namespace):
-            return None
-        types = await readable_types(self._face, visit.caller)
-        readable = frozenset(each.metadata.uid for each in types)
-        await self._counts.complete()
-        by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
-        total = sum(by_type.values(), Counter[str]())
-        return [
-            _tiles(total),
-            _types(types, by_type),
-        ]
+        found = await count_readable(visit, self._face, self._counts)
+        return None if found is None else [_tiles(found.total), _types(found.types, found.by_type)]
 
 
 def _tiles(total: Mapping[str, int]) -> Markup:

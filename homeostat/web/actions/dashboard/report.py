@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from homeostat.web.actions.dashboard.phase_counts import Failure, PhaseCounts
-from homeostat.web.actions.dashboard.types import readable_types
+from homeostat.web.actions.dashboard.types import count_readable
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Upcoming
 from homeostat.web.dashboard.root import ROOT
@@ -19,16 +17,11 @@ class ResourceReport:
         self._face, self._counts = face, counts
 
     async def make(self, visit: Visit) -> Report | None:
-        if visit.namespace not in ("", self._face.namespace):
+        found = await count_readable(visit, self._face, self._counts)
+        if found is None or not found.by_type:
             return None
-        types = await readable_types(self._face, visit.caller)
-        readable = frozenset(each.metadata.uid for each in types)
-        await self._counts.complete()
-        by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
-        total = sum(by_type.values(), Counter[str]())
-        if not total.total():
-            return None
-        failures = self._counts.failed_last(MOST_REPORTED, readable)
+        total = found.total
+        failures = self._counts.failed_last(MOST_REPORTED, frozenset(found.by_type))
         return Report(
             noun="resource",
             total=total.total(),
