@@ -11,7 +11,6 @@ sent, as Go's server does, because a client that disconnected looks the same.
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from types import CoroutineType
@@ -27,8 +26,6 @@ from homeostat.edge.limits import StateTimer
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import NO_REQUEST, Peer, Request
 from homeostat.edge.stream import HttpStream, split
-
-log = logging.getLogger(__name__)
 
 # Input is parsed in slices, so that one packet of tiny requests does not become thousands of them at once.
 SLICE = 4 * 1024

@@ -57,7 +57,6 @@ class WorkflowRun(msgspec.Struct, frozen=True):
     conclusion: str | None = None
     html_url: str = ""
     created_at: str = ""
-    run_attempt: int = 1
 
     @property
     def is_completed(self) -> bool:
@@ -69,7 +68,6 @@ class WorkflowJob(msgspec.Struct, frozen=True):
     status: str | None = None
     conclusion: str | None = None
     started_at: str | None = None
-    completed_at: str | None = None
 
 
 class Artifact(msgspec.Struct, frozen=True):

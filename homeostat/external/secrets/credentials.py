@@ -90,24 +90,6 @@ def read_ssh_key(data: SecretData) -> SshKey:
     return SshKey(private_key, hosts, _text(data, "password", is_required=False).removesuffix("\n"))
 
 
-def read_tls(data: SecretData) -> TlsCredentials:
-    """A certificate and its key, an authority, or both."""
-    names = {"certificate": ("tls.crt", "certFile"), "key": ("tls.key", "keyFile"), "authority": ("ca.crt", "caFile")}
-    found = {each: _text(data, _present(data, wanted), is_required=False) for each, wanted in names.items()}
-    if bool(found["certificate"]) != bool(found["key"]):
-        raise CredentialError('expected "tls.crt" and "tls.key" together; one of them is missing')
-    if not any(found.values()):
-        raise CredentialError('expected "tls.crt" and "tls.key", or "ca.crt"; none of them is there')
-    for each, (name, _) in names.items():
-        if found[each] and "-----BEGIN " not in found[each]:
-            raise CredentialError(f'"{name}" is not PEM')
-    return TlsCredentials(authority=found["authority"], certificate=found["certificate"], key=found["key"])
-
-
-def _present(data: SecretData, names: tuple[str, ...]) -> str:
-    return next((each for each in names if each in data), names[0])
-
-
 def _text(data: SecretData, name: str, *, is_required: bool = True) -> str:
     value = data.get(name, b"")
     if not value:

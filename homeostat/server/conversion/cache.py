@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import TypeVar
 
 from homeostat.server.conversion.conversion import Conversion
 from homeostat.store.base import Record
@@ -20,7 +19,6 @@ _OVERHEAD_BYTES = 400
 Place = tuple[Conversion, str, int]
 """A conversion, the wanted apiVersion, and the revision of the record."""
 Found = Record | asyncio.Future[Record]
-T = TypeVar("T")
 
 
 class Cache:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
 from functools import partial, wraps
 from threading import get_ident
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -34,7 +34,6 @@ _SMALL_BYTES = 4 * 1024
 _COPY = b"copy"
 """An operation of a JSON patch by which a short patch makes a large object."""
 
-T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import asyncpg
 
@@ -13,8 +12,6 @@ from homeostat.store.postgres.database import Connection, Row
 from homeostat.store.postgres.link import Link
 from homeostat.store.rows import EVENT_COLUMNS, RECORD_COLUMNS, event_of, record_of
 from homeostat.store.seal import Seal
-
-T = TypeVar("T")
 
 _MOST_EVENTS = 256  # of one read
 _MOST_BYTES = 8 << 20

@@ -139,13 +139,6 @@ class Health(msgspec.Struct):
     version: str = ""
 
 
-class Greeting(msgspec.Struct):
-    name: str
-    version: str
-    api: str
-    health: str
-
-
 class Lock(msgspec.Struct):
     holder_id: str
     acquired_at: str

@@ -10,7 +10,7 @@ the API server, so it is made once for a type and not once for a resource.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from homeostat.client.base import Client
 from homeostat.edge.loopback import refusal_of
@@ -21,7 +21,6 @@ from homeostat.web.kit.refusal import forbidden
 Operation = Literal["CREATE", "READ", "UPDATE", "DELETE"]
 SystemPermission = Literal["view_plugins", "view_webhooks", "manage_types"]
 """`manage_types` allows to create, change and delete resource types. Administrators have all permissions."""
-OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "READ", "UPDATE", "DELETE")
 
 
 class Question(NamedTuple):

@@ -8,7 +8,6 @@ runs, sees the change. A webhook that is lost costs time and nothing else: the o
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -41,7 +40,6 @@ from homeostat.web.receivers.rounds import Rounds
 from homeostat.web.receivers.secrets import WebhookSecrets, parse_reference, parse_secrets
 from homeostat.web.receivers.senders import REGISTRIES
 
-log = logging.getLogger(__name__)
 PATH: Final = "/hooks/contracts"
 SECRET: Final = "CONTRACTS_WEBHOOK_SECRET"  # noqa: S105
 SECRET_REF: Final = "CONTRACTS_WEBHOOK_SECRET_REF"  # noqa: S105
@@ -206,10 +204,6 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 class HookFigures(RestFigures):
     prefix = "homeostat_contracts_webhook"
     title = "webhooks of contracts"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.streams = None
 
 
 async def _all(work: Iterable[Awaitable[int]]) -> list[int]:

@@ -6,7 +6,7 @@ raises a `PayloadError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -41,7 +41,6 @@ class GitPush(msgspec.Struct, frozen=True):
     ref: str
     """Such as `refs/heads/main`."""
     commit: str = ""
-    default_branch: str = ""
 
     @property
     def branch(self) -> str:
@@ -51,9 +50,6 @@ class GitPush(msgspec.Struct, frozen=True):
 
 Headers = Mapping[str, str]
 """By lower-case name."""
-ReadImages = Callable[[Headers, JsonObject], list[ImagePush]]
-"""Reads a payload; empty for an event that is not a push. Raises `PayloadError`."""
-ReadCommits = Callable[[Headers, JsonObject], list[GitPush]]
 
 
 def part(value: Json, *path: str) -> JsonObject:

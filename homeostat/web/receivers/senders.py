@@ -11,7 +11,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.web.receivers.forges.gitea import read_gitea_push
 from homeostat.web.receivers.forges.github import read_github_push
 from homeostat.web.receivers.forges.gitlab import read_gitlab_push
-from homeostat.web.receivers.push import GitPush, Headers, ImagePush
+from homeostat.web.receivers.push import Headers
 from homeostat.web.receivers.registries.distribution import read_notification
 from homeostat.web.receivers.registries.docker_hub import read_docker_hub
 from homeostat.web.receivers.registries.gitea import read_gitea_package
@@ -50,4 +50,3 @@ FORGES: Final[Mapping[str, Sender]] = {
     "gitlab": Sender(by_gitlab, read_gitlab_push, _GITLAB_ID),
 }
 """They read `GitPush`es."""
-Push = ImagePush | GitPush

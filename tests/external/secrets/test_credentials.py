@@ -12,16 +12,12 @@ from homeostat.external.secrets.credentials import (
     CredentialError,
     SecretData,
     SshKey,
-    TlsCredentials,
     read_basic,
     read_bearer,
     read_ssh_key,
-    read_tls,
 )
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\ns3cret\n-----END OPENSSH PRIVATE KEY-----\n"
-CERT = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"
-TLS_KEY = "-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"
 
 
 @pytest.mark.parametrize(
@@ -32,12 +28,6 @@ TLS_KEY = "-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"
         (read_bearer, {"token": b" s3cret\n"}, BearerToken("s3cret")),
         (read_ssh_key, {"ssh-privatekey": KEY.encode(), "known_hosts": b"h k"}, SshKey(KEY, "h k")),
         (read_ssh_key, {"identity": KEY.encode()}, SshKey(KEY)),
-        (
-            read_tls,
-            {"tls.crt": CERT.encode(), "tls.key": TLS_KEY.encode(), "ca.crt": CERT.encode()},
-            TlsCredentials(authority=CERT, certificate=CERT, key=TLS_KEY),
-        ),
-        (read_tls, {"caFile": CERT.encode()}, TlsCredentials(authority=CERT)),
     ],
 )
 def test_each_form_is_read_and_hidden(read: Callable[[SecretData], object], data: SecretData, expected: object) -> None:
@@ -57,9 +47,6 @@ def test_each_form_is_read_and_hidden(read: Callable[[SecretData], object], data
         (read_bearer, {"token": b"s3cret" * 200_000}, "at most 1048576 are read"),
         (read_ssh_key, {"ssh-privatekey": b"ssh-ed25519 s3cret"}, "is not a private key"),
         (read_ssh_key, {}, "there are: none"),
-        (read_tls, {"tls.crt": CERT.encode()}, "one of them is missing"),
-        (read_tls, {"other": b"s3cret"}, "none of them is there"),
-        (read_tls, {"ca.crt": b"s3cret"}, '"ca.crt" is not PEM'),
     ],
 )  # fmt: skip
 def test_another_form_is_refused_without_showing_it(

@@ -32,7 +32,6 @@ SHOP = GitPush(
     ),
     ref="refs/heads/main",
     commit="c" * 40,
-    default_branch="main",
 )
 
 

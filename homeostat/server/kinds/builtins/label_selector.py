@@ -9,7 +9,6 @@ from homeostat.objects.names import check_labels
 from homeostat.objects.selectors import selects
 from homeostat.server.kinds.builtins.members import numbered, strings, struct, structs, text
 
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NONE = "<none>"
 
 

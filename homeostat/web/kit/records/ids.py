@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -30,10 +30,6 @@ def number_in(label: str) -> int:
     """The number in a label; 0 if it is not a valid one."""
     is_number = label.isascii() and label.isdecimal() and len(label) <= _MOST_DIGITS and not label.startswith("0")
     return int(label) if is_number else 0
-
-
-class Numbers(Protocol):
-    async def take(self, series: str) -> int: ...
 
 
 class _Request(msgspec.Struct):

@@ -21,5 +21,4 @@ def read_push(body: JsonObject) -> GitPush:
         urls=tuple(each for each in urls if each),
         ref=required(body, "ref"),
         commit="" if set(commit) == {"0"} else commit,
-        default_branch=text(repository, "default_branch"),
     )

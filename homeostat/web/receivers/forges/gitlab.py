@@ -22,6 +22,5 @@ def read_gitlab_push(headers: Headers, body: JsonObject) -> list[GitPush]:
         urls=tuple(each for each in urls if each),
         ref=required(body, "ref"),
         commit="" if set(commit) == {"0"} else commit,
-        default_branch=text(project, "default_branch"),
     )
     return [push]

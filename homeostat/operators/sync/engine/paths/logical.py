@@ -87,11 +87,6 @@ def overlaps(a: str, b: str) -> bool:
     return is_within(first, second) or is_within(second, first)
 
 
-def relative(path: str, scope: str) -> str:
-    """What follows the scope, with its leading slash; empty if they are equal."""
-    return path if scope == ROOT else path[len(scope) :]
-
-
 def raw_segments(template: str) -> list[str]:
     """The segments of a path with templates: a slash inside of `{{ }}` separates nothing."""
     found, piece, depth, at = list[str](), "", 0, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, too_long, unsupported
+from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required, too_long, unsupported
 from homeostat.objects.identifiers import config_key, dns1123_subdomain, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.members import integer, numbered, strings, struct, text
@@ -167,7 +167,7 @@ def _check_limit_range(obj: JsonObject) -> list[Cause]:
     for at, limit in numbered(struct(obj, "spec"), "limits", "spec"):
         kind = text(limit, "type")
         if kind in kinds:
-            causes.append(Cause("FieldValueDuplicate", f'Duplicate value: "{kind}"', f"{at}.type"))
+            causes.append(duplicate(f"{at}.type", kind))
         kinds.add(kind)
         for member in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
             causes += check_quantities(struct(limit, member), f"{at}.{member}")
