@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -26,24 +28,24 @@ def show_soak(result: Result, bounds: Bounds) -> bool:
         f"/readyz: {len(result.samples)} samples, p99 {result.p99_ms:.1f} ms, longest "
         f"{_longest(result.samples):.0f} ms, {result.failures} failures\n"
         f"/readyz of an idle plane beside it: p99 {result.idle_p99_ms:.1f} ms, longest {_longest(result.idle):.0f} ms\n"
-        f"memory: {result.memory_of(2, 4):.0f} MiB in the third quarter, {result.memory_of(3, 4):.0f} in the last, "
-        f"peak {peak:.0f}; by tenths of the run {_tenths(result)}\n"
+        f"memory: by rounds of all attacks {_list(result.rounds)} MiB, peak {peak:.0f}; by tenths of the run "
+        f"{_list(result.memory_of(number, 10) for number in range(10))}\n"
         f"log: {len(result.errors)} errors{''.join(f', {line}' for line in result.errors[:3])}"
     )
     if turn := result.longest_turn():
-        out.print(f"longest turn: {turn.loop_ms:.0f} ms of CPU; {turn.causes()}; at {' < '.join(turn.where[:4])}")
+        out.print(f"longest turn: {turn.own_ms:.0f} ms of CPU; {turn.causes()}; at {' < '.join(turn.where[:4])}")
     broken = result.broken(bounds)
     for each in broken:
         out.print(f"BROKEN: {each}")
-    if result.rounds < bounds.rounds:
-        out.print(f"memory is not judged: {result.rounds} rounds of all attacks, and it needs {bounds.rounds}")
+    if (rounds := len(result.rounds)) < bounds.rounds:
+        out.print(f"memory is not judged: {rounds} rounds of all attacks, and it needs {bounds.rounds}")
     if not broken:
         out.print("all bounds hold")
     return not broken
 
 
-def _tenths(result: Result) -> str:
-    return " ".join(f"{result.memory_of(number, 10):.0f}" for number in range(10))
+def _list(mib: Iterable[float]) -> str:
+    return " ".join(f"{each:.0f}" for each in mib)
 
 
 def _longest(samples: list[Sample]) -> float:

@@ -55,6 +55,14 @@ class Turn(msgspec.Struct):
     stolen_ms: float = 0.0
     """Time that the host took from all cores, in steps of 10 ms."""
 
+    @property
+    def own_ms(self) -> float:
+        """CPU time of the loop, as far as it is certain. In a virtual machine the clock of a thread may jump beyond
+        those of the process and of the wall, and it counts some of the time that the host stole. Another core may have
+        lost that time, so this may be too little; another round then shows it.
+        """
+        return max(0.0, min(self.loop_ms, self.loop_ms + self.others_ms, self.wall_ms or self.loop_ms) - self.stolen_ms)
+
     def causes(self) -> str:
         """For people: what the time went to."""
         return (

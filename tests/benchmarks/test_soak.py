@@ -15,12 +15,21 @@ from benchmarks.soak.turns import Turn
 from homeostat.client.base import Client, Response
 
 
+def attacks(rounds: int) -> list[Attack]:
+    return [Attack("pipelining", float(each), each + 1.0, "16 answers") for each in range(rounds)]
+
+
+def memory(mib: list[float]) -> list[tuple[float, float]]:
+    """One sample in each second."""
+    return [(each + 0.5, found) for each, found in enumerate(mib)]
+
+
 def result(**changes: Any) -> Result:
     good: dict[str, Any] = {
-        "attacks": [Attack("pipelining", 1.0, 2.0, "16 answers")] * 4,
+        "attacks": attacks(8),
         "samples": [Sample(1.5, 3.0)],
         "idle": [Sample(1.5, 2.0)],
-        "memory": [(float(each), 80.0) for each in range(8)],
+        "memory": memory([80.0] * 8),
         "failures": 0,
         "acknowledged": 5,
         "refused": 0,
@@ -40,18 +49,21 @@ def result(**changes: Any) -> Result:
             ["/readyz p99 is 103 ms, 101 ms above that of an idle plane; the bound is 100 ms"],
         ),
         ({"samples": [Sample(1.5, 301.0)], "idle": [Sample(1.5, 250.0)]}, []),
-        ({"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2}, ["memory grew by 100 MiB; the bound is 24 MiB"]),
-        ({"memory": [(0.0, 80.0)] * 4 + [(0.0, 180.0)] * 4}, []),
+        ({"memory": memory([80.0] * 6 + [180.0] * 2)}, ["memory grew by 100 MiB; the bound is 24 MiB"]),
+        ({"memory": memory([80.0] * 4 + [180.0] * 4)}, []),
         (
-            {"memory": [(0.0, 80.0)] * 6 + [(0.0, 180.0)] * 2, "attacks": [Attack("pipelining", 1.0, 2.0, "16")] * 3},
-            [],
+            {"memory": memory([80.0, 80.0, 180.0]), "attacks": attacks(3)},
+            ["memory grew by 100 MiB; the bound is 24 MiB"],
         ),
+        ({"memory": memory([80.0, 180.0]), "attacks": attacks(2)}, []),
         ({"skipped": ["any-of"]}, ["never ran: any-of; give the soak more minutes"]),
         (
             {"turns": [Turn(1.5, 180.0, 0.0, 0.0, ["json.py:1 decode"])]},
             ["a turn of the event loop took 180 ms of CPU, at json.py:1 decode; the bound is 100 ms"],
         ),
         ({"turns": [Turn(9.0, 180.0, 0.0, 0.0, [])]}, []),
+        ({"turns": [Turn(1.5, 180.0, 0.0, 0.0, [], stolen_ms=90.0)]}, []),
+        ({"turns": [Turn(1.5, 180.0, -170.0, 0.0, []), Turn(1.5, 180.0, 0.0, 0.0, [], wall_ms=90.0)]}, []),
         ({"attacks": [Attack("any-of", 1.0, 2.0, "500")]}, ["answered with 500: any-of"]),
         ({"failures": 2}, ["/readyz failed 2 times"]),
         ({"lost": 1}, ["1 acknowledged writes are lost"]),
@@ -64,10 +76,13 @@ def result(**changes: Any) -> Result:
         "slow machine",
         "memory",
         "warm-up",
+        "three rounds",
         "few rounds",
         "no time",
         "long turn",
-        "turn before",
+        "turn after",
+        "stolen time",
+        "jump of a clock",
         "error",
         "not ready",
         "lost",
@@ -77,6 +92,12 @@ def result(**changes: Any) -> Result:
 )
 def test_each_bound_can_be_broken(changes: dict[str, Any], said: list[str]) -> None:
     assert result(**changes).broken(Bounds()) == said
+
+
+def test_rounds_are_those_in_which_all_attacks_ran() -> None:
+    ran = [Attack("ab"[at % 2], float(at), at + 1.0, "200") for at in range(5)]
+    assert result(attacks=ran, memory=memory([80.0, 90.0, 100.0, 120.0, 500.0])).rounds == [85.0, 110.0]
+    assert result(attacks=ran, skipped=["c"]).rounds == []
 
 
 def test_a_probe_counts_for_the_attack_that_ran_meanwhile() -> None:
