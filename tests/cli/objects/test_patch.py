@@ -50,6 +50,21 @@ def test_a_patch_of_each_type_is_sent(up: Up) -> None:
     assert cli.here("patch", "cm", "patched").code == 2
 
 
+def test_a_custom_kind_is_patched_by_a_merge_patch_unless_a_type_is_named(up: Up) -> None:
+    cli = up.cli
+    policy = "{apiVersion: devops.stochastic.io/v1, kind: DevOpsPolicy, metadata: {name: patched}, spec: {}}"
+    assert cli.here("apply", "-f", "-", stdin=policy).code == 0
+    patch = ("patch", "devopspolicy", "patched", "-p", '{"metadata":{"labels":{"a":"1"}}}')
+    ended = cli.here(*patch)
+    assert ended.out == (
+        "devopspolicy.devops.stochastic.io/patched patched (by a merge patch: this kind has no strategic one)\n"
+    )
+    assert cli.here("get", "devopspolicy", "patched", "-o", "jsonpath={.metadata.labels.a}").out == "1"
+    refused = cli.here(*patch, "--type", "strategic")
+    assert refused.code == 1
+    assert "leave out --type" in refused.err
+
+
 class Interfering:
     """Changes the object before each of the first `times` patches of somebody else."""
 

@@ -12,9 +12,9 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.objects.targets import parse_targets, require_names
-from homeostat.client.base import JSON_PATCH, MERGE_PATCH
+from homeostat.client.base import JSON_PATCH, MERGE_PATCH, Client
 from homeostat.objects import yaml
-from homeostat.objects.errors import ApiError
+from homeostat.objects.errors import ApiError, UnsupportedMediaTypeError
 from homeostat.objects.json import Json
 
 _TYPES: Final = {
@@ -22,6 +22,7 @@ _TYPES: Final = {
     "merge": MERGE_PATCH,
     "json": JSON_PATCH,
 }
+_QUERY: Final = {"fieldManager": "homeostat-patch", "fieldValidation": "Strict"}
 _MOST_BYTES: Final = 3 << 20
 
 
@@ -35,30 +36,45 @@ _MOST_BYTES: Final = 3 << 20
     "--type",
     "type_",
     type=click.Choice(list(_TYPES)),
-    default="strategic",
-    show_default=True,
-    help="Custom kinds take merge and json only.",
+    default=None,
+    help="How the patch is merged.  [default: strategic, or merge for a custom kind, which has no strategic one]",
 )
 @click.option("--subresource", default="", help="Patch this part, such as status or scale.")
 @connected
 async def command(
-    connection: Connection, words: tuple[str, ...], text: str, file: str, type_: str, subresource: str
+    connection: Connection, words: tuple[str, ...], text: str, file: str, type_: str | None, subresource: str
 ) -> None:
     """Change fields of objects by a patch.
+
+    A strategic patch merges lists by the keys of their entries, such as the containers of a Pod by name; a merge patch
+    replaces lists.
 
     \b
     Examples:
       homeostat patch deploy web -p '{"spec":{"replicas":3}}'
-      homeostat patch syncpolicy topics -n shop --type merge -p '{"spec":{"suspend":true}}'
+      homeostat patch syncpolicy topics -n shop -p '{"spec":{"suspend":true}}'
+      homeostat patch deploy web --type json -p '[{"op":"remove","path":"/spec/paused"}]'
     """
     if bool(text) == bool(file):
         raise click.UsageError("give the patch (-p PATCH) or a file with it (--patch-file FILE), one of the two")
     patch = _read(text, file)
-    query = {"fieldManager": "homeostat-patch", "fieldValidation": "Strict"}
     for target in require_names(parse_targets(await discover(connection.client), words)):
         path = target.kind.path(connection.namespace, target.name, subresource)
-        await connection.client.request("PATCH", path, query, body=patch, content_type=_TYPES[type_])
-        click.echo(f"{target.kind.title}/{target.name} patched")
+        used = await _send(connection.client, path, patch, type_)
+        note = " (by a merge patch: this kind has no strategic one)" if type_ is None and used == "merge" else ""
+        click.echo(f"{target.kind.title}/{target.name} patched{note}")
+
+
+async def _send(client: Client, path: str, patch: Json, type_: str | None) -> str:
+    """The type that was used. Discovery does not say which kinds are custom, so the server is asked by trying."""
+    try:
+        await client.request("PATCH", path, _QUERY, body=patch, content_type=_TYPES[type_ or "strategic"])
+        return type_ or "strategic"
+    except UnsupportedMediaTypeError as error:
+        if type_ is not None:
+            raise Failure(f"{path}: this kind takes no {type_} patch; leave out --type, or use --type merge") from error
+    await client.request("PATCH", path, _QUERY, body=patch, content_type=_TYPES["merge"])
+    return "merge"
 
 
 def _read(text: str, file: str) -> Json:
