@@ -68,6 +68,7 @@ async def test_a_condition_keeps_its_transition_time_until_its_status_changes(ap
         kept = await live.says("ServiceExists", "True", "Found")
         assert kept["lastTransitionTime"] == first["lastTransitionTime"]
         assert changed["lastTransitionTime"] > first["lastTransitionTime"]
+        assert changed["message"] == 'Service "quay" lacks ports 8080; it has ports 9090'
 
 
 async def test_conditions_and_series_of_checks_that_no_longer_apply_are_removed(api: Api, tmp_path: Path) -> None:

@@ -55,8 +55,13 @@ def check_resources(contract: Contract, target: Target, snapshot: Snapshot) -> l
     message = f'{target.kind} "{target.workload}" {"exists" if has_workload else "does not exist"}'
     verdicts.append(judge("WorkloadExists", has_workload, message, reason="NotFound", good="Found"))
     if target.service and snapshot.has_service:
-        missing = compare_ports(contract, snapshot).missing
-        listed = ", ".join(map(str, missing))
-        message = f'Service "{target.service}" lacks ports {listed}' if missing else "All ports of the interfaces exist"
-        verdicts.append(judge("PortsValid", not missing, message, reason="MissingPorts", good="AllPortsMatch"))
+        ports = compare_ports(contract, snapshot)
+        message = _missing_ports(target.service, ports) if ports.missing else "All ports of the interfaces exist"
+        verdicts.append(judge("PortsValid", not ports.missing, message, reason="MissingPorts", good="AllPortsMatch"))
     return verdicts
+
+
+def _missing_ports(service: str, ports: Ports) -> str:
+    """Names the ports that the Service has, because the usual fault is a port with another number."""
+    missing, observed = (", ".join(map(str, each)) for each in (ports.missing, ports.observed))
+    return f'Service "{service}" lacks ports {missing}; it has {f"ports {observed}" if observed else "no ports"}'
