@@ -14,7 +14,7 @@ import click
 
 from homeostat.cli.completion.words import complete_contexts, complete_files, complete_namespaces
 from homeostat.cli.console.failure import INTERRUPTED, Failure, UnreachableFailure, print_warning
-from homeostat.cli.console.kubeconfig import kubeconfig_paths
+from homeostat.cli.console.kubeconfig import kubeconfig_paths, shown_paths
 from homeostat.cli.console.permissions import HintingTransport
 from homeostat.client.base import Client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
@@ -74,9 +74,14 @@ def connection_options(function: F) -> F:
 
 @asynccontextmanager
 async def open_connection(kubeconfig: str, *, context: str, namespace: str) -> AsyncIterator[Connection]:
-    endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
-    async with open_transport(endpoint, on_warning=print_warning) as transport:
-        yield Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
+    """`UnreachableError` names the kubeconfig that the address is from."""
+    paths = kubeconfig_paths(kubeconfig)
+    endpoint = load_endpoint(paths, context=context)
+    try:
+        async with open_transport(endpoint, on_warning=print_warning) as transport:
+            yield Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
+    except UnreachableError as error:
+        raise UnreachableError(f"{error} (the server of {shown_paths(paths)})", was_sent=error.was_sent) from error
 
 
 @contextmanager
@@ -85,7 +90,9 @@ def reporting_errors() -> Iterator[None]:
     try:
         yield
     except UnreachableError as error:
-        raise UnreachableFailure(f"{error}; is it running? (homeostat up)") from error
+        raise UnreachableFailure(
+            f"{error}; is it running? Start it (homeostat up), or choose another kubeconfig with --kubeconfig"
+        ) from error
     except ApiError as error:
         raise Failure(error_text(error)) from error
     except KubeconfigError as error:

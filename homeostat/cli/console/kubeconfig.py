@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from homeostat.cli.plane.data_directory import default_data
@@ -26,11 +27,15 @@ def kubeconfig_paths(named: str) -> list[Path]:
     )
 
 
+def shown_paths(paths: Sequence[Path]) -> str:
+    return os.pathsep.join(map(str, paths))
+
+
 def _existing(paths: list[Path], source: str) -> list[Path]:
     """`KubeconfigError` if none of the files exists."""
     if any(path.exists() for path in paths):
         return paths
     raise KubeconfigError(
-        f"{source} names {os.pathsep.join(map(str, paths))}, which does not exist; start the plane that writes it "
+        f"{source} names {shown_paths(paths)}, which does not exist; start the plane that writes it "
         f"(homeostat up), or correct {source}; without it, the kubeconfig of the data directory is used"
     )

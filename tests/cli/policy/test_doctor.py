@@ -61,7 +61,7 @@ def test_a_server_that_does_not_answer_is_unreachable(up: Up, tmp_path: Path) ->
     path.chmod(0o600)
     done = up.cli.here("policy", "doctor", "--kubeconfig", path)
     assert (done.code, done.out) == (3, "")
-    assert "is it running?" in done.err
+    assert f"(the server of {path}); is it running?" in done.err
 
 
 def test_definitions_that_are_missing_are_named_with_how_to_install_them(cli: Cli, tmp_path: Path) -> None:
