@@ -100,10 +100,13 @@ def command(directory: Path, faces_port: int | None) -> None:
     """
     if shutil.which("git") is None:
         raise Failure("the demo needs git, and there is none on PATH; install it")
+    if faces_port and not is_free(faces_port):
+        raise Failure(f"127.0.0.1:{faces_port} is in use; choose another port with --faces-port, 0 takes a free one")
     with _prepared(directory.absolute()) as folder, reporting_errors():
         if faces_port is None:
             faces_port = _FACES_PORT if is_free(_FACES_PORT) else 0
         asyncio.run(_run(folder, faces_port))
+    click.echo(f"Stopped the demo; removed {folder}", err=True)
 
 
 def is_free(port: int) -> bool:
@@ -148,7 +151,7 @@ def _locked(mark: Path) -> Iterator[None]:
 
 async def _run(folder: Path, faces_port: int) -> None:
     """Until a signal or the end of the plane. Ctrl-C ends the plane too, so what fails after a signal is no error."""
-    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop = Stop("the demo", within_s=_STOP_WITHIN_S)
     stop.listen()
     shown, asked = asyncio.ensure_future(_show(folder, faces_port)), asyncio.ensure_future(stop.wait())
     await asyncio.wait({shown, asked}, return_when=asyncio.FIRST_COMPLETED)

@@ -261,7 +261,7 @@ async def _operate(
     from homeostat.runtime.background import background
     from homeostat.runtime.telemetry.health import serve_health
 
-    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop = Stop("the operators", within_s=_STOP_WITHIN_S)
     stop.listen()
     where = "none"
     if choice.health is not None:
@@ -277,6 +277,7 @@ async def _operate(
     click.echo(_welcome(choice, endpoint, where, served, asleep), err=True)
     async with background(release_regularly()), manager.running():
         await stop.wait()
+    stop.report_end()
 
 
 def _not_ready(manager: Manager) -> str:

@@ -269,7 +269,7 @@ async def _until_stopped(settings: Settings, ahead: IssuedAhead | None) -> None:
     from homeostat.runtime.background import background
     from homeostat.runtime.telemetry.settings import telemetry
 
-    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop = Stop("the plane", within_s=_STOP_WITHIN_S)
     stop.listen()
     metrics = _PlaneMetrics()
     async with (
@@ -284,6 +284,7 @@ async def _until_stopped(settings: Settings, ahead: IssuedAhead | None) -> None:
         async with background(release_regularly()):
             await stop.wait()
         supervisor.report(supervisor.STOPPING)
+    stop.report_end()
 
 
 class _PlaneMetrics:

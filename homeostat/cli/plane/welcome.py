@@ -11,6 +11,7 @@ from homeostat import __version__
 from homeostat.cli.operators.choice import asleep_line
 from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.plane.data_directory import usual_data
+from homeostat.server.access.user import MASTERS
 
 if TYPE_CHECKING:
     from homeostat.plane import Plane
@@ -49,7 +50,11 @@ def _sign_in_line(plane: Plane) -> str:
     if served is None:
         return ""
     link = f"{served.url}{served.face.sign_in}?code={plane.sign_in.code}"
-    lines = f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
+    lines = (
+        f"  sign in     {link}\n"
+        "              (once, on this machine, within 10 minutes; later with a token of\n"
+        f"              {_program()} token create me --group {MASTERS} --ttl 12h)\n"
+    )
     if not served.url.startswith("https:"):
         return lines
     authority = shlex.quote(str(plane.settings.data / "pki" / "ca.crt"))

@@ -116,7 +116,7 @@ async def _serve(
     from homeostat.runtime.control.recorder import Recorder
     from homeostat.web.admission.webhook import serve_admission
 
-    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop = Stop("the webhook", within_s=_STOP_WITHIN_S)
     stop.listen()
     async with open_client(endpoint) as client:
         served = {each.full_name for each in await fetch_kinds(client)}
@@ -139,3 +139,4 @@ async def _serve(
                 await stop.wait()
         except OSError as error:
             raise Failure(why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")) from error
+    stop.report_end()

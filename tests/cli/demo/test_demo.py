@@ -65,6 +65,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
     assert not (folder / "homeostat-demo").exists()
+    assert (folder / "log").read_text("utf-8").endswith(f"Stopped the demo; removed {folder / 'homeostat-demo'}\n")
 
 
 def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +90,7 @@ def test_what_the_demo_prints_can_be_typed(demo: Demo) -> None:
     whole, _, printed = (demo.folder / "log").read_text("utf-8").partition("in another terminal:")
     (authority,) = re.findall(r"^ +import (.*ca\.crt)$", whole, re.MULTILINE)
     assert "BEGIN CERTIFICATE" in Path(authority).read_text("utf-8")
+    (token,) = re.findall(r"^ +\S*homeostat (token create .*)\)$", whole, re.MULTILINE)
     (exports,) = re.findall(r"^ +export (.*)$", printed, re.MULTILINE)
     own = dict(each.split("=", 1) for each in exports.split())
     cli = Cli({**{name: value for name, value in os.environ.items() if name != "HOMEOSTAT_DATA"}, **own})
@@ -96,7 +98,7 @@ def test_what_the_demo_prints_can_be_typed(demo: Demo) -> None:
     found = [each for each in typed if each[:2] != ["image", "update"]]
     fixes = re.findall(r"fix  homeostat (?:resource )?apply -f (\S+)", printed)
     assert (len(found), len(fixes)) == (6, 4)
-    for each in (*found, ["token", "list"], *(["diff", "-f", fix] for fix in fixes)):
+    for each in (*found, token.split(), ["token", "list"], *(["diff", "-f", fix] for fix in fixes)):
         done = cli.here(*each)
         # Policies and differences have exit codes of their own.
         assert done.code == 0 or each[0] in ("policy", "diff"), done.err
@@ -126,13 +128,20 @@ def test_a_second_demo_leaves_the_directory_of_the_first_alone(demo: Demo) -> No
     assert demo.status("mailbox", "support")
 
 
-def test_a_port_that_is_in_use_is_not_chosen() -> None:
+def test_a_port_that_is_in_use_is_not_chosen_and_refused_before_anything_starts(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         assert not is_free(port)
+        refused = cli.here("demo", "--faces-port", str(port))
     assert is_free(port)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"127.0.0.1:{port} is in use; choose another port with --faces-port" in refused.err
+    assert not (tmp_path / "homeostat-demo").exists()
 
 
 def test_ctrl_c_before_everything_runs_ends_the_demo_without_an_error(tmp_path: Path) -> None:

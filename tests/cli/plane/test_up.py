@@ -72,7 +72,7 @@ def test_sigterm_ends_open_watches_and_the_process(cli: Cli) -> None:
         took = time.monotonic() - begun
     assert code == 0
     assert took < 15, "a stop is quick also with open watches"
-    assert up.err == []
+    assert up.err == ["Stopping the plane ... (a second signal exits at once)\n", "Stopped the plane\n"]
 
 
 def test_a_restart_keeps_objects_and_credentials(cli: Cli) -> None:
@@ -81,6 +81,7 @@ def test_a_restart_keeps_objects_and_credentials(cli: Cli) -> None:
         before = cli("get", "cm", "kept", "-o", "json").json
         authority = (up.data / "pki" / "ca.crt").read_bytes()
         assert up.end(signal.SIGINT)[0] == 0
+    assert up.err[0] == "Stopping the plane ... (Ctrl-C again exits at once)\n"
     with running(cli) as again:
         assert cli("get", "cm", "kept", "-o", "json").json == before
         assert (again.data / "pki" / "ca.crt").read_bytes() == authority

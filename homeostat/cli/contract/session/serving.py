@@ -20,7 +20,7 @@ async def serve_until_stopped(
     handler: Handler, port: int, *, title: str, path: str = "/", limits: Limits | None = None
 ) -> None:
     """`title` says on standard error what is served."""
-    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop = Stop("the server", within_s=_STOP_WITHIN_S)
     stop.listen()
     try:
         server = await serve(handler, host=HOST, port=port, limits=limits)
@@ -31,3 +31,4 @@ async def serve_until_stopped(
         await stop.wait()
     finally:
         await server.stop(_STOP_WITHIN_S / 2)
+    stop.report_end()
