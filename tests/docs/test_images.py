@@ -38,8 +38,10 @@ def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
 
 
 def _plain(text: str) -> str:
-    """Without ids of commits, ages and widths of columns."""
-    return re.sub(r" +", " ", re.sub(r"\b\d+s\b", "1s", re.sub(r"\b[0-9a-f]{40}\b", "SHA", text))).rstrip()
+    """Without ids of commits, whole or short, ages and widths of columns."""
+    return re.sub(
+        r" +", " ", re.sub(r"\b\d+s\b", "1s", re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b", "SHA", text))
+    ).rstrip()
 
 
 def test_every_annotation_of_the_code_is_in_a_table() -> None:

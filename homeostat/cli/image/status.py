@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import click
-import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.output import TABLE, is_table, output_option, print_list
 from homeostat.cli.console.table import Table
 from homeostat.cli.image.targets import Known, read_known, tracked_deployments
 from homeostat.objects.json import JsonObject
 from homeostat.operators.images.api import PullRequest
 from homeostat.operators.images.engine.annotations import Tracked
 
-_HEADINGS = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "RUNS", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
+_HEADINGS: Final = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "RUNS", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
+_WIDE: Final = (*_HEADINGS, "MESSAGE", "COMMIT")
+_TAGS: Final = ("runs", "tag", "wanted", "pinned")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SHORT: Final = 10
+"""Characters of a commit in a tag: three whole ones make a row wider than a terminal."""
 
 
 @click.command(short_help="List the tracked Deployments, their tags and results.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option
 @connected
 async def command(connection: Connection, output: str) -> None:
     """List the tracked Deployments of all namespaces, or with --namespace those of one.
 
     RUNS is the tag in the Deployment, TAG the one in the manifests repository after the last pass, WANTED the one that
     is due, and REQUEST the pull request that proposes it: (refused) if somebody closed it, (changed) if somebody else
-    pushed to its branch.
+    pushed to its branch. Tags that are commits are shortened; -o wide has them whole, with the message of the last
+    result.
 
     \b
     Examples:
       homeostat image status
+      homeostat image status -o wide
       homeostat image status -n shop -o json
     """
     namespace = str(click.get_current_context().params["namespace"])
     tracked, known = await tracked_deployments(connection, namespace), await read_known(connection, namespace)
     rows = [_row(each, known) for each in sorted(tracked, key=lambda each: each.key)]
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+    if not is_table(output):
+        print_list(rows, output, name=lambda each: f"{each['namespace']}/{each['name']}")
         return
     if not rows:
         where = f"in the namespace {namespace}" if namespace else "here"
         click.echo(f"no workload {where} has the annotations of gitops.operator; see docs/images.md", err=True)
         return
-    Table(_HEADINGS).print([list(each.values())[: len(_HEADINGS)] for each in rows])
+    headings = _HEADINGS if output == TABLE else _WIDE
+    shown = [_shortened(each) for each in rows] if output == TABLE else rows
+    Table(headings).print([list(each.values())[: len(headings)] for each in shown])
 
 
 def _row(tracked: Tracked, known: Known) -> JsonObject:
@@ -60,6 +72,10 @@ def _row(tracked: Tracked, known: Known) -> JsonObject:
         "message": status.result.message if status.result is not None else "",
         "commit": status.commit or "",
     }
+
+
+def _shortened(row: JsonObject) -> JsonObject:
+    return {**row, **{each: _COMMIT.sub(lambda found: found[0][:_SHORT], row[each]) for each in _TAGS}}
 
 
 def _request(pull: PullRequest | None) -> str:

@@ -84,7 +84,7 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     done = up.cli("image", "update", "default/web")
     assert (done.code, done.out.split(":")[1].strip()) == (0, "patched"), done.err
     assert f"org/app:{app.head()} # ours" in manifests.show(_PATH)
-    (row,) = up.cli.here("image", "status", "-o", "json").json
+    (row,) = up.cli.here("image", "status", "-o", "json").json["items"]
     assert (row["name"], row["tag"], row["result"], row["pinned"]) == ("web", app.head(), "patched", "")
     pinned = up.cli.here("image", "pin", "default/web", "--reason", "a release")
     assert pinned.out == f"default/web pinned at {app.head()}\n"
@@ -98,7 +98,10 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     assert up.cli.here("image", "unpin", "default/web").code == 0
     assert "patched" in up.cli.here("image", "update", "default/web").out
     assert newer in manifests.show(_PATH)
-    assert up.cli.here("image", "status").rows[1][:2] == ["default", "web"]
+    row = up.cli.here("image", "status").rows[1]
+    assert (row[:2], row[5]) == (["default", "web"], newer[:10])
+    assert up.cli.here("image", "status", "-o", "wide").rows[1][5] == newer
+    assert up.cli.here("image", "status", "-o", "name").out == "default/web\n"
     # Delivered by requests from now on; without a token nothing can be proposed.
     app.push({"main.go": "package newest\n"})
     _deploy(up.cli, app, manifests, delivery="pull-request", pull_request_branch="bot", forge="gitea")
