@@ -15,7 +15,7 @@ import msgspec
 from homeostat import __version__
 from homeostat.cli.console.failure import UsageFailure, print_error
 from homeostat.objects.report.report import Report
-from homeostat.objects.report.table import finding_rows, gravest_first, summary_headings, summary_rows
+from homeostat.objects.report.table import finding_rows, gravest_first, remedy_rows, summary_headings, summary_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 Locate = Callable[[Report], Report]
@@ -114,6 +114,9 @@ def _print_tables(report: Report, limit: int, heading: str, locate: Locate) -> N
         if len(report.entries) > len(shown):
             click.echo(f"... and {len(report.entries) - len(shown)} more; --limit 0 or -o json has them all")
         click.echo()
+        if remedies := remedy_rows(report):
+            Table(("CHECK", "WHAT TO CHANGE")).print(remedies)
+            click.echo()
     Table((heading, *summary_headings(report.terms)[1:])).print(summary_rows(report.summaries, report.terms))
 
 

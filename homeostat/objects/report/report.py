@@ -4,6 +4,8 @@ names the parts in `Terms`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 import msgspec
@@ -73,6 +75,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     finding: str = "finding"
     subject: str = "object"
     has_scores: bool = True
+    remedies: Mapping[str, str] = MappingProxyType({})
+    """What to do about a finding, by its type; none for types that are not there."""
 
     @property
     def findings(self) -> str:

@@ -48,10 +48,12 @@ def render(report: Report, *, version: str) -> bytes:
 
 
 def _rule(name: str, entry: Entry, terms: Terms) -> JsonObject:
+    remedy = terms.remedies.get(name)
     return {
         "id": name,
         "name": "".join(word[:1].upper() + word[1:] for word in name.replace("-", "_").split("_")),
         "shortDescription": {"text": name.replace("_", " ")},
+        **({"help": {"text": remedy}} if remedy else {}),
         "defaultConfiguration": {"level": _LEVELS[entry.severity]},
         "properties": {"security-severity": _RANKS[entry.severity], "tags": ["kubernetes", terms.topic]},
     }

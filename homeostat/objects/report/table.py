@@ -33,6 +33,12 @@ def finding_rows(report: Report) -> list[Row]:
     ]
 
 
+def remedy_rows(report: Report) -> list[Row]:
+    """What to do about each type of finding, in the order of the findings."""
+    types = dict.fromkeys(each.type for each in gravest_first(report.entries))
+    return [(each, report.terms.remedies[each]) for each in types if each in report.terms.remedies]
+
+
 def summary_rows(summaries: Sequence[Summary], terms: Terms) -> list[Row]:
     return [
         (

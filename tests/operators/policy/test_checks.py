@@ -5,10 +5,24 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.workload import DisruptionBudget, Workload
-from homeostat.operators.policy.engine.check import CHECKS
+from homeostat.operators.policy.engine.check import (
+    CHECKS,
+    FEW_REPLICAS,
+    HOST_PATH,
+    LATEST_TAG,
+    MISSING_BUDGET,
+    MISSING_LIVENESS,
+    MISSING_READINESS,
+    MISSING_RESOURCES,
+    PRIVILEGED,
+    RUN_AS_ROOT,
+    UNPINNED_IMAGE,
+    Check,
+)
 from homeostat.operators.policy.spec import ORIGINAL_CHECKS, PolicySpec, SeverityOverrides, Weights
 from tests.operators.policy.worlds import ALL, NOW, WORST, container, evaluator_of, pod_json, to_pod, totals_of
 
@@ -264,6 +278,50 @@ BUDGETS = [
 def test_a_workload_is_covered_by_a_budget(budgets: tuple[DisruptionBudget, ...], is_covered: bool) -> None:
     result = evaluator_of(PolicySpec(require_disruption_budget=True)).evaluate_workload(workload(), budgets, now=NOW)
     assert (result.findings == ()) is is_covered
+
+
+def change_of(check: Check) -> JsonObject:
+    """The YAML of a remedy."""
+    _, start, rest = check.remedy.partition("{")
+    changed = yaml.load((start + rest[: rest.rindex("}") + 1]).encode())
+    assert isinstance(changed, dict)
+    return changed
+
+
+REMEDIED = [
+    pytest.param(LATEST_TAG, PolicySpec(forbid_latest_tag=True), {"image": "a:latest"}, id="latest"),
+    pytest.param(MISSING_LIVENESS, PolicySpec(require_liveness_probe=True), {"livenessProbe": None}, id="liveness"),
+    pytest.param(MISSING_READINESS, PolicySpec(require_readiness_probe=True), {"readinessProbe": None}, id="readiness"),
+    pytest.param(MISSING_RESOURCES, RESOURCES, {"resources": {}}, id="resources"),
+    pytest.param(RUN_AS_ROOT, NON_ROOT, {"securityContext": {"runAsUser": 0}}, id="root"),
+    pytest.param(
+        PRIVILEGED, PolicySpec(forbid_privileged=True), {"securityContext": {"privileged": True}}, id="privileged"
+    ),
+    pytest.param(UNPINNED_IMAGE, PolicySpec(require_image_pin="digest"), {"image": "a:1"}, id="unpinned"),
+]
+
+
+@pytest.mark.parametrize(("check", "spec", "faulty"), REMEDIED)
+def test_what_a_remedy_says_removes_the_finding(check: Check, spec: PolicySpec, faulty: JsonObject) -> None:
+    assert found(spec, with_container(**faulty))
+    assert found(spec, with_container(**{**faulty, **change_of(check)})) == []
+
+
+def test_the_remedies_of_workloads_and_volumes_remove_the_finding() -> None:
+    few = evaluator_of(PolicySpec(min_replicas=3))
+    assert few.evaluate_workload(workload(replicas=1), (), now=NOW).findings
+    assert not few.evaluate_workload(workload(**change_of(FEW_REPLICAS)), (), now=NOW).findings
+    own = (budget(change_of(MISSING_BUDGET)["spec"]["selector"]),)
+    unguarded = evaluator_of(PolicySpec(require_disruption_budget=True))
+    assert not unguarded.evaluate_workload(workload(), own, now=NOW).findings
+    hosted = {"name": "data", "hostPath": {"path": "/etc"}}
+    forbidding = PolicySpec(forbid_host_path=True)
+    assert found(forbidding, with_spec(volumes=[hosted]))
+    assert found(forbidding, with_spec(volumes=[{"name": "data", **change_of(HOST_PATH)}])) == []
+
+
+def test_every_check_says_what_to_do() -> None:
+    assert [each.type for each in CHECKS if not each.remedy] == []
 
 
 IMAGES = [

@@ -14,14 +14,21 @@ from homeostat.objects.report.report import Entry, Problem, Report, Summary, Ter
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.engine.check import Finding
+from homeostat.operators.policy.engine.check import CHECKS, Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.manifest import JOBS, Budget, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals
 from homeostat.operators.policy.spec import PolicySpec, Thresholds
 
-TERMS: Final = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")
+TERMS: Final = Terms(
+    topic="policy",
+    origin="policy",
+    part="container",
+    finding="violation",
+    subject="pod",
+    remedies={each.type: each.remedy for each in CHECKS},
+)
 
 
 def inspect(documents: Iterable[Document], policies: Sequence[PolicyDocument], *, now: float) -> Report:
