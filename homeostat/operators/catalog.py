@@ -7,7 +7,7 @@
 An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
 (`access.py`), `FACES`, `SECTIONS`, `WAKES`, `SETTINGS`, `OPTIONS` and `USER_RULES`
 (`runtime/description.py`). One of ours is a package here with a file `operator.json`, which says of it what the module
-says, so that it is described without being imported. To write these files anew: `python -m tools.describe_operators`.
+says, so that it is described without being imported. To generate these files: `python -m tools.describe_operators`.
 """
 
 from __future__ import annotations

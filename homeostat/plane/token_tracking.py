@@ -40,7 +40,7 @@ class TokenTracking:
 
     @property
     def is_due(self) -> bool:
-        """Whether a use is to be written."""
+        """Whether to write the use."""
         return bool(self._uses)
 
     def note(self, secret: JsonObject) -> None:

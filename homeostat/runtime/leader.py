@@ -176,7 +176,7 @@ class Election:
         finally:
             await self.release()
         if term.expired():
-            raise LeadershipLostError(f"{self._path}: {self.identity} leads no more")
+            raise LeadershipLostError(f"{self._path}: {self.identity} is no longer the leader")
         return result
 
     async def _keep(self, term: asyncio.Timeout) -> None:

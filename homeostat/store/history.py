@@ -68,7 +68,7 @@ def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
 
 
 class Rewound(NamedTuple):
-    """What an older state is made from. It changes no more, so `first` may run in a thread."""
+    """What an older state is made from. It no longer changes, so `first` may run in a thread."""
 
     window: Sequence[Record]
     """Current records that include what the older state still has."""

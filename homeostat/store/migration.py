@@ -16,7 +16,7 @@ def migrations(database: str) -> list[tuple[int, str]]:
 
 
 def refusal_of_newer(database: str, version: int, newest: int) -> str:
-    """What is said of a database that a newer version of the program has migrated."""
+    """The error for a database that a newer version of the program has migrated."""
     return (
         f"{database} has schema {version}, and this is homeostat {__version__}, which supports up to {newest}; "
         "use the version that migrated it, or restore a backup that was made before"

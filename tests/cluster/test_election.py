@@ -87,7 +87,7 @@ async def test_losing_the_lease_cancels_the_work(api: Api) -> None:
     await until(lambda: election.is_leading)
     path = LEASE.path(api.namespace, "operators")
     await api.client.merge(path, {"spec": {"holderIdentity": "somebody"}})
-    with pytest.raises(LeadershipLostError, match="first leads no more"):
+    with pytest.raises(LeadershipLostError, match="first is no longer the leader"):
         await asyncio.wait_for(task, 30)
     assert (await lease(api))["holderIdentity"] == "somebody"
 

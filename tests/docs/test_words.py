@@ -1,14 +1,14 @@
 """The texts that people read use the words of the field, and phrases that were riddles do not come back.
 
 Collected are all texts of the package (log messages, errors, conditions, Events, help, pages) but the docstrings, the
-help of the commands, which is their docstring, and the prose of README and docs.
+help of the commands, which is their docstring, and the prose of README and docs. Docstrings have a shorter list.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
+Forbidden = Mapping[re.Pattern[str], str]
 LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 
 # A phrase, and what to say instead.
@@ -48,7 +49,17 @@ PHRASES: Final = {
     r"(?<!there )(?<!There )\bis no (?!longer|such|more than)[a-z]": "is not a",
     r"\b(is|are) to be (a|an|one|true)\b": "must be",
 }
-FORBIDDEN: Final = {re.compile(each): instead for each, instead in PHRASES.items()}
+# These are riddles in a docstring, too.
+PHRASES_OF_DOCSTRINGS: Final = {
+    r"\banew\b": "again; rewrite, replace",
+    r"\bshall\b": "must, should",
+    r"(?<!\w, )\b(is|are) to be (?!\w+able\b)\w+": "must be; say who does it",
+    r"\b(served|needs? it|leads|counts|changes|exists|works) no more\b": "no longer",
+    r"\bwhat (becomes|became) of\b": "the outcome, the result",
+    r"\btakes? (most |many )?others down\b": "blast radius",
+}
+FORBIDDEN_IN_DOCSTRINGS: Final = {re.compile(each): instead for each, instead in PHRASES_OF_DOCSTRINGS.items()}
+FORBIDDEN: Final = {re.compile(each): instead for each, instead in PHRASES.items()} | FORBIDDEN_IN_DOCSTRINGS
 
 PACKAGE: Final = sorted((ROOT / "homeostat").rglob("*.py"))
 DOCUMENTS: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -99,11 +110,19 @@ def prose(document: str) -> Iterator[tuple[int, str]]:
     yield from enumerate(blank.split("\n"), start=1)
 
 
-def offences(found: Iterator[tuple[int, str]]) -> list[str]:
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """Lines and texts of docstrings, also of attributes."""
+    for node in nodes(source):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str() as text)):
+                yield node.lineno, " ".join(text.split())
+
+
+def offences(found: Iterator[tuple[int, str]], forbidden: Forbidden = FORBIDDEN) -> list[str]:
     lines = list(found)
     # No phrase goes over the end of a line, so most are ruled out by one search of everything.
     whole = "\n".join(text for _, text in lines)
-    there = {phrase: instead for phrase, instead in FORBIDDEN.items() if phrase.search(whole)}
+    there = {phrase: instead for phrase, instead in forbidden.items() if phrase.search(whole)}
     return [
         f"line {line}: {hit.group()!r}; say: {instead}"
         for line, text in lines
@@ -121,7 +140,9 @@ class Found:
 @cache
 def found_in(name: str) -> Found:
     text = (ROOT / name).read_text()
-    return Found(offences(texts(text)), log_faults(text)) if name.endswith(".py") else Found(offences(prose(text)), [])
+    if not name.endswith(".py"):
+        return Found(offences(prose(text)), [])
+    return Found(offences(texts(text)) + offences(docstrings(text), FORBIDDEN_IN_DOCSTRINGS), log_faults(text))
 
 
 def _begins_upper(word: str) -> bool:
@@ -174,7 +195,14 @@ def test_a_riddle_in_prose_is_found_but_not_in_code() -> None:
 
 
 def test_docstrings_of_other_than_commands_are_for_developers() -> None:
-    assert not offences(texts('def f():\n    """It is looked at."""\n'))
+    source = 'def f():\n    """It is looked at."""\n'
+    assert not offences(texts(source))
+    assert not offences(docstrings(source), FORBIDDEN_IN_DOCSTRINGS)
+
+
+def test_a_riddle_in_a_docstring_is_found() -> None:
+    source = 'class A:\n    left: int\n    """How many are to be sent."""\n'
+    assert offences(docstrings(source), FORBIDDEN_IN_DOCSTRINGS)
 
 
 @pytest.mark.parametrize(

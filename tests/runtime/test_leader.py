@@ -197,7 +197,7 @@ async def test_losing_the_lease_cancels_the_work(open_road: OpenRoad) -> None:
     task = asyncio.create_task(election.run(work))
     await until(lambda: election.is_leading, within_s=1)
     await Client(open_road()).merge(PATH, {"spec": {"holderIdentity": "somebody"}})
-    with pytest.raises(LeadershipLostError, match="first leads no more"):
+    with pytest.raises(LeadershipLostError, match="first is no longer the leader"):
         await task
     assert ended == ["cancelled"]
     assert (await lease(open_road()))["holderIdentity"] == "somebody"

@@ -37,7 +37,7 @@ def _is_plain(type_: Type) -> bool:
 
 
 def _same_plain(first: Any, second: Any, meter: Meter) -> bool:
-    """Python compares many items in a moment, but long texts among them are to be paid for before."""
+    """Python compares many items in a moment, but the cost of long texts among them is counted first."""
     if type(first) is not list or type(second) is not list:
         return equal(first, second, meter)
     if len(first) != len(second):

@@ -117,7 +117,7 @@ def _check_names(names: tuple[str, ...], fresh: Lock) -> None:
 
 
 def _held(root: str) -> Lock | None:
-    """None for an unreadable lock, too: it is written anew."""
+    """None for an unreadable lock, too: it is replaced."""
     try:
         data = read_lock_file(root)
         return None if data is None else read_lock(data)

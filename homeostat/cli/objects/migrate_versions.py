@@ -72,7 +72,7 @@ async def _definitions(client: Client, names: Sequence[str]) -> list[JsonObject]
 
 
 def migrations(definitions: Sequence[JsonObject]) -> list[Migration]:
-    """What is to be done. A definition that stores one version, or is served at none, has nothing to migrate."""
+    """What to do. A definition that stores one version, or is served at none, has nothing to migrate."""
     found = []
     for definition in definitions:
         spec, status = definition["spec"], definition.get("status") or {}

@@ -212,7 +212,7 @@ def _host(bind: str, *, is_open: bool) -> str:
         address = ipaddress.ip_address("127.0.0.1" if bind == "localhost" else bind.strip("[]"))
     except ValueError:
         raise click.UsageError(
-            f"--bind takes an IP address, got {bind!r}; 0.0.0.0 is every one of this machine"
+            f"--bind takes an IP address, got {bind!r}; use 0.0.0.0 to listen on all addresses"
         ) from None
     if is_open and not address.is_loopback:
         raise click.UsageError(f"--open lets in everyone who can connect, and {bind} is not a loopback address")

@@ -99,7 +99,7 @@ def check_edited(path: str) -> str:
 
 
 async def _checked(git: Git, base: Snapshot, files: Mapping[str, bytes | None]) -> dict[str, tuple[str, bytes | None]]:
-    """Mode and contents by path, without files that are to be removed and do not exist."""
+    """Mode and contents by path, without missing files that the change removes."""
     if len(files) > git.limits.files:
         raise TooLargeError(f"the change has {len(files)} files; the limit is {git.limits.files}")
     if (total := sum(len(each or b"") for each in files.values())) > git.limits.total_bytes:

@@ -26,9 +26,9 @@ def encode_filter(text: str) -> bytes:
     try:
         encoded, end = _filter(text, 0, 0)
     except IndexError:
-        raise FilterError(f"{text!r} ends too early") from None
+        raise FilterError(f"{text!r} lacks a closing parenthesis") from None
     if end != len(text):
-        raise FilterError(f"{text!r} continues after its end")
+        raise FilterError(f"{text!r} has characters after its last parenthesis")
     return encoded
 
 

@@ -133,7 +133,7 @@ def parse_manifest(body: bytes, media_type: str) -> Manifest | Index:
     stated = media_type.partition(";")[0].strip().lower()
     head = _decoded(body, _Head)
     if head.schema_version == 1 or stated.startswith(_FIRST_SCHEMA):
-        raise InvalidManifestError("the manifest is of Docker's schema 1, which is not supported; push the image anew")
+        raise InvalidManifestError("the manifest has Docker's schema 1, which is not supported; push it as schema 2")
     if head.schema_version != 2:
         raise InvalidManifestError(f"the manifest has schemaVersion {head.schema_version}; expected 2")
     known = INDEXES | MANIFESTS

@@ -120,7 +120,7 @@ def _tls(environment: Mapping[str, str]) -> TlsCredentials | None:
     names = ("VAULT_CACERT", "VAULT_CLIENT_CERT", "VAULT_CLIENT_KEY")
     authority, certificate, key = (_file(environment, each) for each in names)
     if bool(certificate) != bool(key):
-        raise ValueError("VAULT_CLIENT_CERT and VAULT_CLIENT_KEY of the environment are to be set together")
+        raise ValueError("set both VAULT_CLIENT_CERT and VAULT_CLIENT_KEY, or neither; one of them is not set")
     return TlsCredentials(authority=authority, certificate=certificate, key=key) if authority or key else None
 
 

@@ -149,7 +149,7 @@ def _child(node: Node, step: str | int, path: Path) -> Node:
         return node.items[step]
     found = node.fields.get(step)
     if found is None and "<<" in node.fields:
-        raise SpanError(path, "may come from a merge (<<); write the field where it is to be edited")
+        raise SpanError(path, "may come from a merge (<<); write the field itself where you want to edit it")
     if found is None:
         raise SpanError(path, "there is no such field")
     return found

@@ -33,5 +33,5 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     has_secret: bool = True
     """Whether the pull secret, if there is one, could be read."""
     due_in_s: float | None = None
-    """When the registry or an endpoint is to be asked again."""
+    """When to ask the registry or an endpoint again."""
     settings: Settings = Settings()

@@ -33,7 +33,7 @@ class ApiServices:
             self._queue.add(_ALL, after_s=_SOON_S)
 
     async def _compare(self, _: str) -> None:
-        """Create what is missing and delete what is served no more; those of people are left as they are."""
+        """Create those that are missing, and delete ours of versions that are no longer served."""
         groups = (await self._client.get("/apis"))["groups"]
         served = {
             f"{each['version']}.{group['name']}": (group["name"], each["version"])

@@ -1,6 +1,6 @@
 """Deletion of CustomResourceDefinitions: all their objects are deleted first, finalizers included.
 
-When a definition is deleted or changed, the definitions of its group that wait for a name are decided anew.
+When a definition is deleted or changed, the definitions of its group that wait for a name are decided again.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Definitions:
                 self._queue.add(self._waiting[key])
 
     async def _settle(self, group: str) -> None:
-        """Names of the group may be free again: let the server decide anew on definitions that wait for some.
+        """Names of the group may be free again: let the server decide again on definitions that wait for some.
 
         Schemas are large, so nothing but names and conditions is decoded.
         """

@@ -93,7 +93,7 @@ class Result(_Part, frozen=True, kw_only=True):
 
 
 class Notice(_Part, frozen=True, kw_only=True):
-    """A notification that is to be sent."""
+    """A notification to send."""
 
     id: _Text
     time: _Time

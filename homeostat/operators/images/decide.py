@@ -42,7 +42,7 @@ BUILD_DELAYS_S: Final = (10.0, 20.0, 40.0, 60.0)
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing is to be written. `tag` is what the file has, if that is known."""
+    """There is nothing to write. `tag` is what the file has, if that is known."""
 
     tracked: Tracked
     entry: Entry

@@ -28,7 +28,7 @@ class Wanted(msgspec.Struct, frozen=True):
     commit: str = ""
     """The whole id of the commit that the image is built from; empty where the registry decides."""
     digest: str = ""
-    """Of the image, where it is to be written."""
+    """Of the image, if the file pins digests; empty otherwise."""
 
 
 class Record(msgspec.Struct, frozen=True):

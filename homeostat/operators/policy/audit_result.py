@@ -95,7 +95,7 @@ def results_of(policy: Policy, kept: Iterable[PolicyAuditResult]) -> tuple[Polic
 
 
 def due_at(policy: Policy, record: Record, *, now: datetime) -> float:
-    """When a result is to be written or deleted, in seconds since the epoch; infinity if none is."""
+    """When to write or delete a result, in seconds since the epoch; infinity if none is."""
     if len(record.kept) > _retention(policy):
         return 0.0
     return _write_at(policy, record, now)
@@ -115,7 +115,7 @@ def _retention(policy: Policy) -> int:
 
 
 def _write_at(policy: Policy, record: Record, now: datetime) -> float:
-    """When the next result is to be written; infinity if it would equal the newest one."""
+    """When to write the next result; infinity if it would equal the newest one."""
     if not _retention(policy):
         return inf
     if not record.kept:

@@ -1,4 +1,4 @@
-"""Compiles policies without blocking the event loop: whoever may declare a policy shall not hold up all others."""
+"""Compiles policies without blocking the event loop: one large policy must not delay all others."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _healthy(fields: JsonObject) -> Condition:
 
 
 def _ready(current: JsonObject, message: str, patches: int, audits: int) -> tuple[Condition, ...]:
-    """While only audit results are to be written, the current conditions stay."""
+    """While there are only audit results to write, the current conditions stay."""
     if patches:
         return (Condition(READY, "False", "Remediating", f"Patching {patches} workloads"),)
     if not audits:

@@ -109,7 +109,7 @@ class Observer:
         )
 
     def _records(self, policy: Policy, policy_results: PolicyResults, now: datetime) -> Iterator[Record]:
-        """The records of namespaces whose audit results are to be written or deleted now."""
+        """The records of namespaces whose audit results must be written or deleted now."""
         for namespace, results in policy_results.namespaces.items():
             if results.record_after <= now.timestamp():
                 record = self._record(policy, namespace, results)

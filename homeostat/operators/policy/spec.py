@@ -24,7 +24,7 @@ Amount = Literal["cpuRequest", "cpuLimit", "memoryRequest", "memoryLimit"]
 MOST_EXPRESSIONS: Final = 20
 MOST_VALUES: Final = 100
 MOST_REGISTRIES: Final = 500
-"""Whoever may declare a policy shall not hold up those who evaluate it."""
+"""The author of a policy must not slow down its evaluation."""
 
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Interval = Annotated[int, Meta(ge=1, le=86400)]

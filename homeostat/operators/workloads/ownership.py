@@ -22,7 +22,7 @@ V = TypeVar("V", bound=HasMeta)
 
 class Claim(NamedTuple, Generic[V]):
     owned: list[V]
-    """With those that are to be adopted."""
+    """With those to adopt."""
     adopted: list[V]
     released: list[V]
 

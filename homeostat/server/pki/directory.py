@@ -102,7 +102,7 @@ def server_context(pki: Pki) -> ssl.SSLContext:
 
 
 def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
-    """Renew certificates while the server runs; new connections use them. Whether any was renewed."""
+    """Renew certificates while the server runs; new connections use them. Returns whether any was renewed."""
     before = pki.server.read_bytes(), pki.admin.read_bytes()
     prepare_pki(pki, hosts=hosts, now=now)
     if (pki.server.read_bytes(), pki.admin.read_bytes()) == before:

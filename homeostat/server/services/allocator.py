@@ -1,7 +1,7 @@
 """Gives each Service a cluster address and node ports of its own.
 
 Promises, each with a test: no two Services have the same address or node port, also with several replicas on one
-database; what a Service had is free once it is deleted or its type needs it no more; a dry run takes nothing.
+database; what a Service had is free once it is deleted or its type no longer needs it; a dry run takes nothing.
 
 Which values are taken follows from the stored Services, and from the IPAddresses that others have created. They are
 read at the first write that needs a new value, so that neither the start nor a write of another kind costs anything.

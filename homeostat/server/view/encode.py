@@ -70,7 +70,7 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
 
 
 def object_of(kind: Kind, record: Record) -> JsonObject:
-    """A stored object, decoded anew."""
+    """A stored object, decoded again."""
     value = record.value
     obj = decode_stored(value, in_pieces=len(value) > PIECE_BYTES and is_offloaded())
     if kind.from_storage is not None:

@@ -111,7 +111,7 @@ class Gate:
     async def _judged_in_thread(
         self, asked: Request, policies: InTime, judged: Callable[[], Verdict], began: float
     ) -> Reply:
-        """In a thread: rules may take long, and meanwhile other reviews and probes are to be answered."""
+        """In a thread: rules may take long, and meanwhile the loop must answer other reviews and probes."""
         verdict = await in_thread(judged, user=asked.namespace)
         return self._reply(asked, policies, verdict, began)
 

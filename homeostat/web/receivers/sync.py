@@ -9,7 +9,7 @@ the change. So it works on every replica. A webhook that is lost costs time and 
 | answer | when |
 |---|---|
 | 202 `accepted` | the repository will be fetched |
-| 202 `suspended`, `duplicate`, `pong`, `ignored`, `filtered` | it is valid, and nothing is to be done |
+| 202 `suspended`, `duplicate`, `pong`, `ignored`, `filtered` | it is valid, and there is nothing to do |
 | 400, 401, 404, 405, 413, 500 | the path or the payload, the proof, the object, the method, the size, the Secret |
 | 429 | too many without a valid proof from one address, or too many of one webhook: each causes two writes |
 """

@@ -41,7 +41,7 @@ class Url(Opaque):
         return rest.rpartition(":")[2] if ":" in rest else ""
 
     def escaped_path(self) -> str:
-        """As written where that is valid, else escaped anew."""
+        """As written where that is valid, else escaped again."""
         if _PATH_PLAIN.match(self.path):
             return self.path
         return quote(unquote_to_text(self.path), safe="$&+,/:;=@~")

@@ -65,7 +65,7 @@ def scrubbed(run: Run, entry: JsonObject) -> JsonObject:
 
 
 def finish(run: Run, outcomes: Sequence[Outcome], path: str) -> None:
-    """Print what became of the resources of a path if that is asked for, and fail if anything failed."""
+    """Print the results for the resources of a path if the user asked for them, and fail if anything failed."""
     if run.settings.verbosity:
         written = [each.written for each in outcomes if each.written is not None]
         entries = [scrubbed(run, each.entry) for each in sorted(written, key=lambda each: each.path)]

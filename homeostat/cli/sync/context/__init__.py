@@ -26,7 +26,7 @@ from homeostat.cli.sync.console.options import SyncGroup
         "delete": "Delete a context.",
         "clean": "Forget credentials that were typed in this shell.",
         "session-hook": "Print the lines that keep typed credentials for a shell.",
-        "migrate": "Write the catalog anew, in the current form.",
+        "migrate": "Rewrite the catalog in the current form.",
         "print-template": "Print a commented template of a context.",
     },
     modules={"session-hook": "session:hook", "clean": "session:clean"},

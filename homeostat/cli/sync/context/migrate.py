@@ -1,4 +1,4 @@
-"""`homeostat sync context migrate`: writes the catalog anew, in the current form."""
+"""`homeostat sync context migrate`: rewrites the catalog in the current form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.operators.sync.engine.errors import NotFoundError
 
 
-@click.command("migrate", short_help="Write the catalog anew, in the current form.")
+@click.command("migrate", short_help="Rewrite the catalog in the current form.")
 @sync_command(changes=True)
 async def command(run: Run) -> None:
     """Read the catalog, check it, and write it as YAML in the order of its fields, readable by its owner only.

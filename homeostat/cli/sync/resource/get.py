@@ -79,7 +79,7 @@ class _View:
         return Payload([(await self._local(each, found)).value for each, found in payloads if found is not None])
 
     async def _local(self, path: str, payload: Payload) -> Payload:
-        """With the secrets of the store, if they are to be shown."""
+        """With the secrets of the store, if the command shows them."""
         if self._shows:
             payload = Payload(await with_secrets(self._session, path, payload), payload.form)
         return self._shown(path, payload)

@@ -125,7 +125,7 @@ async def _remote(session: Session, target: Target, mode: str) -> list[tuple[str
 def _given(
     session: Session, target: Target, payload: Payload, mode: str, *, is_checked: bool = True
 ) -> list[tuple[str, Payload]]:
-    """A list becomes one file for each of its items, unless it is to be one."""
+    """A list becomes one file for each of its items, unless one file is wanted."""
     if mode == "items" or (mode == "auto" and isinstance(payload.value, list)):
         rules = session.metadata.rules(target.path, is_collection=True)
         items = identified(target.path, items_of(payload.value), rules)

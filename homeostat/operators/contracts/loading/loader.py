@@ -52,7 +52,7 @@ class Load(msgspec.Struct, frozen=True):
     versions: tuple[Version, ...] = ()
     """All versions of the repository; empty for a pinned digest."""
     due_in_s: float | None = None
-    """When the registry is to be asked again; None for a pinned digest."""
+    """When to ask the registry again; None for a pinned digest."""
     fault: str = ""
     """Why the contract, which was read before, may be outdated."""
 

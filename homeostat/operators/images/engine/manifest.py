@@ -2,7 +2,7 @@
 
 An image matches by its exact repository, with the default names of registries filled in: `org/app` is
 `docker.io/org/app`, and neither `org/app-worker` nor `ghcr.io/org/app`. `places.py` says where a file has images. A
-file is read once for all that is to be written to it, so a file of a thousand workloads costs as much as one of them.
+file is read once for all changes of it, so a file of a thousand workloads costs as much as one of them.
 """
 
 from __future__ import annotations

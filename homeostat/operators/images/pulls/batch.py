@@ -16,7 +16,7 @@ from homeostat.operators.images.engine.rules import PullRules, rules_of
 from homeostat.operators.images.pulls.proposal import Standing, left_of
 
 _KNOWN = frozenset({"UpToDate", "Pinned"})
-"""Reasons that say for sure that nothing is to be proposed. Any other one changes nothing of an open request."""
+"""Reasons after which there is nothing to propose. For any other reason, an open request stays as it is."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

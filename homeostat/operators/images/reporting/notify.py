@@ -37,7 +37,7 @@ class Notifier:
         self._secrets, self._statuses, self._guard, self._records = secrets, statuses, guard, records
         self._waiting: asyncio.Queue[Tracked] = asyncio.Queue(_MOST_WAITING)
         self._newest: dict[str, CommitState] = {}
-        """By workload: what is to be set, or is being set."""
+        """By workload: what to set, or what is being set."""
 
     def set_commit_status(self, tracked: Tracked, status: CommitState) -> None:
         """Where the annotation `commit_status` asks for it."""

@@ -79,7 +79,7 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The workload is to be patched. The patch is built only when it is sent."""
+    """The workload needs a patch. The patch is built only when it is sent."""
 
     owner: OwnerKey
     workload: Workload

@@ -33,7 +33,7 @@ _QUICK_COST = 20_000
 """What the rules of a policy may cost for a Pod on the event loop: some milliseconds."""
 _PAGE = 250
 _MOST_FETCHED = 50
-"""If more Pods are to be fetched, the namespace is listed instead."""
+"""If there are more Pods to fetch, the namespace is listed instead."""
 
 
 class PolicyEvaluation:

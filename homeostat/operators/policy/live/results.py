@@ -1,4 +1,4 @@
-"""The results of each policy in memory: its compiled form, the results of its Pods, and what is to be evaluated again.
+"""The results of each policy in memory: its compiled form, the results of its Pods, and what to evaluate again.
 
 A changed Pod is marked for each policy that has evaluated its namespace; the next reconciliation of the policy
 evaluates only the marked Pods. A policy whose spec changed starts with empty results.

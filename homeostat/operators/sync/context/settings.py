@@ -41,7 +41,7 @@ class Surroundings:
     def text(self, value: Json, where: str) -> str:
         found = expanded(value, self.environment)
         if isinstance(found, dict) and found.get("prompt"):
-            raise ValidationError(f"{where} asks for a prompt; set it in the environment or in the catalog instead")
+            raise ValidationError(f"{where} may not be a prompt; set it in the environment or in the catalog instead")
         if not isinstance(found, str):
             raise ValidationError(f"{where} is not a string")
         return found

@@ -2,8 +2,8 @@
 
 A sync is due when something that it depends on differs from the last sync (the policy, a dependency, a Secret, the
 revision, a request by annotation), when `syncInterval` has passed since everything was compared, when the cron
-expression says so, and when a failed sync is to be retried. Everything is compared, but for a new revision alone: that
-is incremental.
+expression says so, and when it is time to retry a failed sync. Everything is compared, but for a new revision alone:
+that is incremental.
 
 The first action notes the attempt in the status, so that it is visible while it runs. The second one syncs. A process
 that is killed in between begins again with the second one.

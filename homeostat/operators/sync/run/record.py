@@ -1,4 +1,4 @@
-"""What a sync remembers until the next one: which objects are ours, and what became of them. Pure.
+"""What a sync remembers until the next one: which objects are ours, and how their last sync ended. Pure.
 
 It is bytes at rest: JSON, compressed, with limits on both sizes. The fields that resources declare are kept once for
 all resources that declare the same, so 10,000 resources of one collection are some 100 kB.

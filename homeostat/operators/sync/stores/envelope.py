@@ -87,7 +87,8 @@ def open_envelope(data: bytes, lock: Lock) -> dict[str, str]:
     if found.version != _VERSION:
         raise ValidationError(f"the secret store has version {found.version}; expected {_VERSION}")
     if bool(salt) != bool(lock.passphrase):
-        raise AuthError("the secret store is locked the other way: by a passphrase or by a key")
+        needed = "passphrase" if salt else "key"
+        raise AuthError(f"the secret store is encrypted with a {needed}; configure that {needed}")
     key = (
         _derived(lock.passphrase, salt, Kdf(found.kdf_time, found.kdf_memory, found.kdf_threads)) if salt else lock.key
     )

@@ -111,7 +111,7 @@ def size_annotations(replicas: int, max_replicas: int) -> dict[str, str]:
 
 
 def new_annotations(deployment: Workload, new: Workload, old: Sequence[Workload]) -> dict[str, str]:
-    """The annotations of the new ReplicaSet that are to be changed: its revision is the highest."""
+    """The annotations of the new ReplicaSet to change: its revision is the highest."""
     current = new.metadata.annotations
     wanted = copied_annotations(deployment)
     revision = next_revision(old)

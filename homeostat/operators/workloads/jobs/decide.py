@@ -40,7 +40,7 @@ class Decision(msgspec.Struct, frozen=True):
     status: JsonObject | None = None
     again_s: float | None = None
     expired: bool = False
-    """`ttlSecondsAfterFinished` has passed: the Job itself is to be deleted."""
+    """`ttlSecondsAfterFinished` has passed: delete the Job itself."""
     events: tuple[tuple[str, str], ...] = ()
     tally: Tally | None = None
     """For the next time; None when the Job has ended."""

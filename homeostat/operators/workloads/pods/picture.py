@@ -1,4 +1,4 @@
-"""What is to be shown of a Pod: the one value between what becomes of it and its status. Pure."""
+"""What to show of a Pod: computed from its stage and its outcome, and turned into its status. Pure."""
 
 from __future__ import annotations
 

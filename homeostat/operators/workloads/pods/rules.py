@@ -201,7 +201,7 @@ def _commanded(pod: Pod, usual: Fate) -> Fate:
 
 
 def _running(pod: Pod, usual: Fate) -> Fate:
-    """Once its init containers have ended. Pods of a Job succeed if what becomes of them is unknown."""
+    """Once its init containers have ended. Pods of a Job succeed if no outcome is set for them."""
     ending, probes = ending_of(pod.spec), probed(pod.spec)
     if ending is None:
         owner = pod.metadata.controller

@@ -111,8 +111,8 @@ def domain_counts(nodes: Mapping[str, NodeFacts], topology: str, counts: Counter
 
 
 class Neighbours:
-    """The Pods around one that is to be placed, as far as it or they care. `averse` are terms of Pods that want others
-    to be apart, each with the Nodes that its Pods are on.
+    """The Pods that matter for the placement of one: those that its terms select, and those whose terms select it.
+    `averse` are anti-affinity terms of the latter, each with the Nodes that its Pods are on.
     """
 
     def __init__(

@@ -155,7 +155,7 @@ def _importance(pod: Candidate) -> tuple[int, str, tuple[str, str]]:
 
 
 def _divided(pods: Iterable[Candidate], budgets: Allowances) -> tuple[list[Candidate], list[Candidate]]:
-    """Those that a budget does not allow to remove, once the others before them are removed, and the rest."""
+    """The Pods whose eviction would violate a budget, if they are evicted in this order, and the others."""
     left: dict[str, list[int]] = {}
     violating, others = list[Candidate](), list[Candidate]()
     for pod in pods:

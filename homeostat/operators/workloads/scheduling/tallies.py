@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from homeostat.objects.selectors import LabelSelector
 
 MOST_GROUPS: Final = 256
-"""More than that, and the one that was asked for first is counted anew when it is asked for again."""
+"""More than that, and the one that was asked for first is counted again when it is asked for again."""
 
 
 class Group(NamedTuple):

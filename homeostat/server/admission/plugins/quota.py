@@ -4,7 +4,7 @@ Promises, each with a test: two writes at the same time cannot exceed a quota to
 same revision of it; usage falls when an object goes; a namespace without quotas costs one look-up; no count of a large
 namespace holds the event loop.
 
-A quota counts anew what is stored when its spec or its status is written, in the seconds after that, and before it
+A quota counts again what is stored when its spec or its status is written, in the seconds after that, and before it
 refuses anything: at most once a second. So a count that is too high (Events expire without a charge) or that a write of
 the same moment escaped does not stay wrong.
 """

@@ -52,7 +52,7 @@ def usage_of(resource: str, obj: JsonObject, now: datetime | None = None) -> Amo
 
 
 def is_overdue(pod: JsonObject, now: datetime) -> bool:
-    """Whether a deleted Pod should be gone: its Node is lost, so it counts no more. The grace period counts twice, as
+    """Whether a deleted Pod should be gone: its Node is lost, so it no longer counts. The grace period counts twice, as
     in Kubernetes: the time of deletion already includes it.
     """
     metadata = struct(pod, "metadata")

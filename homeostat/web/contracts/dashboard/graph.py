@@ -223,7 +223,7 @@ def _contracts(service: Service) -> list[Node]:
 
 
 def _services(catalogue: Catalogue, page: int) -> Markup:
-    """Those that take most others down with them first."""
+    """Services with the largest blast radius come first."""
     ordered = sorted(catalogue.in_order(), key=lambda each: (-catalogue.radius(each.name), each.name))
     shown = cut(ordered, page, PAGE)
     rows = [_row(catalogue, each.name, many(catalogue.radius(each.name), "service")) for each in shown.items]

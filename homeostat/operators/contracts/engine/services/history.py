@@ -37,7 +37,7 @@ def latest_version(versions: Iterable[str]) -> str:
 
 
 def is_update(latest: str, current: str) -> bool:
-    """Whether the latest version is above the one in use. Nothing is said about texts that are no versions."""
+    """Whether the latest version is above the one in use. False for texts that are not versions."""
     newest, running = parse_version(latest), parse_version(current)
     return newest is not None and running is not None and newest > running
 

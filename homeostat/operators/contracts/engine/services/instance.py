@@ -82,7 +82,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rank(self) -> tuple[int, str, str]:
-        """The worst one comes first, and stands for its service."""
+        """The worst one comes first; its status is that of its service."""
         return _WORST_FIRST.index(self.status), self.namespace, self.name
 
 
