@@ -15,7 +15,7 @@ from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
-from homeostat.plane.measures import measure
+from homeostat.plane.metrics import measure
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import PlaneStore

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from homeostat.edge.imports import import_in_thread
 from homeostat.operators.catalog import find_operator
+from homeostat.plane.admission import expect_guards, put_guards
 from homeostat.plane.computing import serve_computed
-from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.runtime.telemetry.tracing import Tracer

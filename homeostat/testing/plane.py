@@ -14,8 +14,8 @@ from pathlib import Path
 
 from homeostat.operators.catalog import load_operator
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.plane.admission import put_guards
 from homeostat.plane.computing import serve_computed
-from homeostat.plane.guarding import put_guards
 from homeostat.runtime.description import describe
 from homeostat.runtime.installation import install_definitions
 from homeostat.runtime.manager import Manager

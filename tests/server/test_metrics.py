@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.edge.metrics.exposition import Families, exposition
 from homeostat.edge.metrics.page import MetricsPage
-from homeostat.plane.measures import DiskFigures
+from homeostat.plane.metrics import DiskFigures
 from homeostat.server.metrics import Metrics
 from tests.holds import measured_turns
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.cli.doctor.server import judge_certificate
-from homeostat.plane.measures import disk_bytes
+from homeostat.plane.metrics import disk_bytes
 from homeostat.runtime.checkup import Finding
 from homeostat.server.access.tokens.file import TokenFileError, Tokens
 from homeostat.server.pki.certificate import read_pem

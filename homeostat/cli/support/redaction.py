@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from homeostat.client.base import Client
+from homeostat.external.secrets.credential_patterns import NAMES, scrub_shapes
 from homeostat.external.secrets.scrub import Scrubber
-from homeostat.external.secrets.shapes import NAMES, scrub_shapes
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import SECRET

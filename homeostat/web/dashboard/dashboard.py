@@ -37,7 +37,7 @@ from homeostat.web.dashboard.login import FORM_BYTES, Identify, LogIn, LoginPage
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.objects.section import objects_section
-from homeostat.web.dashboard.once import OnceLoginPage
+from homeostat.web.dashboard.one_time_login import OnceLoginPage
 from homeostat.web.dashboard.palette import Palette
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.section import Effect, Section, running

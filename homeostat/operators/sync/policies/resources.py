@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.external.secrets.shapes import scrub_shapes
+from homeostat.external.secrets.credential_patterns import scrub_shapes
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.api.policy import (
     LARGEST_CHANGES,

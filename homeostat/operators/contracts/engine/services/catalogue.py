@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from homeostat.operators.contracts.engine.reference import last_segment
+from homeostat.operators.contracts.engine.services.blast_radius import BlastRadius
 from homeostat.operators.contracts.engine.services.history import is_update
 from homeostat.operators.contracts.engine.services.instance import Instance, Key, Reference
-from homeostat.operators.contracts.engine.services.reach import Reach
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -111,7 +111,7 @@ class Catalogue:
         """Services by the names of their images and charts."""
         self._users: dict[str, set[str]] = {}
         """Services by the names that their dependencies and references use."""
-        self._reach = Reach()
+        self._reach = BlastRadius()
         self._body: tuple[int, bytes] = (-1, b"")
         self._order: list[str] = []
 

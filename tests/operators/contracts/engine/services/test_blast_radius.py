@@ -7,8 +7,8 @@ from time import thread_time
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.operators.contracts.engine.services.blast_radius import BlastRadius
 from homeostat.operators.contracts.engine.services.components import components
-from homeostat.operators.contracts.engine.services.reach import Reach
 from tests.examples import examples
 
 NAMES = [f"s{each}" for each in range(9)]
@@ -18,7 +18,7 @@ EDGES = st.lists(
 
 
 def test_a_radius_counts_direct_and_transitive_dependents() -> None:
-    reach = Reach()
+    reach = BlastRadius()
     reach.require("shop", {"ledger"})
     reach.require("report", {"shop"})
     reach.require("ledger", {"rates"})
@@ -32,7 +32,7 @@ def test_a_radius_counts_direct_and_transitive_dependents() -> None:
 
 
 def test_members_of_a_cycle_affect_each_other_and_not_themselves() -> None:
-    reach = Reach()
+    reach = BlastRadius()
     reach.require("a", {"b"})
     reach.require("b", {"a"})
     reach.require("c", {"a"})
@@ -40,7 +40,7 @@ def test_members_of_a_cycle_affect_each_other_and_not_themselves() -> None:
 
 
 def test_a_service_that_requires_itself_affects_nobody() -> None:
-    reach = Reach()
+    reach = BlastRadius()
     reach.require("a", {"a"})
     assert reach.radius("a") == 0
 
@@ -48,7 +48,7 @@ def test_a_service_that_requires_itself_affects_nobody() -> None:
 @given(EDGES, st.sampled_from([-20, 1000]))
 @examples(300)
 def test_kept_radii_equal_those_of_a_search(changes: list[tuple[str, set[str], bool]], spare: int) -> None:
-    kept = Reach(spare=spare)
+    kept = BlastRadius(spare=spare)
     shown = dict.fromkeys(NAMES, 0)
     for service, targets, refreshes in changes:
         kept.require(service, targets)
@@ -67,7 +67,7 @@ def test_components_come_after_what_they_lead_to(edges: dict[str, list[str]]) ->
 
 
 def test_ten_thousand_radii_take_less_than_a_second_of_cpu_time() -> None:
-    reach = Reach()
+    reach = BlastRadius()
     for at in range(10_000):
         reach.require(f"s{at}", {f"s{at // 2}", f"s{at // 3}", f"s{at % 50}"})
     began = thread_time()

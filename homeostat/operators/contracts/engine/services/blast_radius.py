@@ -1,6 +1,6 @@
-"""How many services a service takes down with it: those that require it, directly or transitively. Pure.
+"""The blast radius of a service: how many others require it, directly or transitively. Pure.
 
-    reach = Reach()
+    reach = BlastRadius()
     reach.require("shop", {"ledger"})    # shop requires ledger
     reach.radius("ledger")               # 1
 
@@ -16,7 +16,7 @@ from typing import Final
 from homeostat.operators.contracts.engine.services.components import components
 
 
-class Reach:
+class BlastRadius:
     """`spare` is the number of bits of services that are gone, before all are assigned again."""
 
     def __init__(self, *, spare: int = 1000) -> None:
