@@ -287,7 +287,7 @@ async def test_a_vault_that_is_away_is_an_exchange_that_failed() -> None:
         ({"VAULT_ADDR": "vault:8200", **TOKEN}, "must be an http or https URL"),
         ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_KV_VERSION": "3"}, "must be 1 or 2"),
         ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CACERT": "/none"}, "VAULT_CACERT .* cannot be read"),
-        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CLIENT_CERT": __file__}, "set together"),
+        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CLIENT_CERT": __file__}, "or neither"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(environment: dict[str, str], told: str) -> None:
