@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.programs.running import find
+from tests.programs.running import find, wait_until
 from tests.served import ServedPlane, serve_plane
 from tools.build_programs import find_program
 
@@ -38,6 +38,18 @@ class Helm:
     def find(self, path: str) -> Any:
         return find(self.plane, path)
 
+    def find_rolled_out(self, name: str, replicas: int) -> Any:
+        """The Deployment, once its status has these replicas: helm waits for its ReplicaSet, which is earlier."""
+
+        def rolled_out() -> Any:
+            found = self.find(f"{APPS}/deployments/{name}")
+            status = found.get("status", {})
+            counts = [status.get(each) for each in ("replicas", "updatedReplicas", "readyReplicas")]
+            is_seen = status.get("observedGeneration") == found["metadata"]["generation"]
+            return found if is_seen and counts == [replicas] * 3 else None
+
+        return wait_until(rolled_out, f"Deployment {name} has {replicas} ready replicas")
+
 
 @pytest.fixture(scope="module")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helm]:
@@ -49,7 +61,7 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helm]:
 
 def test_a_release_lives_from_install_to_uninstall(helm: Helm) -> None:
     helm("install", "shop", str(CHART), "--create-namespace", "--wait", "--timeout", "60s")
-    assert helm.find(f"{APPS}/deployments/shop")["status"]["readyReplicas"] == 2
+    helm.find_rolled_out("shop", 2)
     assert helm.find("/apis/shop.example.com/v1/namespaces/store/orders/shop")["spec"] == {"items": 2}
     seen = helm.find("/api/v1/namespaces/store/configmaps/shop-seen")["data"]
     assert seen.pop("server").startswith("v1.34.")
@@ -59,14 +71,12 @@ def test_a_release_lives_from_install_to_uninstall(helm: Helm) -> None:
     assert (release["name"], release["revision"], release["status"]) == ("shop", "1", "deployed")
 
     helm("upgrade", "shop", str(CHART), "--set", "replicas=3,image=nginx:1.30", "--wait", "--timeout", "60s")
-    upgraded = helm.find(f"{APPS}/deployments/shop")
-    assert upgraded["status"]["updatedReplicas"] == upgraded["status"]["readyReplicas"] == 3
+    upgraded = helm.find_rolled_out("shop", 3)
     assert upgraded["metadata"]["labels"]["revision"] == "2"
 
     helm("rollback", "shop", "1", "--wait", "--timeout", "60s")
-    rolled_back = helm.find(f"{APPS}/deployments/shop")
+    rolled_back = helm.find_rolled_out("shop", 2)
     assert rolled_back["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:1.29"
-    assert rolled_back["status"]["readyReplicas"] == rolled_back["spec"]["replicas"] == 2
     history = helm.read("history", "shop")
     assert [(each["revision"], each["status"]) for each in history] == [
         (1, "superseded"),
