@@ -128,6 +128,21 @@ def test_a_metric_that_fails_stops_scaling_down_and_not_up() -> None:
     assert decided(scaler(CPU, other), target(pods(4), "cpu=400m")).scale == 8
 
 
+@pytest.mark.parametrize(
+    ("load", "size", "reason"),
+    [
+        ("cpu=300m", 6, "cpu resource utilization (percentage of request) above target"),
+        ("cpu=200m", 5, ""),
+        ("cpu=100m", None, ""),
+    ],
+    ids=["metrics", "earlier recommendation", "nothing"],
+)
+def test_the_reason_names_metrics_only_if_they_ask_for_another_size(load: str, size: int | None, reason: str) -> None:
+    earlier = History(recommended=(Moment(990.0, 5 if size else 4),))
+    found = decided(scaler(), target(pods(4), load), earlier)
+    assert (found.scale, found.reason if found.scale else "") == (size, reason)
+
+
 def rate(
     behavior: JsonObject, *, current: int, wanted: int, history: History | None = None
 ) -> tuple[int, str, str | None]:

@@ -80,7 +80,7 @@ def limited(
     """The replicas that are allowed now. `history` has the recommendation of now already. The default policies count
     for a behavior that says nothing of a direction; without any, each step may double the replicas.
     """
-    stable = _stabilized(behavior or {}, history, current=current, wanted=wanted, now_s=now_s)
+    stable = _stabilized(behavior, history, current=current, wanted=wanted, now_s=now_s)
     able = ("ReadyForNewScale", "recommended size matches current size")
     if stable != wanted:
         able = _STABILIZED["scaleUp" if stable < wanted else "scaleDown"]
@@ -116,15 +116,19 @@ _TOO_MANY: Final = ("TooManyReplicas", "the desired replica count is more than t
 _TOO_FEW: Final = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
 
 
-def _stabilized(behavior: JsonObject, history: History, *, current: int, wanted: int, now_s: float) -> int:
-    """The current number, moved into the range of what was recommended within the windows."""
+def _stabilized(behavior: JsonObject | None, history: History, *, current: int, wanted: int, now_s: float) -> int:
+    """The current number, moved into the range of what was recommended within the windows.
+
+    Without a behavior it is the highest recommendation, even if that is above the current number, as in Kubernetes.
+    """
 
     def recent(direction: Direction) -> list[int]:
-        window_s = (behavior.get(direction) or {}).get("stabilizationWindowSeconds")
+        window_s = ((behavior or {}).get(direction) or {}).get("stabilizationWindowSeconds")
         since_s = now_s - (_WINDOWS_S[direction] if window_s is None else window_s)
         return [wanted, *(each.replicas for each in history.recommended if each.at_s > since_s)]
 
-    return min(max(current, min(recent("scaleUp"))), max(recent("scaleDown")))
+    highest = max(recent("scaleDown"))
+    return highest if behavior is None else min(max(current, min(recent("scaleUp"))), highest)
 
 
 def _limit(direction: Direction, behavior: JsonObject, history: History, current: int, now_s: float) -> int:

@@ -97,7 +97,7 @@ def decide(
         return _end(scaler, made, target, current, "", history, shown, events=events)
     counted = f"the HPA was able to successfully calculate a replica count from {best.name}"
     made.set("ScalingActive", "True", "ValidMetricFound", counted)
-    reason = f"{best.name} above target" if best.replicas > current else "All metrics below target"
+    reason = _reason(best, current)
     history = history.with_recommendation(best.replicas, now_s)
     rate = limited(
         scaler.spec.get("behavior"),
@@ -116,6 +116,13 @@ def decide(
     again_s = SOON_S if best.replicas != rate.replicas and least <= best.replicas <= most else PERIOD_S
     events = tuple((each.reason, str(each)) for each in failures)
     return _end(scaler, made, target, rate.replicas, reason, history, shown, events=events, again_s=again_s)
+
+
+def _reason(best: Proposal, current: int) -> str:
+    """As in Kubernetes: of the metrics alone, so none if only an earlier recommendation changes the size."""
+    if best.replicas == current:
+        return ""
+    return f"{best.name} above target" if best.replicas > current else "All metrics below target"
 
 
 _GOT: Final = "the HPA controller was able to get the target's current scale"
