@@ -14,6 +14,7 @@ from homeostat.edge.items import whole_of
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.edge.stream import CloseCallbacks, unframe
+from homeostat.edge.turn import Turn
 
 Handler = Callable[[Request], Reply | StreamReply | Awaitable[Reply | StreamReply]]
 _LIMIT_BYTES = 64 << 20
@@ -92,7 +93,11 @@ class LocalStream:
 
 
 class InProcess:
-    """A transport for `Client`. The handler authenticates the caller by `connection`, or else by the bearer token."""
+    """A transport for `Client`. The handler authenticates the caller by `connection`, or else by the bearer token.
+
+    Most calls are answered without a wait, so a caller that reads page after page would hold the event loop until the
+    last one. Calls let others run when they have taken their turn.
+    """
 
     def __init__(
         self, handler: Handler, connection: dict[str, Any], *, user_agent: str = "homeostat", token: str = ""
@@ -102,6 +107,7 @@ class InProcess:
         self._user_agent = user_agent
         self._token = token
         self._peer = Peer("")
+        self._turn: Turn | None = None
 
     async def _answer(
         self, method: str, path: str, query: str, *, body: bytes = b"", content_type: str = "", accept: str = ""
@@ -121,6 +127,9 @@ class InProcess:
     async def send(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
     ) -> Response:
+        if self._turn is None:
+            self._turn = Turn()
+        await self._turn.pause()
         answer = await self._answer(method, path, query, body=body, content_type=content_type, accept=accept)
         if isinstance(answer, Reply):
             return _response(answer)

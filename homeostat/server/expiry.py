@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from homeostat.edge.turn import Turn
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.view.encode import draft_of, object_of
 from homeostat.store.base import Delete, Record, RevisionMismatchError, Scope, Store
@@ -41,8 +42,11 @@ _dated = msgspec.json.Decoder(_Dated)
 async def expire_events(store: Store, kind: Kind, *, now: datetime) -> int:
     """Delete all expired Events in batches. Returns how many were deleted."""
     limit = datetime.fromtimestamp(now.timestamp() - EVENT_LIFE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    old = [record for record in store.select(Scope(kind.resource)) if _dated.decode(record.value).newest() < limit]
-    gone = 0
+    old, turn, gone = list[Record](), Turn(), 0
+    for record in store.select(Scope(kind.resource)):
+        if _dated.decode(record.value).newest() < limit:
+            old.append(record)
+        await turn.pause()
     for start in range(0, len(old), _AT_ONCE):
         gone += sum(await asyncio.gather(*(_expire(store, kind, record) for record in old[start : start + _AT_ONCE])))
     return gone

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from homeostat.client.in_process import InProcess, LocalStream
+from homeostat.edge import turn
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream, frame
@@ -50,3 +51,21 @@ async def test_a_reader_that_leaves_ends_the_stream() -> None:
     assert not streams[0].closed
     await lines.aclose()
     assert streams[0].closed
+
+
+async def test_a_caller_that_never_waits_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    transport = InProcess(lambda _: Reply(200, b"{}"), {})
+    ran = 0
+
+    async def run() -> None:
+        nonlocal ran
+        while True:
+            ran += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(run())
+    for _ in range(10):
+        assert (await transport.send("GET", "/")).status == 200
+    other.cancel()
+    assert ran >= 10

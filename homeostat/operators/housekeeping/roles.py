@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+
+import msgspec
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import NotFoundError
+from homeostat.edge.turn import Turn
+from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.selectors import selects
+from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import CLUSTER_ROLE_KEY
@@ -18,6 +21,7 @@ from homeostat.runtime.control.workers import Workers
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 _ALL = "all"
 _SOON_S = 0.05
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] | None:
@@ -28,23 +32,29 @@ def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] 
     if not waiting:
         return None
     unseen = {str(each["metadata"]["name"]): each for each in roles}
-    rules: list[Json] = []
+    found: dict[bytes, Json] = {}
     while waiting:
-        selector = waiting.popleft()
-        for name in sorted(unseen):
-            if not selects(selector, unseen[name]["metadata"].get("labels") or {}):
-                continue
+        matches = _selector(waiting.popleft()).matches
+        for name in sorted(name for name, each in unseen.items() if matches(each["metadata"].get("labels") or {})):
             other = unseen.pop(name)
             further = _selectors(other)
             waiting.extend(further)
-            if not further:
-                rules += [rule for rule in other.get("rules") or () if rule not in rules]
-    return rules
+            for rule in () if further else other.get("rules") or ():
+                found.setdefault(_encode(rule), rule)
+    return list(found.values())
 
 
 def _selectors(role: JsonObject) -> list[Json]:
     aggregation = role.get("aggregationRule")
-    return list(aggregation.get("clusterRoleSelectors") or ()) if isinstance(aggregation, Mapping) else []
+    return list(aggregation.get("clusterRoleSelectors") or ()) if isinstance(aggregation, dict) else []
+
+
+def _selector(value: Json) -> LabelSelector:
+    """An invalid one selects nothing."""
+    try:
+        return selector_of(value)
+    except BadRequestError:
+        return NOTHING
 
 
 class Roles:
@@ -63,10 +73,12 @@ class Roles:
 
     async def _aggregate(self, _: str) -> None:
         roles, _revision = await self._client.list(_COLLECTION)
+        turn = Turn()
         for role in roles:
             rules = gathered_rules(role, roles)
             if rules is not None and rules != (role.get("rules") or []):
                 await self._write(role, rules)
+            await turn.pause()
 
     async def _write(self, role: JsonObject, rules: list[Json]) -> None:
         metadata = role["metadata"]

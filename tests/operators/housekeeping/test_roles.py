@@ -6,6 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from homeostat.objects.selectors import LabelSelector, selector_of
+from homeostat.operators.housekeeping import roles as housekeeping_roles
 from homeostat.operators.housekeeping.roles import gathered_rules
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
@@ -37,6 +41,25 @@ def test_a_role_gathers_the_rules_of_those_it_selects_once() -> None:
     ]
     assert resources(gathered_rules(whole, roles)) == [["pods"], ["secrets"]]
     assert gathered_rules(roles[0], roles) is None
+
+
+def test_a_selector_is_read_once_for_all_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+
+    def noted(value: object) -> LabelSelector:
+        read.append(value)
+        return selector_of(value)
+
+    monkeypatch.setattr(housekeeping_roles, "selector_of", noted)
+    whole = gathering("whole", selects="in")
+    roles = [role(f"r{number}", f"r{number}", **{"in": "yes"}) for number in range(100)]
+    assert len(gathered_rules(whole, [*roles, whole]) or ()) == 100
+    assert read == [{"matchLabels": {"in": "yes"}}]
+
+
+def test_an_invalid_selector_gathers_nothing() -> None:
+    whole = gathering("whole", selects="not a key!")
+    assert gathered_rules(whole, [role("a", "pods"), whole]) == []
 
 
 def test_a_role_gathers_by_way_of_others_and_never_what_those_show() -> None:

@@ -216,14 +216,14 @@ class Collector:
 
     async def _orphan(self, uid: str, node: Node, kind: Kind) -> None:
         """Remove the references of all dependents, then the finalizer."""
-        limit = asyncio.Semaphore(_ORPHANED_AT_ONCE)
+        waiting = iter(self._graph.dependents(uid))
 
-        async def release(dependent: str) -> None:
-            async with limit:
+        async def release() -> None:
+            for dependent in waiting:
                 await self._release_from(dependent, uid)
 
-        dependents = list(self._graph.dependents(uid))
-        for outcome in await asyncio.gather(*map(release, dependents), return_exceptions=True):
+        # Not a task for each of them: there may be thousands.
+        for outcome in await asyncio.gather(*(release() for _ in range(_ORPHANED_AT_ONCE)), return_exceptions=True):
             if outcome is not None:
                 raise outcome
         await self._drop_finalizer(uid, node, kind, ORPHAN_FINALIZER)

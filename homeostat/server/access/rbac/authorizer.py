@@ -45,11 +45,15 @@ class _Binding(msgspec.Struct, frozen=True):
     """For each subject its key in the index and its description, in the order of the object."""
     description: str
 
+    def source(self, subject: int) -> str:
+        return f"{self.description} to {self.subjects[subject][1]}"
+
 
 class _Verdict(NamedTuple):
     """A cached decision on a call, without regard to the object's name."""
 
-    by_name: dict[str, Decision]
+    by_name: dict[str, tuple[_Binding, int]]
+    """By name of an object: the first binding that allows the call, and its subject. There may be thousands."""
     otherwise: Decision
 
 
@@ -118,22 +122,25 @@ class Rbac:
                 if len(self._verdicts) >= _MAX_VERDICTS:
                     self._verdicts.clear()
                 self._verdicts[key] = verdict
-        if verdict.by_name:
-            return verdict.by_name.get(attributes.name, verdict.otherwise)
+        if verdict.by_name and (found := verdict.by_name.get(attributes.name)):
+            return _allowed(*found)
         return verdict.otherwise
 
     def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
         """The rules of a user in a namespace ("": none) and cluster-wide, and what could not be resolved."""
         grants: list[Grant] = []
         problems: list[str] = []
-        for binding_namespace, binding, subject in self._bindings_of(user, namespace):
-            rules = self.rules_of(binding.ref, binding_namespace)
+        for binding, subject, rules in self._rules_of(user, namespace):
             if rules is None:
                 problems.append(not_found(binding.ref))
-                continue
-            source = f"{binding.description} to {binding.subjects[subject][1]}"
-            grants += [Grant(rule, source) for rule in rules]
+            else:
+                source = binding.source(subject)
+                grants += [Grant(rule, source) for rule in rules]
         return grants, problems
+
+    def _rules_of(self, user: User, namespace: str) -> Iterator[tuple[_Binding, int, tuple[Rule, ...] | None]]:
+        for binding_namespace, binding, subject in self._bindings_of(user, namespace):
+            yield binding, subject, self.rules_of(binding.ref, binding_namespace)
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
         """The rules that a binding in `namespace` grants; None if the role does not exist."""
@@ -142,16 +149,19 @@ class Rbac:
         return self._roles.get((namespace, ref.name)) if ref.kind == "Role" else None
 
     def _judge(self, attributes: Attributes) -> _Verdict:
-        by_name: dict[str, Decision] = {}
-        grants, problems = self.grants(attributes.user, attributes.namespace)
-        for rule, source in grants:
-            if not allows_any_name(rule, attributes):
+        by_name: dict[str, tuple[_Binding, int]] = {}
+        problems: list[str] = []
+        for binding, subject, rules in self._rules_of(attributes.user, attributes.namespace):
+            if rules is None:
+                problems.append(not_found(binding.ref))
                 continue
-            decision = Decision(True, f"RBAC: allowed by {source}")
-            if not rule.names or attributes.path:
-                return _Verdict(by_name, decision)
-            for name in rule.names:
-                by_name.setdefault(name, decision)
+            for rule in rules:
+                if not allows_any_name(rule, attributes):
+                    continue
+                if not rule.names or attributes.path:
+                    return _Verdict(by_name, _allowed(binding, subject))
+                for name in rule.names:
+                    by_name.setdefault(name, (binding, subject))
         return _Verdict(by_name, Decision(False, f"RBAC: {join_problems(problems)}" if problems else ""))
 
     def _bindings_of(self, user: User, namespace: str) -> Iterator[tuple[str, _Binding, int]]:
@@ -180,6 +190,10 @@ class Rbac:
                 scopes.pop(namespace, None)
             if not scopes:
                 self._by_subject.pop(subject, None)
+
+
+def _allowed(binding: _Binding, subject: int) -> Decision:
+    return Decision(True, f"RBAC: allowed by {binding.source(subject)}")
 
 
 def role_ref(obj: JsonObject) -> RoleRef:
