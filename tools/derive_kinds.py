@@ -29,6 +29,7 @@ API_GROUPS = {
     "admission.v1": "admission.k8s.io",
     "admissionregistration.v1": "admissionregistration.k8s.io",
     "admissionregistration.v1beta1": "admissionregistration.k8s.io",
+    "apidiscovery.v2": "apidiscovery.k8s.io",
     "apps.v1": "apps",
     "authentication.v1": "authentication.k8s.io",
     "authorization.v1": "authorization.k8s.io",

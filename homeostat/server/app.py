@@ -50,7 +50,7 @@ from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight
-from homeostat.server.request.negotiate import JSON, negotiate
+from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate, not_acceptable
 from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.request.requested import WITH_OBJECT, WITHOUT_OBJECT, attributes_of, requested, selected
@@ -141,15 +141,16 @@ class App(msgspec.Struct):
                     seen = None
             return answer
         except ApiError as error:
-            answer = refusal(error)
+            answer = refusal(error, request)
             return answer
         except StoreError as error:
-            answer = refusal(UnavailableError(f"the store is unavailable: {error}", retry_after_s=1))
+            answer = refusal(UnavailableError(f"the store is unavailable: {error}", retry_after_s=1), request)
             return answer
         except Exception:
             extra = {"method": request.method, "path": request.path, "request": request.id}
             log.exception("request failed", extra=extra)
-            answer = refusal(InternalError(f"internal error; see the log of the server for request {request.id}"))
+            unknown = InternalError(f"internal error; see the log of the server for request {request.id}")
+            answer = refusal(unknown, request)
             return answer
         finally:
             seconds = perf_counter() - began
@@ -286,6 +287,8 @@ class App(msgspec.Struct):
             subresource=subresource,
             annotations=noted,
         )
+        if call.representation is not PLAIN:
+            _require_known(call)
         if kind.deprecation:
             call.warnings.append(kind.deprecation)
         run: Verb
@@ -362,8 +365,21 @@ def _has(kind: Kind, subresource: str) -> bool:
     return False
 
 
-def refusal(error: ApiError) -> Reply:
+def _require_known(call: Call) -> None:
+    """Refuse protobuf for a kind that Kubernetes does not define, of which it could only be the metadata."""
+    if call.representation is call.representation.of_objects and call.representation.encoding == "protobuf":
+        from homeostat.server.view.protobuf_view import type_of
+
+        if type_of(call.kind) is None:
+            raise not_acceptable()
+
+
+def refusal(error: ApiError, request: Request | None = None) -> Reply:
     headers = warning_headers(error.warnings) if error.warnings else ()
     if error.retry_after_s:
         headers += (("Retry-After", str(error.retry_after_s)),)
+    if request is not None and is_protobuf_alone(request.headers.get("accept", "")):
+        from homeostat.objects.wire import encode as protobuf
+
+        return Reply(error.code, protobuf.encode(status_of(error)), PROTOBUF, headers)
     return Reply(error.code, encode(status_of(error)), JSON, headers)

@@ -19,7 +19,7 @@ from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.discovery.document import Document
 from homeostat.server.health import Health
 from homeostat.server.metrics import Metrics
-from homeostat.server.request.negotiate import JSON, negotiate
+from homeostat.server.request.negotiate import JSON, PROTOBUF, negotiate
 
 KUBERNETES_VERSION = ("1", "34")
 """The Kubernetes version whose API this server follows; clients read it from `/version`."""
@@ -120,6 +120,9 @@ class Pages:
         representation = negotiate(request.headers.get("accept", ""), discovery=True)
         is_aggregated = representation.form == "aggregated" and path in {"/api", "/apis"}
         document = self._catalog.discovery(path, is_aggregated=is_aggregated)
+        if representation.encoding == "protobuf":
+            document = await in_thread(document.in_protobuf, user="discovery")
+            return _sent(request, document, representation.content_type if is_aggregated else PROTOBUF)
         return _sent(request, document, representation.content_type if is_aggregated else JSON)
 
     async def _openapi(self, request: Request, user: User) -> Reply:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import re
 import ssl
+import struct
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
+from homeostat.objects.wire import encode, protobuf
+from homeostat.objects.wire.leaves import members
 from tests.differential.step import Step
 
 _VOLATILE = frozenset(
@@ -35,6 +38,8 @@ class Answer(NamedTuple):
     status: int
     body: Any
     warnings: tuple[str, ...]
+    raw: bytes
+    type: str
 
 
 class Conversation:
@@ -64,6 +69,21 @@ class Conversation:
         finally:
             stream.close()
 
+    def frames(self, path: str, accept: str, count: int) -> tuple[str, list[tuple[str, Any]]]:
+        """The Content-Type of a watch in protobuf, and its first events."""
+        host, port = self._connection.host, self._connection.port
+        stream = http.client.HTTPSConnection(host, port, context=ssl._create_unverified_context(), timeout=10)
+        try:
+            stream.request("GET", path, headers={**self._headers(), "Accept": accept})
+            response = stream.getresponse()
+            found = []
+            for _ in range(count):
+                (size,) = struct.unpack(">I", response.read(4))
+                found.append(_event_in(response.read(size)))
+            return response.headers["Content-Type"], found
+        finally:
+            stream.close()
+
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}", "User-Agent": "differ/1", "Accept": "application/json"}
 
@@ -88,10 +108,17 @@ class Conversation:
         raw = response.read()
         warnings = tuple(response.headers.get_all("Warning") or ())
         try:
-            value = msgspec.json.decode(raw)
+            answered: Any = protobuf.decode(raw) if raw.startswith(protobuf.MAGIC) else msgspec.json.decode(raw)
         except msgspec.DecodeError:
-            value = raw.decode(errors="replace")
-        return Answer(response.status, comparable(value), warnings)
+            answered = raw.decode(errors="replace")
+        return Answer(response.status, comparable(answered), warnings, raw, response.headers.get("Content-Type", ""))
+
+
+def _event_in(message: bytes) -> tuple[str, Any]:
+    event = members(message, 0, len(message))
+    document = members(event[2], 0, len(event[2]))[1]
+    assert encode.encode(protobuf.decode(document)) == document
+    return event[1].decode(), comparable(protobuf.decode(document))
 
 
 def comparable(value: Any) -> Any:

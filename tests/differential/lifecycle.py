@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.differential.step import APPLY, JSON, MERGE, PARTIAL_LIST, STRATEGIC, TABLE, Step
+from tests.differential.step import (
+    APPLY,
+    JSON,
+    MERGE,
+    PARTIAL_LIST,
+    PARTIAL_LIST_PROTOBUF,
+    PROTOBUF,
+    STRATEGIC,
+    TABLE,
+    Step,
+)
 
 NAMESPACE = "lives"
 _MARK = {"life": "one"}
@@ -472,6 +482,10 @@ def life_steps(life: Life) -> Iterator[Step]:
     yield Step("listed by name", "GET", f"{life.everywhere}?fieldSelector=metadata.name%3D{life.name}")
     yield Step("listed as metadata", "GET", many + marked, accept=PARTIAL_LIST)
     yield Step("table", "GET", many + marked, accept=TABLE)
+    yield Step("created again, in protobuf", "POST", many, life.object(), accept=PROTOBUF)
+    yield Step("read in protobuf", "GET", one, accept=PROTOBUF)
+    yield Step("listed in protobuf", "GET", many + marked, accept=PROTOBUF)
+    yield Step("listed as metadata in protobuf", "GET", many + marked, accept=PARTIAL_LIST_PROTOBUF)
     yield Step("annotated", "PATCH", one, {"metadata": {"annotations": {"a": "b"}}}, STRATEGIC)
     yield Step("changed", "PATCH", one, life.change, MERGE)
     yield Step("put without a revision", "PUT", one, life.object(labels={**_MARK, "put": "yes"}))
@@ -497,6 +511,7 @@ def life_steps(life: Life) -> Iterator[Step]:
         by = {"apiVersion": life.group_version, "kind": life.kind, "status": life.status}
         yield Step("status applied", "PATCH", f"{one}/status?fieldManager=s&force=true", by, APPLY)
     yield Step("read at last", "GET", one)
+    yield Step("read at last in protobuf", "GET", one, accept=PROTOBUF)
     yield Step("table of one", "GET", one, accept=TABLE)
     other = "b" if life.name[0] == "a" else life.name[:-1] + "2"
     twin = {**life.object(), "metadata": {"name": other, "labels": second}}

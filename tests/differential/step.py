@@ -12,6 +12,9 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+PARTIAL_LIST_PROTOBUF = f"{PROTOBUF};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
 NS = "/api/v1/namespaces/diff"
 CM = f"{NS}/configmaps"
 DEPLOY = "/apis/apps/v1/namespaces/diff/deployments"

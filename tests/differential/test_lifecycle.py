@@ -10,10 +10,12 @@ import re
 
 import pytest
 
+from homeostat.objects.wire.encode import encode
+from homeostat.objects.wire.protobuf import MAGIC, decode
 from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.lifecycle import LIVES, MANDATORY_STEPS, NAMESPACE, REASONS, Life, life_steps
 from tests.differential.reasons import is_allowed
-from tests.differential.step import Step, account
+from tests.differential.step import PROTOBUF, Step, account
 
 pytestmark = pytest.mark.cluster
 _OTHER_EVENTS = {
@@ -56,6 +58,10 @@ def test_mandatory_objects_are_the_same(step: Step, ours: Conversation, real: Co
 def _differences(life: Life, step: Step, mine: Answer, theirs: Answer) -> list[str]:
     if mine.status != theirs.status:
         return [f"{step.id}: HTTP {mine.status}, expected {theirs.status}: {mine.body}, expected {theirs.body}"]
+    if step.accept.startswith(PROTOBUF):
+        assert mine.type == theirs.type
+        for raw in (mine.raw, theirs.raw):
+            assert not raw.startswith(MAGIC) or encode(decode(raw)) == raw, step.id
     found = [f"{step.id}: warned {mine.warnings}, expected {theirs.warnings}"] * (mine.warnings != theirs.warnings)
     unlike = differences(mine.body, theirs.body)
     return found + [f"{step.id}{each}" for each in unlike if not _is_allowed(life, step.id, each)]

@@ -167,7 +167,8 @@ def test_a_forged_token_of_the_right_form_shows_nothing_that_a_list_does_not(
 
 ACCEPTED = {
     "text/html": 406,
-    "application/vnd.kubernetes.protobuf": 406,
+    "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io": 406,
+    "application/vnd.kubernetes.protobuf;stream=other": 406,
     "application/cbor": 406,
     "application/json;q=0": 406,
     ";;;": 406,

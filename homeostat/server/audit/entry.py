@@ -14,6 +14,7 @@ from homeostat.edge.items import Items, whole_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject, decode, encode
+from homeostat.objects.wire.protobuf import MAGIC
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.user import User, user_info
 from homeostat.server.audit.policy import Decision, Stage
@@ -96,8 +97,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     def _created_name(self) -> str:
         if self.attributes.verb != "create" or self.code != 201:
             return ""
+        body = whole_of(self.response)
         try:
-            return _named.decode(whole_of(self.response)).metadata.name
+            if body.startswith(MAGIC):
+                return msgspec.convert(_decoded(body), _Named).metadata.name
+            return _named.decode(body).metadata.name
         except msgspec.MsgspecError:
             return ""
 
@@ -132,6 +136,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 def _decoded(body: bytes) -> Json:
     try:
+        if body.startswith(MAGIC):
+            from homeostat.objects.wire import protobuf
+
+            return protobuf.decode(body)
         return decode(body)
     except ApiError:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-from homeostat.objects.json import Json, encode
+from homeostat.objects.json import Json, decode_stored, encode
 
 _QUICK_BYTES = 32 * 1024
 """Compressed; the plain form is up to 25 times as large, and unpacked in some milliseconds."""
@@ -14,11 +14,12 @@ _QUICK_BYTES = 32 * 1024
 class Document:
     """Each form is computed from the other when first needed; `pack` keeps only the compressed one."""
 
-    __slots__ = ("_body", "_gzip", "etag")
+    __slots__ = ("_body", "_gzip", "_protobuf", "etag")
 
     def __init__(self, body: bytes, *, etag: str = "") -> None:
         self._body: bytes | None = body
         self._gzip: bytes | None = None
+        self._protobuf: Document | None = None
         self.etag = etag or f'"{content_hash(body)}"'
 
     @property
@@ -44,6 +45,14 @@ class Document:
         _ = self.gzip
         self._body = None
         return self
+
+    def in_protobuf(self) -> Document:
+        """A document of discovery in protobuf, for clients that accept nothing else."""
+        if self._protobuf is None:
+            from homeostat.objects.wire import encode as protobuf
+
+            self._protobuf = Document(protobuf.encode(decode_stored(self.body)))
+        return self._protobuf
 
     def is_known(self, if_none_match: str) -> bool:
         """Whether a client that sent this `If-None-Match` has the document already (304)."""

@@ -1,6 +1,7 @@
 """Content negotiation: the representation that a client accepts, and the format of its body.
 
-The first alternative that the server supports is chosen.
+The first alternative in JSON or YAML is chosen: what is stored is JSON, and protobuf costs hundreds of times as much.
+So protobuf is for clients that accept nothing else (decision 39).
 """
 
 from __future__ import annotations
@@ -20,24 +21,38 @@ _YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 _JSON_TYPES = frozenset({"application/json", "application/*", "*/*", "text/*"})
 
 
+_ACCEPTED = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
+_STREAMS = frozenset({None, "watch"})
+_AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
 class Representation(msgspec.Struct, frozen=True, gc=False):
     form: Literal["object", "table", "partial", "aggregated"] = "object"
-    yaml: bool = False
+    encoding: Literal["json", "yaml", "protobuf"] = "json"
     version: str = "v1"
     """Of the Table or of the metadata, in meta.k8s.io."""
+    has_bare_items: bool = False
+    """Whether the items of a list of metadata lack apiVersion and kind, as in protobuf, which the client prefers."""
 
     @property
     def content_type(self) -> str:
-        return YAML if self.yaml else _CONTENT_TYPES[self.form]
+        media = _MEDIA_TYPES[self.encoding]
+        return media + _AGGREGATED if self.form == "aggregated" else media
+
+    @property
+    def of_objects(self) -> Representation:
+        """The same encoding, of what has neither a table nor metadata alone."""
+        return _OF_OBJECTS[self.encoding]
 
 
-_CONTENT_TYPES = {
-    "object": JSON,
-    "table": JSON,
-    "partial": JSON,
-    "aggregated": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-}
+_MEDIA_TYPES = {"json": JSON, "yaml": YAML, "protobuf": PROTOBUF}
 PLAIN = Representation()
+"""Objects in JSON are this very value, so that a call tells them by identity."""
+_OF_OBJECTS = {
+    "json": PLAIN,
+    "yaml": Representation(encoding="yaml"),
+    "protobuf": Representation(encoding="protobuf"),
+}
 
 
 @lru_cache(maxsize=256)
@@ -48,34 +63,62 @@ def negotiate(accept: str, *, discovery: bool = False, is_plain: bool = False) -
     """
     if not accept or accept == JSON:
         return PLAIN
+    last: Representation | None = None
     for alternative in accept.split(","):
         media, *parameters = (part.strip() for part in alternative.split(";"))
         values = dict(part.partition("=")[::2] for part in parameters)
         if values.get("q", "").strip('"') in {"0", "0.0", "0.00", "0.000"}:
             continue
         found = _served(media.lower(), values, discovery=discovery)
-        if found is not None and not (is_plain and found.form != "object"):
-            return found
-    raise NotAcceptableError(f"only the following media types are accepted: {JSON}, {YAML}")
+        if found is None or (is_plain and found.form != "object"):
+            continue
+        if found.encoding != "protobuf":
+            is_second = last is not None and last.form == found.form == "partial"
+            return msgspec.structs.replace(found, has_bare_items=True) if is_second else found
+        last = last or found
+    if last is None:
+        raise not_acceptable()
+    return last
+
+
+def not_acceptable() -> NotAcceptableError:
+    return NotAcceptableError(_ACCEPTED)
+
+
+@lru_cache(maxsize=256)
+def is_protobuf_alone(accept: str) -> bool:
+    """Whether a client gets its errors in protobuf. As in Kubernetes, one that asks for metadata alone does not."""
+    try:
+        return negotiate(accept, is_plain=True).encoding == "protobuf"
+    except NotAcceptableError:
+        return False
 
 
 def _served(media: str, values: dict[str, str], *, discovery: bool) -> Representation | None:
-    is_yaml = media in _YAML_TYPES
-    if not is_yaml and media not in _JSON_TYPES:
+    encoding: Literal["json", "yaml", "protobuf"]
+    if media in _JSON_TYPES:
+        encoding = "json"
+    elif media in _YAML_TYPES:
+        encoding = "yaml"
+    elif media == PROTOBUF and values.get("stream") in _STREAMS:
+        encoding = "protobuf"
+    else:
         return None
     match values.get("as"), values.get("g"), values.get("v"):
         case (None, _, _):
-            return Representation(yaml=is_yaml)
-        case ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") if discovery and not is_yaml:
-            return Representation("aggregated")
-        case ("Table", "meta.k8s.io", "v1" | "v1beta1" as version) if not discovery:
-            return Representation("table", is_yaml, version)
+            return _OF_OBJECTS[encoding]
+        case ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") if discovery and encoding != "yaml":
+            return Representation("aggregated", encoding)
+        # Nothing says what a cell of a table is in protobuf.
+        case ("Table", "meta.k8s.io", "v1" | "v1beta1" as version) if not discovery and encoding != "protobuf":
+            return Representation("table", encoding, version)
+        # The metadata of v1beta1 have other field numbers.
         case (
             "PartialObjectMetadata" | "PartialObjectMetadataList",
             "meta.k8s.io",
             "v1" | "v1beta1" as version,
-        ) if not discovery:
-            return Representation("partial", is_yaml, version)
+        ) if not discovery and (encoding != "protobuf" or version == "v1"):
+            return Representation("partial", encoding, version)
     return None
 
 

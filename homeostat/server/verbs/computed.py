@@ -7,7 +7,7 @@ from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.selectors import FieldTerm, parse_fields, parse_labels
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.view.answer import many, one, table_of
+from homeostat.server.view.answer import many, one, rendered, table_of
 
 _FIELDS = ("metadata.name", "metadata.namespace")
 _MANY = 2_000
@@ -25,7 +25,8 @@ async def read_computed(call: Call) -> Answer:
         return one(call, encode(found))
 
     def body() -> bytes:
-        return encode(_listed(call, _selected(call, objects)))
+        listed = _listed(call, _selected(call, objects))
+        return rendered(listed, call.representation) if call.representation.encoding == "protobuf" else encode(listed)
 
     return await many(call, await in_thread(body, user=call.user.name) if len(objects) > _MANY else body())
 

@@ -26,7 +26,6 @@ from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import one, status_success
@@ -114,8 +113,7 @@ async def delete(call: Call) -> Answer:
 
 def _as_object(call: Call) -> Call:
     """A Status has no table form, but kubectl requests one."""
-    if call.representation is not PLAIN:
-        call.representation = Representation(yaml=call.representation.yaml)
+    call.representation = call.representation.of_objects
     return call
 
 

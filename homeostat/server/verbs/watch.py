@@ -1,4 +1,4 @@
-"""WATCH: the log after a revision, as a stream of JSON lines.
+"""WATCH: the log after a revision, as a stream of JSON lines, or of frames in protobuf.
 
 At each commit, one loop writes the events to every stream of their scope; a watcher has no task and no queue of its
 own. An event is encoded once for each view (kind version and representation), and all streams get the same bytes, those
@@ -13,31 +13,34 @@ import random
 from collections import deque
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from homeostat.edge.items import pieces_of
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, InternalError, status_of
-from homeostat.objects.json import encode
 from homeostat.server.conversion.conversions import MOST_REVIEWED
 from homeostat.server.conversion.review import ConversionError
 from homeostat.server.request.call import Answer, Call, OpenWatch
-from homeostat.server.request.negotiate import JSON
+from homeostat.server.request.negotiate import JSON, PROTOBUF
 from homeostat.server.view.listing import batches
 from homeostat.server.view.selection import Selection, selection_of
 from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
 from homeostat.server.view.view import (
     View,
-    added_lines,
-    bookmark_line,
-    event_line,
+    added_events,
+    bookmark_of,
+    event_of,
     shared_frame,
     view_of,
     with_revision,
 )
 from homeostat.server.write.subresource import STATUS
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
+
+if TYPE_CHECKING:
+    from homeostat.server.verbs.frame_queue import FrameQueue
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +105,11 @@ class Watcher:
         self._bookmark_at = loop_time + BOOKMARK_EVERY_S
 
         self._converting = _Converting(call, self) if call.kind.conversion is not None else None
+        self._queue: FrameQueue | None = None
+        if call.representation.encoding == "protobuf":
+            from homeostat.server.verbs.frame_queue import FrameQueue
+
+            self._queue = FrameQueue(call.user.name, self._frame, self)
 
     def start(self, stream: Stream) -> None:
         self._stream = stream
@@ -144,14 +152,14 @@ class Watcher:
                 records = await self._call.backend.conversions.shown(self._call.kind, records, is_watch=True)
             records = await self._selection.pick(records, user)
             for batch in batches(records):
-                lines = partial(added_lines, self._view, batch)
-                parts = await in_thread(lines, user=user) if self._view.takes_long(batch) else lines()
+                events = partial(added_events, self._view, batch)
+                parts = await in_thread(events, user=user) if self._view.takes_long(batch) else events()
                 await send_pieces(stream, pieces_of(parts))
                 self._sent_one()
                 if stream.closed:
                     break
         if self._call.options.send_initial_events:
-            stream.send(frame(bookmark_line(self._view, revision, is_initial_end=True)))
+            stream.send(frame(bookmark_of(self._view, revision, is_initial_end=True)))
         return revision
 
     def _deliver(self, event: Event) -> None:
@@ -163,12 +171,18 @@ class Watcher:
             self._converting.deliver(event)
 
     def pass_on(self, event: Event) -> None:
+        if self._queue is not None and self._queue.takes(event):
+            return
         try:
             chunk = self._frame(event)
         except BaseException:
             # The reader missed an event, so it must not see later events or a later revision.
             self.close()
             raise
+        self.add(chunk)
+
+    def add(self, chunk: bytes) -> None:
+        """Send a frame with the next flush."""
         if chunk:
             self._frames.append(chunk)
             if self._later is not None:
@@ -180,6 +194,8 @@ class Watcher:
 
     def flush(self) -> None:
         """Write the events of one commit at once."""
+        if self._queue is not None:
+            self._queue.rest()
         frames, stream = self._frames, self._stream
         if frames and stream is not None:
             stream.send(frames[0] if len(frames) == 1 else b"".join(frames))
@@ -193,11 +209,11 @@ class Watcher:
         if change == event.type:
             return shared_frame(self._view, event)
         if change == "ADDED":
-            return frame(event_line(self._view, "ADDED", event.record))
+            return frame(event_of(self._view, "ADDED", event.record))
         if change == "DELETED":
             assert event.previous is not None
             left = with_revision(event.previous, event.record.revision)
-            return frame(event_line(self._view, "DELETED", left))
+            return frame(event_of(self._view, "DELETED", left))
         return b""
 
     def tick(self, now: float) -> None:
@@ -206,11 +222,11 @@ class Watcher:
             return
         if now >= self._ends_at:
             self.close()
-        elif self._converting is not None and self._converting.is_behind:
+        elif any(each is not None and each.is_behind for each in (self._converting, self._queue)):
             pass  # A bookmark would promise events that are not sent yet.
         elif self._wants_bookmarks and now >= self._bookmark_at:
             self._bookmark_at = now + BOOKMARK_EVERY_S
-            stream.send(frame(bookmark_line(self._view, self._call.store.revision)))
+            stream.send(frame(bookmark_of(self._view, self._call.store.revision)))
 
     def close(self) -> None:
         if self._stream is not None:
@@ -218,12 +234,14 @@ class Watcher:
 
     def fail(self, error: ApiError) -> None:
         assert self._stream is not None
-        self._stream.send(frame(b'{"type":"ERROR","object":%s}\n' % encode(status_of(error))))
+        status = self._view.document(status_of(error))
+        self._stream.send(frame(b"".join(self._view.event_parts("ERROR", status))))
         self._stream.close()
 
     def _ended(self) -> None:
-        if self._converting is not None:
-            self._converting.close()
+        for each in (self._converting, self._queue):
+            if each is not None:
+                each.close()
         if self._subscription is not None:
             self._subscription.close()
             self._subscription = None
@@ -293,4 +311,5 @@ async def watch(call: Call) -> Answer:
         await reach(call, asked)
         since = asked
     watcher = Watcher(call, selection, view_of(call), since)
-    return StreamReply(200, watcher.start, JSON)
+    is_protobuf = call.representation.encoding == "protobuf"
+    return StreamReply(200, watcher.start, f"{PROTOBUF};stream=watch" if is_protobuf else JSON)

@@ -12,7 +12,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
-from homeostat.server.request.negotiate import JSON, YAML, Representation
+from homeostat.server.request.negotiate import JSON, PLAIN, YAML, Representation
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
@@ -47,7 +47,7 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
     """The response with one object, given its bytes."""
     headers = warning_headers(call.warnings) if call.warnings else ()
     representation = call.representation
-    if representation.form == "object" and not representation.yaml:
+    if representation is PLAIN:
         return Reply(status, indented(body) if call.is_pretty else body, JSON, headers)
     value = decode_stored(body, in_pieces=is_offloaded())
     if representation.form == "table":
@@ -84,10 +84,14 @@ def table_of(call: Call, objects: Sequence[JsonObject], resource_version: str) -
 
 
 def rendered(value: JsonObject, representation: Representation, *, pretty: bool = False) -> bytes:
-    if representation.yaml:
+    if representation.encoding == "yaml":
         from homeostat.objects import yaml
 
         return yaml.dump(value)
+    if representation.encoding == "protobuf":
+        from homeostat.objects.wire import encode as protobuf
+
+        return protobuf.encode(value)
     body = encode(value)
     return indented(body) if pretty else body
 
@@ -99,23 +103,26 @@ def indented(body: bytes) -> bytes:
 
 
 async def many(call: Call, body: bytes | Items) -> Reply:
-    """The response with a list, given its bytes; large lists are compressed if the client accepts gzip."""
+    """The response with a list, given its bytes in JSON, or in protobuf for a client that accepts only that. Large
+    lists are compressed if the client accepts gzip.
+    """
     headers = warning_headers(call.warnings) if call.warnings else ()
-    if call.representation.yaml:
+    content_type = call.representation.content_type
+    if content_type == YAML:
         from homeostat.objects import yaml
 
         # Slow enough to block the event loop.
         printed = await in_thread(lambda: yaml.dump(decode_stored(whole_of(body), in_pieces=True)), user=call.user.name)
         return Reply(200, printed, YAML, headers)
-    if call.is_pretty:
+    if call.is_pretty and content_type == JSON:
         body = indented(whole_of(body))
     if call.accepts_gzip and (size := len(body) if isinstance(body, bytes) else body.size) >= GZIP_FROM_BYTES:
         headers += GZIP_HEADERS
         parts = (body,) if isinstance(body, bytes) else body
         if size < _GZIP_IN_THREAD_FROM_BYTES:
-            return Reply(200, gzip(parts), JSON, headers)
-        return Reply(200, await asyncio.to_thread(gzip, parts), JSON, headers)
-    return Reply(200, body, JSON, headers)
+            return Reply(200, gzip(parts), content_type, headers)
+        return Reply(200, await asyncio.to_thread(gzip, parts), content_type, headers)
+    return Reply(200, body, content_type, headers)
 
 
 def status_success(details: JsonObject) -> bytes:

@@ -1,18 +1,18 @@
 """The response of a list.
 
 A list of stored bytes costs no memory, so it is sent as it is, unless it has thousands of objects. A large list in any
-other form (a Table, metadata only, YAML, gzip) is produced batch by batch as the client reads it: a client that does
-not read costs one batch, not a list.
+other form (a Table, metadata only, YAML, protobuf, gzip) is produced batch by batch as the client reads it: a client
+that does not read costs one batch, not a list.
 """
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Fields, StreamReply
@@ -20,12 +20,14 @@ from homeostat.edge.stream import Stream, produced_by, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.negotiate import JSON, YAML
 from homeostat.server.view.answer import indented, many, warning_headers
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS
 from homeostat.server.view.encode import LIST_TAIL
-from homeostat.server.view.view import View, list_body
+from homeostat.server.view.view import View
 from homeostat.store.base import Record
+
+if TYPE_CHECKING:
+    from homeostat.server.view.protobuf_view import ProtobufList
 
 PRODUCED_FROM_BYTES = 1024 * 1024
 """Of the stored objects; a smaller list is sent at once."""
@@ -54,26 +56,54 @@ def batches(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 
 
 async def list_reply(call: Call, view: View, records: Sequence[Record], metadata: JsonObject) -> Answer:
-    is_yaml, is_pretty = call.representation.yaml, call.is_pretty
+    encoding = call.representation.encoding
+    is_yaml, is_pretty = encoding == "yaml", encoding == "json" and call.is_pretty
     is_stored = view.is_shared and not is_yaml and not is_pretty
     size = 0 if is_stored and not call.accepts_gzip else sum([len(record.value) for record in records])
     is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
     is_at_once = size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped)
     if is_at_once and len(records) <= MOST_AT_ONCE:
-        make = partial(list_body, view, records, metadata)
+        make = partial(view.listed, records, metadata)
         body = await in_thread(make, user=call.user.name) if view.takes_long(records) else make()
         # In one piece if it is not the store's memory, which is how the connection knows what it keeps for a client.
         return await many(call, body if view.is_shared else body.whole())
-    form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
     headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
     return StreamReply(
         200,
-        produced_by(partial(_produce, call.user.name, form, view, records, is_zipped)),
-        YAML if is_yaml else JSON,
+        produced_by(_producer(call, view, records, metadata, is_zipped=is_zipped)),
+        call.representation.content_type,
         headers,
         is_finite=True,
         reserved_bytes=_RESERVED_BYTES,
     )
+
+
+def _producer(
+    call: Call, view: View, records: Sequence[Record], metadata: JsonObject, *, is_zipped: bool
+) -> Callable[[Stream], Coroutine[Any, Any, None]]:
+    form: _Form
+    match call.representation.encoding:
+        case "protobuf":
+            from homeostat.server.view.protobuf_view import ProtobufList, ProtobufView
+
+            assert isinstance(view, ProtobufView)
+            measured = ProtobufList(view, metadata)
+            return partial(_produce_measured, call.user.name, measured, view, records, is_zipped)
+        case "yaml":
+            form = _Yaml(view, metadata)
+        case _:
+            form = _Pretty(view, metadata) if call.is_pretty else _Json(view, metadata)
+    return partial(_produce, call.user.name, form, view, records, is_zipped)
+
+
+async def _produce_measured(
+    user: str, form: ProtobufList, view: View, records: Sequence[Record], is_zipped: bool, stream: Stream
+) -> None:
+    for batch in batches(records):
+        await in_thread(partial(form.measure, batch), user=user)
+        if stream.closed:
+            return
+    await _produce(user, form, view, records, is_zipped, stream)
 
 
 async def _produce(
@@ -101,7 +131,9 @@ async def _send_zipped(zipper: zlib._Compress, stream: Stream, pieces: Iterable[
 class _Form(Protocol):
     """How a list is written down."""
 
-    head: bytes
+    @property
+    def head(self) -> bytes: ...
+
     tail: bytes
     is_slow: bool
 

@@ -10,7 +10,8 @@ from typing import Any, cast
 from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import Note, metadata_bytes, noted, object_bytes, object_of
+from homeostat.server.view.encode import LIST_TAIL, Note, metadata_bytes, noted, object_bytes, object_of
+from homeostat.server.view.json_lines import JsonLines
 from homeostat.server.view.table import Columns, Row
 from homeostat.store.base import Record
 
@@ -21,9 +22,8 @@ _WITHOUT_METADATA = frozenset({"None", "Object"})
 """Values of `includeObject` for which a row does not have the metadata alone."""
 
 
-class TableView:
+class TableView(JsonLines):
     is_shared = False
-    is_null_if_empty = False
 
     def __init__(self, call: Call) -> None:
         self._kind = call.kind
@@ -63,6 +63,9 @@ class TableView:
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return self._document(_row(b"[]", self._partial(encode(metadata))), metadata)
+
+    def listed(self, records: Sequence[Record], metadata: JsonObject) -> Items:
+        return self.joined_items(self.list_head(metadata), records, LIST_TAIL)
 
     def list_head(self, metadata: JsonObject) -> bytes:
         return b'{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":[' % (

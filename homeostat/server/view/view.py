@@ -10,7 +10,16 @@ from homeostat.edge.stream import frame
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import LIST_TAIL, item_bytes, list_head, object_bytes, partial_bytes, stored_items
+from homeostat.server.view.encode import (
+    LIST_TAIL,
+    item_bytes,
+    list_head,
+    metadata_bytes,
+    object_bytes,
+    partial_bytes,
+    stored_items,
+)
+from homeostat.server.view.json_lines import JsonLines
 from homeostat.store.base import Event, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
@@ -34,6 +43,12 @@ class View(Protocol):
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes: ...
 
+    def document(self, obj: JsonObject) -> bytes:
+        """A small object that is not stored, such as a Status."""
+
+    def event_parts(self, change: str, document: bytes) -> tuple[bytes, ...]:
+        """One event of a watch in parts, so that the document is not copied."""
+
     def takes_long(self, records: Sequence[Record]) -> bool:
         """Whether a list of these records would block the event loop for too long."""
 
@@ -42,10 +57,8 @@ class View(Protocol):
         """Whether the items of a list are the store's own bytes, so that a list takes no memory."""
         ...
 
-    @property
-    def is_null_if_empty(self) -> bool:
-        """Whether a list of no items has null in their place."""
-        ...
+    def listed(self, records: Sequence[Record], metadata: JsonObject) -> Items:
+        """A whole list."""
 
     def list_head(self, metadata: JsonObject) -> bytes:
         """A list up to its first item; `LIST_TAIL` follows the last."""
@@ -56,23 +69,16 @@ class View(Protocol):
         """Items with commas between them, after a head and before a tail."""
 
 
-def list_body(view: View, records: Sequence[Record], metadata: JsonObject) -> Items:
-    head = view.list_head(metadata)
-    if not records and view.is_null_if_empty:
-        return Items(head.removesuffix(b"["), (), b"null}")
-    return view.joined_items(head, records, LIST_TAIL)
+def event_of(view: View, change: str, record: Record) -> bytes:
+    """One event of a watch."""
+    return b"".join(view.event_parts(change, view.item(record)))
 
 
-def event_line(view: View, change: str, record: Record) -> bytes:
-    """One watch event, newline included."""
-    return b'{"type":"%s","object":%s}\n' % (change.encode(), view.item(record))
-
-
-def added_lines(view: View, records: Sequence[Record]) -> list[bytes]:
+def added_events(view: View, records: Sequence[Record]) -> list[bytes]:
     """Initial events in parts, of which the objects are not copied."""
     parts: list[bytes] = []
     for record in records:
-        parts += (b'{"type":"ADDED","object":', view.item(record), b"}\n")
+        parts += view.event_parts("ADDED", view.item(record))
         view = view.later
     return parts
 
@@ -84,15 +90,15 @@ def shared_frame(view: View, event: Event) -> bytes:
         frames = event.frames = {}
     found = frames.get(view.share_key)
     if found is None:
-        found = frames[view.share_key] = frame(event_line(view, event.type, event.record))
+        found = frames[view.share_key] = frame(event_of(view, event.type, event.record))
     return found
 
 
-def bookmark_line(view: View, revision: int, *, is_initial_end: bool = False) -> bytes:
+def bookmark_of(view: View, revision: int, *, is_initial_end: bool = False) -> bytes:
     metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
     if is_initial_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    return b'{"type":"BOOKMARK","object":%s}\n' % view.bookmark_object(metadata)
+    return b"".join(view.event_parts("BOOKMARK", view.bookmark_object(metadata)))
 
 
 def with_revision(record: Record, revision: int) -> Record:
@@ -103,9 +109,7 @@ def with_revision(record: Record, revision: int) -> Record:
     return Record(record.key, value, revision, record.created)
 
 
-class ObjectView:
-    is_null_if_empty = False
-
+class ObjectView(JsonLines):
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self.share_key = kind.api_version
@@ -129,6 +133,9 @@ class ObjectView:
     def is_shared(self) -> bool:
         return self._kind.is_verbatim
 
+    def listed(self, records: Sequence[Record], metadata: JsonObject) -> Items:
+        return self.joined_items(self.list_head(metadata), records, LIST_TAIL)
+
     def list_head(self, metadata: JsonObject) -> bytes:
         return list_head(self._kind.list_kind, self._kind.api_version, metadata)
 
@@ -141,12 +148,12 @@ class ObjectView:
         return Items(head, self.list_items(records), tail)
 
 
-class PartialView:
+class PartialView(JsonLines):
     is_shared = False
-    is_null_if_empty = True
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, *, has_bare_items: bool = False) -> None:
         self._version = version
+        self._has_bare_items = has_bare_items
         self.share_key = ("partial", version)
 
     @property
@@ -166,10 +173,18 @@ class PartialView:
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata})
 
+    def listed(self, records: Sequence[Record], metadata: JsonObject) -> Items:
+        head = self.list_head(metadata)
+        if not records:
+            return Items(head.removesuffix(b"["), (), b"null}")
+        return self.joined_items(head, records, LIST_TAIL)
+
     def list_head(self, metadata: JsonObject) -> bytes:
         return list_head("PartialObjectMetadataList", self._api_version, metadata)
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
+        if self._has_bare_items:
+            return [b'{"metadata":%b}' % metadata_bytes(record) for record in records]
         return [partial_bytes(record, self._version) for record in records]
 
     def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:
@@ -177,9 +192,14 @@ class PartialView:
 
 
 def view_of(call: Call) -> View:
-    match call.representation.form:
+    representation = call.representation
+    if representation.encoding == "protobuf":
+        from homeostat.server.view.protobuf_view import ProtobufView
+
+        return ProtobufView(call.kind, is_partial=representation.form == "partial")
+    match representation.form:
         case "partial":
-            return PartialView(call.representation.version)
+            return PartialView(representation.version, has_bare_items=representation.has_bare_items)
         case "table":
             from homeostat.server.view.table_view import TableView
 

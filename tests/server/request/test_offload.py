@@ -250,7 +250,7 @@ class Turns:
 
 
 FORMS = {
-    "yaml": Representation(yaml=True),
+    "yaml": Representation(encoding="yaml"),
     "table": Representation(form="table"),
     "metadata": Representation(form="partial"),
 }

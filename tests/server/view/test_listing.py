@@ -13,6 +13,7 @@ from homeostat.edge.items import Items
 from homeostat.edge.limits import Limits
 from homeostat.edge.server import Server
 from homeostat.objects import yaml
+from homeostat.objects.wire.encode import encode
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.view import listing
 from homeostat.server.view.listing import PRODUCED_FROM_BYTES
@@ -25,6 +26,7 @@ from tests.edge.wire import connected, eventually
 
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 PARTIAL = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 STALL_S = 0.3
 
 
@@ -74,7 +76,16 @@ async def test_a_list_is_the_same_in_every_form(api: Api, is_large: bool) -> Non
         "GET", CONFIGMAPS, headers={"accept": TABLE.replace("json", "yaml")}, includeObject="None"
     )
     assert yaml.load(table_in_yaml.body)["rows"][29]["cells"][0] == "c029"
+    in_protobuf = await api("GET", CONFIGMAPS, headers={"accept": PROTOBUF})
+    assert in_protobuf.content_type == PROTOBUF
+    assert in_protobuf.body == encode(plain.json)
+    metadata_in_protobuf = await api(
+        "GET", CONFIGMAPS, headers={"accept": PARTIAL.replace("application/json", PROTOBUF)}
+    )
+    assert metadata_in_protobuf.body == encode(partial.json)
     if is_large:
+        zipped = await api("GET", CONFIGMAPS, headers={"accept": PROTOBUF, "accept-encoding": "gzip"})
+        assert (zipped.headers["content-encoding"], gzip.decompress(zipped.body)) == (["gzip"], in_protobuf.body)
         zipped = await api("GET", CONFIGMAPS, headers={"accept-encoding": "gzip"})
         assert (zipped.headers["content-encoding"], gzip.decompress(zipped.body)) == (["gzip"], plain.body)
 
