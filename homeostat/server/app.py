@@ -53,7 +53,14 @@ from homeostat.server.request.in_flight import InFlight
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate, not_acceptable
 from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
-from homeostat.server.request.requested import WITH_OBJECT, WITHOUT_OBJECT, attributes_of, requested, selected
+from homeostat.server.request.requested import (
+    WITH_OBJECT,
+    WITHOUT_OBJECT,
+    attributes_of,
+    requested,
+    selected,
+    selected_nodes,
+)
 from homeostat.server.verbs.computed import read_computed
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
@@ -330,7 +337,7 @@ class App(msgspec.Struct):
         """The attributes of a kubelet's call, when its objects can be decided on."""
         if self.authorizer.nodes is not None:
             await self.authorizer.nodes.prepare()
-        return msgspec.structs.replace(attributes, selected_node=selected(request.query, "spec.nodeName"))
+        return msgspec.structs.replace(attributes, selected_nodes=selected_nodes(request.query))
 
     async def _review(self, call: Call) -> Reply:
         require_small_body(call)
@@ -378,7 +385,8 @@ def refusal(error: ApiError, request: Request | None = None) -> Reply:
     headers = warning_headers(error.warnings) if error.warnings else ()
     if error.retry_after_s:
         headers += (("Retry-After", str(error.retry_after_s)),)
-    if request is not None and is_protobuf_alone(request.headers.get("accept", "")):
+    accept = "" if request is None else request.headers.get("accept", "")
+    if "protobuf" in accept and is_protobuf_alone(accept):
         from homeostat.objects.wire import encode as protobuf
 
         return Reply(error.code, protobuf.encode(status_of(error)), PROTOBUF, headers)

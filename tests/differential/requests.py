@@ -20,6 +20,7 @@ from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
+from tests.differential.reviews import REVIEW_STEPS
 from tests.differential.services import SERVICE_STEPS
 from tests.differential.step import (
     APPLY,
@@ -375,6 +376,7 @@ STEPS = [
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
     ),
+    *REVIEW_STEPS,
     *CUSTOM_STEPS,
     *DETAILS_STEPS,
     *PODS_STEPS,

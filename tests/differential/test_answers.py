@@ -12,6 +12,7 @@ from tests.differential.pods import MANAGED
 from tests.differential.reasons import STEPS as REASONS
 from tests.differential.reasons import is_allowed
 from tests.differential.requests import SETUP, STEPS
+from tests.differential.reviews import REVIEWED
 from tests.differential.step import Step
 
 pytestmark = pytest.mark.cluster
@@ -68,6 +69,13 @@ def _managers(answer: Answer) -> list[tuple[str, str, str, str]]:
 def test_the_words_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
     mine, theirs = answers[step]
     assert mine.body["message"] == theirs.body["message"]
+
+
+@pytest.mark.parametrize("step", REVIEWED)
+def test_what_a_review_says_is_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
+    mine, theirs = answers[step]
+    assert mine.body["status"] == theirs.body["status"]
+    assert mine.body.get("details", {}).get("causes") == theirs.body.get("details", {}).get("causes")
 
 
 def test_every_reason_is_of_a_step() -> None:

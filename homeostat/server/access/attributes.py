@@ -21,8 +21,8 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     namespace: str = ""
     name: str = ""
     path: str = ""
-    selected_node: str = ""
-    """The Node of a field selector on `spec.nodeName`, if the user is a Node."""
+    selected_nodes: tuple[str, ...] = ()
+    """The values of a field selector on `spec.nodeName`, if the user is a Node."""
 
 
 class Decision(NamedTuple):

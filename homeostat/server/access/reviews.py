@@ -12,14 +12,17 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
 from homeostat.objects.json import JsonObject, type_name
+from homeostat.objects.selectors import FieldTerm
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.nodes.identity import node_of
 from homeostat.server.access.rbac.authorizer import join_problems
 from homeostat.server.access.rbac.rule import FULL_AUTHORITY, rule_object
+from homeostat.server.access.selectors import Selector, check_fields, check_labels, fields_of, label_problem
 from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
 from homeostat.server.access.user import User, user_info
-from homeostat.server.request.spec import read_spec
+from homeostat.server.request.requested import NODE_FIELD, required_values
+from homeostat.server.request.spec import read_spec, without_nulls
 
 _GROUP = "authorization.k8s.io"
 _NODE_RULES = "node authorizer does not support user rule resolution"
@@ -30,7 +33,7 @@ class TokenReviewer(Protocol):
         """The user of a bearer token, and which of the audiences it is for; `InvalidTokenError`."""
 
 
-class _ResourceAttributes(msgspec.Struct, frozen=True):
+class _ResourceAttributes(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str = ""
     verb: str = ""
     group: str = ""
@@ -38,6 +41,8 @@ class _ResourceAttributes(msgspec.Struct, frozen=True):
     resource: str = ""
     subresource: str = ""
     name: str = ""
+    field_selector: Selector | None = None
+    label_selector: Selector | None = None
 
 
 class _NonResourceAttributes(msgspec.Struct, frozen=True):
@@ -82,22 +87,24 @@ class Reviews:
         if not isinstance(metadata, dict):
             raise BadRequestError(f"{kind}: metadata: expected an object, got {type_name(metadata)}")
         status = self._answers[kind](obj, user, namespace)
-        return {**obj, "metadata": metadata, "spec": obj.get("spec") or {}, "status": status}
+        if namespace:
+            metadata = {**metadata, "namespace": namespace}
+        return {**obj, "metadata": metadata, "spec": without_nulls(obj.get("spec") or {}), "status": status}
 
     def _self_access(self, obj: JsonObject, user: User, _: str) -> JsonObject:
         spec = read_spec(obj, _AccessSpec)
-        _refuse("SelfSubjectAccessReview", [*_asked_causes(spec), *_metadata_causes(obj)])
+        _refuse("SelfSubjectAccessReview", [*_asked_causes(spec), *_selector_causes(spec), *_metadata_causes(obj)])
         return self._decided(spec, user)
 
     def _access(self, obj: JsonObject, _user: User, _: str) -> JsonObject:
         spec = read_spec(obj, _AccessSpec)
-        _refuse("SubjectAccessReview", [*_asked_causes(spec), *_subject_causes(spec), *_metadata_causes(obj)])
+        _refuse("SubjectAccessReview", [*_spec_causes(spec), *_metadata_causes(obj)])
         return self._decided(spec, _subject(spec))
 
     def _local_access(self, obj: JsonObject, _user: User, namespace: str) -> JsonObject:
         spec = read_spec(obj, _AccessSpec)
         own = (obj.get("metadata") or {}).get("namespace") or namespace
-        causes = [*_asked_causes(spec), *_subject_causes(spec), *_metadata_causes(obj, but="namespace")]
+        causes = [*_spec_causes(spec), *_metadata_causes(obj, but="namespace")]
         if spec.resource_attributes is not None and spec.resource_attributes.namespace != own:
             asked = spec.resource_attributes.namespace
             causes.append(invalid("spec.resourceAttributes.namespace", asked, "must match metadata.namespace"))
@@ -110,8 +117,12 @@ class Reviews:
         return self._decided(spec, _subject(spec))
 
     def _decided(self, spec: _AccessSpec, user: User) -> JsonObject:
-        is_allowed, reason = self._authorizer.authorize(_attributes(spec, user))
-        return {"allowed": is_allowed, "reason": reason} if reason else {"allowed": is_allowed}
+        asked = spec.resource_attributes or _ResourceAttributes()
+        fields = fields_of(asked.field_selector)
+        is_allowed, reason = self._authorizer.authorize(_attributes(spec, user, fields.terms))
+        status: JsonObject = {"allowed": is_allowed, "reason": reason} if reason else {"allowed": is_allowed}
+        problems = [each for each in (fields.problem, label_problem(asked.label_selector)) if each]
+        return {**status, "evaluationError": "; ".join(problems)} if problems else status
 
     def _rules(self, obj: JsonObject, user: User, _: str) -> JsonObject:
         namespace = read_spec(obj, _RulesSpec).namespace
@@ -149,7 +160,7 @@ class Reviews:
         return {"authenticated": True, "user": user_info(accepted.user), "audiences": list(accepted.audiences)}
 
 
-def _attributes(spec: _AccessSpec, user: User) -> Attributes:
+def _attributes(spec: _AccessSpec, user: User, terms: Sequence[FieldTerm]) -> Attributes:
     asked = spec.resource_attributes
     if asked is not None:
         return Attributes(
@@ -161,6 +172,7 @@ def _attributes(spec: _AccessSpec, user: User) -> Attributes:
             subresource=asked.subresource,
             namespace=asked.namespace,
             name=asked.name,
+            selected_nodes=required_values(terms, NODE_FIELD),
         )
     url = spec.non_resource_attributes or _NonResourceAttributes()
     # An empty path is still a path, which no rule allows.
@@ -180,6 +192,19 @@ def _asked_causes(spec: _AccessSpec) -> list[Cause]:
         message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid("spec.resourceAttributes", None, message)]
     return []
+
+
+def _spec_causes(spec: _AccessSpec) -> list[Cause]:
+    return [*_asked_causes(spec), *_subject_causes(spec), *_selector_causes(spec)]
+
+
+def _selector_causes(spec: _AccessSpec) -> list[Cause]:
+    asked = spec.resource_attributes or _ResourceAttributes()
+    path = "spec.resourceAttributes"
+    return [
+        *check_fields(asked.field_selector, f"{path}.fieldSelector"),
+        *check_labels(asked.label_selector, f"{path}.labelSelector"),
+    ]
 
 
 def _subject_causes(spec: _AccessSpec) -> list[Cause]:

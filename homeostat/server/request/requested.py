@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from homeostat.edge.request import Request
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.selectors import parse_fields
+from homeostat.objects.selectors import FieldTerm, parse_fields
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.user import User
 from homeostat.server.kinds.registry import Kind
@@ -16,15 +17,24 @@ from homeostat.server.request.paths import ObjectPath, parse_path
 WITHOUT_OBJECT: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 WITH_OBJECT: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 """The verbs of methods, on a collection and on an object."""
+NODE_FIELD: Final = "spec.nodeName"
 _ON_COLLECTIONS = frozenset({"list", "watch"})
 
 
 def selected(query: str, field: str) -> str:
-    """The value in a field selector on a field. A role may be limited to a name, and kubelets are to their Node."""
+    """The first value that a field selector requires of a field: a role may be limited to a name."""
     if "fieldSelector" not in query:
         return ""
-    terms = parse_fields(parse_options(query).field_selector)
-    return next((term.value for term in terms if term.field == field and term.equal), "")
+    return next(iter(required_values(parse_fields(parse_options(query).field_selector), field)), "")
+
+
+def selected_nodes(query: str) -> tuple[str, ...]:
+    """The Nodes that a field selector requires: kubelets are limited to their own."""
+    return required_values(parse_fields(parse_options(query).field_selector), NODE_FIELD)
+
+
+def required_values(terms: Iterable[FieldTerm], field: str) -> tuple[str, ...]:
+    return tuple(term.value for term in terms if term.field == field and term.equal)
 
 
 def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:

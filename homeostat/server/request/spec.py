@@ -17,17 +17,15 @@ def read_spec(obj: Json, shape: type[T]) -> T:
     if not isinstance(obj, dict):
         raise BadRequestError(f"expected an object, got {type_name(obj)}")
     try:
-        return msgspec.convert(_without_nulls(_without_nulls(obj).get("spec", {})), shape)
+        return msgspec.convert(without_nulls(obj["spec"] if obj.get("spec") is not None else {}), shape)
     except msgspec.ValidationError as error:
         raise BadRequestError(f"{obj.get('kind', 'the object')}: spec: {error}") from error
 
 
-def _without_nulls(value: Json) -> Json:
-    """Without nulls, down to the fields of the spec's own objects: such specs are no deeper."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: {name: each for name, each in inner.items() if each is not None} if isinstance(inner, dict) else inner
-        for key, inner in value.items()
-        if inner is not None
-    }
+def without_nulls(value: Json) -> Json:
+    match value:
+        case dict():
+            return {key: without_nulls(each) for key, each in value.items() if each is not None}
+        case list():
+            return [without_nulls(each) for each in value]
+    return value

@@ -128,7 +128,7 @@ class Nodes:
                 return self._related(node, asked)
             case "watch" | "list" | "deletecollection":
                 why = "can only list/watch/deletecollection resourceslices with nodeName field selector"
-                return _YES if asked.selected_node == node else Decision(False, why)
+                return _YES if node in asked.selected_nodes else Decision(False, why)
         return Decision(False, f"only the following verbs are allowed for a ResourceSlice: {_SLICE_VERBS}")
 
     def _pod(self, node: str, asked: Attributes) -> Decision:
@@ -136,7 +136,7 @@ class Nodes:
             case "", "get":
                 return self._get(node, asked)
             case "", "list" | "watch":
-                if asked.selected_node == node:
+                if node in asked.selected_nodes:
                     return _YES
                 if asked.name:
                     return self._related(node, asked)

@@ -49,11 +49,12 @@ def _printed(requirement: JsonObject) -> str:
 def check_selector(selector: Json, path: str) -> list[Cause]:
     causes = check_labels(struct(selector, "matchLabels"), f"{path}.matchLabels")
     for at, requirement in numbered(struct(selector), "matchExpressions", path):
-        causes += _check_requirement(requirement, at)
+        causes += check_requirement(requirement, at)
     return causes
 
 
-def _check_requirement(requirement: JsonObject, path: str) -> list[Cause]:
+def check_requirement(requirement: JsonObject, path: str, *, allows_unknown: bool = False) -> list[Cause]:
+    """What is wrong with a match expression; `allows_unknown` is for operators of later versions."""
     causes: list[Cause] = []
     operator, values = text(requirement, "operator"), strings(requirement, "values")
     if operator in ("In", "NotIn"):
@@ -63,7 +64,7 @@ def _check_requirement(requirement: JsonObject, path: str) -> list[Cause]:
         if values:
             message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             causes.append(forbidden(f"{path}.values", message))
-    else:
+    elif not allows_unknown:
         causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = text(requirement, "key")
     causes += [invalid(f"{path}.key", key, each) for each in qualified_name(key)]

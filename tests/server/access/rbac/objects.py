@@ -59,7 +59,7 @@ def granting(subject_text: str, *rules: JsonObject, namespace: str = "") -> Rbac
     return rbac
 
 
-def may(rbac: Rbac, who: User, verb: str, resource: str = "", **fields: str) -> bool:
+def may(rbac: Rbac, who: User, verb: str, resource: str = "", **fields: Any) -> bool:
     """`resource` may have its subresource behind a slash."""
     resource, _, subresource = resource.partition("/")
     attributes = Attributes(who, verb, resource=resource, subresource=subresource, **fields)

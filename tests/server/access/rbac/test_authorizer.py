@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from tests.server.access.rbac.objects import binding, granting, may, put, role, 
 GET_PODS = rule("get", "pods")
 
 
-def decided(rbac: Rbac, who: User, **fields: str) -> Decision:
+def decided(rbac: Rbac, who: User, **fields: Any) -> Decision:
     return rbac.decide(Attributes(who, "get", resource="pods", **fields))
 
 
