@@ -6,8 +6,9 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from heapq import nsmallest
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -28,17 +29,18 @@ from homeostat.operators.sync.api.policy import (
 )
 from homeostat.operators.sync.dependencies.observe import Means, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
-from homeostat.operators.sync.offload import swept
+from homeostat.operators.sync.offload import release, swept
 from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
 from homeostat.operators.sync.policies.history import with_sync
-from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
+from homeostat.operators.sync.policies.opening import NotOpenedError, Opened, Refs, open_sync
 from homeostat.operators.sync.policies.preview import preview
 from homeostat.operators.sync.policies.records import Records
 from homeostat.operators.sync.policies.resources import MOST_DETAILED, resource_reports
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.world import Action, Begin, Preview, Sync
 from homeostat.operators.sync.run.execute import execute
-from homeostat.operators.sync.run.prepare import make_plan
+from homeostat.operators.sync.run.prepare import Prepared, make_plan
+from homeostat.operators.sync.run.record import Record
 from homeostat.operators.sync.run.report import Report, Result
 from homeostat.operators.sync.validation.overlap import source_path
 from homeostat.runtime.control.recorder import About, Recorder
@@ -87,26 +89,33 @@ class Actor:
         except SyncError as error:
             text = self._servers.scrubber((policy.metadata.namespace, refs.server.metadata.name)).scrub(str(error))
             return self._failed(policy, action, _FAILED, "SyncFailed", text, began)
-        listed = await swept(lambda: _listed(report), len(report.results))
-        return self._reported(policy, action, report, listed, began)
+        listed = await swept(partial(_listed, report), len(report.results))
+        receipt = self._reported(policy, action, report, listed, began)
+        results = list(report.results)
+        del report
+        await release(results)
+        return receipt
 
     async def _run(self, policy: SyncPolicy, refs: Refs, action: Sync) -> Report:
         spec = read_spec(policy.spec, self._means.environment)[0]
         records = Records(self._means.client, policy)
-        record = await records.load()
+        before = await records.load()
         async with open_sync(spec, refs, action, means=self._means, servers=self._servers) as opened:
             prepared = await make_plan(
                 opened.session,
                 opened.scope,
                 spec.sync,
-                record,
+                before,
                 source=source_path(spec),
                 now=self._now(),
                 revision=action.revision,
                 detailed=MOST_DETAILED,
             )
-            report, record = await execute(opened.session, prepared, record, now=self._now, save=records.save)
-            await records.save(record)
+            report, after = await execute(opened.session, prepared, before, now=self._now, save=records.save)
+            await records.save(after)
+        held = await swept(partial(_parts, opened, prepared, before, after), len(report.results))
+        del opened, prepared, before, after
+        await release(held)
         return report
 
     def _failed(self, policy: SyncPolicy, action: Sync, reason: str, event: str, message: str, began: float) -> Receipt:
@@ -161,6 +170,18 @@ class Actor:
         metadata, kind = policy.metadata, SYNC_POLICY.kind
         about = About(kind.api_version, kind.kind, metadata.namespace, metadata.name, metadata.uid)
         self._recorder.record(about, notice.type, notice.reason, notice.message, by=COMPONENT)
+
+
+def _parts(opened: Opened, prepared: Prepared, *records: Record) -> list[Any]:
+    """What a sync consists of that there is one of for each resource."""
+    found: list[Any] = [*prepared.plan.steps, *prepared.facts.values()]
+    for each in records:
+        found += each.objects.values()
+    level = [opened.session.root]
+    while level:
+        found += level
+        level = [inner for each in level for inner in each.directories.values()]
+    return found
 
 
 def _key(policy: SyncPolicy) -> tuple[str, str]:

@@ -28,6 +28,7 @@ from homeostat.operators.sync.engine.metadata.layers import Metadata
 from homeostat.operators.sync.engine.openapi.document import OpenApi
 from homeostat.operators.sync.engine.plan.changes import Plan, full_plan, plan_changes
 from homeostat.operators.sync.jq.programs import JqPrograms
+from homeostat.operators.sync.offload import release
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.tree import changed_files, list_changed, list_files, payload_paths, read_tree
 from homeostat.operators.sync.policies.world import Sync
@@ -97,6 +98,7 @@ async def _read(
     async with means.repositories.open(remote) as repository:
         scope, entries = await _scope(repository, spec, action)
         root = await read_tree(repository.at(action.revision), entries, scope)
+    await release(entries)
     bundle, openapi = await _documents(refs.server, means, connections)
     shared = bundle.metadata if bundle is not None else None
     session = Session({}, connections.secrets.scrubber, openapi=openapi, shared=shared, root=root)

@@ -37,7 +37,7 @@ async def remembered(
     objects, events = dict[str, Owned | None](), deque[Event](maxlen=prepared.plan.options.history)
     last = {each.path: each for each in record.history}
     addresses, turn = Addresses(session), Turn()
-    steps = {each.path: each for each in prepared.plan.steps}
+    steps = await swept(lambda: {each.path: each for each in prepared.plan.steps}, len(prepared.plan.steps))
     options = prepared.plan.options
     for result in report.results:
         await turn.pause()
@@ -51,12 +51,12 @@ async def remembered(
         if result.became in ("created", "updated", "deleted", "failed") and not _is_repeated(result, last):
             events.append(_event(result, prepared, now))
     # A creation that was begun stays noted until its object is known.
-    done = {path for path, each in objects.items() if each is not None}
+    creating = {path for path in _begun(record, report, steps) if objects.get(path) is None}
     passed = {path: None for path, until in record.not_before.items() if until <= now.timestamp()}
     return await swept(
         lambda: record.updated(
             objects=objects,
-            creating=_begun(record, report, steps) - done,
+            creating=creating,
             not_before={**passed, **waits},
             events=events,
             keep=options.history,

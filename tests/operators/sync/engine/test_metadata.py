@@ -21,6 +21,14 @@ def of(documents: dict[str, JsonObject]) -> Metadata:
     return Metadata(directory_of({f"{name}/metadata.yaml": yaml.dump(value) for name, value in documents.items()}))
 
 
+def test_nothing_is_kept_for_a_resource_without_a_document() -> None:
+    files = {f"zones/z/items/{number}/resource.json": b"{}" for number in range(50)}
+    metadata = Metadata(directory_of({**files, "zones/z/items/_/metadata.json": b'{"resource": {"id": "/key"}}'}))
+    assert all(metadata.rules(f"/zones/z/items/{number}").id.pointers == ["/key"] for number in range(50))
+    source = metadata._sources[0]
+    assert len(source.matched) + len(source.nearby) + len(source.read) + len(source.wild) < 20
+
+
 @pytest.mark.parametrize(
     ("template", "found"),
     [

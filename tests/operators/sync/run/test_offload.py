@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import weakref
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from homeostat.operators.sync.offload import LARGE_BYTES, MOST_VALUES, is_large
+from homeostat.edge import turn
+from homeostat.operators.sync.offload import LARGE_BYTES, MOST_VALUES, is_large, release
 from tests.holds import measured_turns
 from tests.operators.sync.run.hostile import Answer, hostile_server
 from tests.operators.sync.run.syncing import Policy, became
@@ -56,3 +60,19 @@ async def test_a_small_file_of_aliases_is_refused_and_holds_up_nobody() -> None:
 )
 def test_a_value_is_large_by_its_values_or_its_texts(value: Any, expected: bool) -> None:
     assert is_large(value) is expected
+
+
+async def test_what_a_sync_held_is_freed_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Part:
+        pass
+
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    held: list[Part] = [Part() for _ in range(2000)]
+    left = weakref.WeakSet(held)
+    counts = list[int]()
+    releasing = asyncio.ensure_future(release(held))
+    while not releasing.done():
+        counts.append(len(left))
+        await asyncio.sleep(0)
+    assert (counts[0], len(left)) == (2000, 0)
+    assert max(before - after for before, after in pairwise(counts)) <= 500

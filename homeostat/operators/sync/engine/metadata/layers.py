@@ -5,7 +5,8 @@ depth those of all directories that match, wildcards first and the literal name 
 document. A collection's document holds for the collection, for what is directly in it, and for all below it if it
 says `descendants`.
 
-What matches is found once for each collection, and rules are compiled once for each set of documents.
+What matches is found once for each collection, and rules are compiled once for each set of documents. Nothing is kept
+for a resource without a document.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class _Source:
     root: Directory
     matched: dict[tuple[str, ...], tuple[Directory, ...]] = field(default_factory=dict)
     wild: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    read: dict[tuple[int, bool], Layer | None] = field(default_factory=dict)
+    read: dict[tuple[int, bool], Layer] = field(default_factory=dict)
     nearby: dict[tuple[str, ...], tuple[Layer, ...]] = field(default_factory=dict)
 
     def layers(self, parts: tuple[str, ...], *, with_own: bool) -> list[Layer]:
@@ -72,24 +73,27 @@ class _Source:
     def at(self, parts: tuple[str, ...]) -> list[Layer]:
         """The collection documents of every directory that matches these segments."""
         found = []
-        for each in self._matching(parts):
+        for each in self.matched.get(parts) or self._match(parts):
             inner = each.directories.get(WILDCARD)
             if inner is not None and (layer := self._layer(inner, len(parts), is_collection=True)):
                 found.append(layer)
         return found
 
     def _matching(self, parts: tuple[str, ...]) -> tuple[Directory, ...]:
+        """Kept, for what is in the collection."""
+        if (known := self.matched.get(parts)) is None:
+            known = self.matched[parts] = self._match(parts)
+        return known
+
+    def _match(self, parts: tuple[str, ...]) -> tuple[Directory, ...]:
         if not parts:
             return (self.root,)
-        if (known := self.matched.get(parts)) is not None:
-            return known
         found = list[Directory]()
         for each in self._matching(parts[:-1]):
             found += [each.directories[name] for name in self._wild(each) if selects(name, parts[-1])]
             if (literal := each.directories.get(parts[-1])) is not None and not is_wild(parts[-1]):
                 found.append(literal)
-        self.matched[parts] = tuple(found)
-        return self.matched[parts]
+        return tuple(found)
 
     def _wild(self, directory: Directory) -> tuple[str, ...]:
         if id(directory) not in self.wild:
@@ -98,9 +102,10 @@ class _Source:
 
     def _layer(self, directory: Directory, depth: int, *, is_collection: bool) -> Layer | None:
         key = (id(directory), is_collection)
-        if key not in self.read:
-            self.read[key] = read_layer(directory, depth, is_collection=is_collection)
-        return self.read[key]
+        # Most resources have no document, and there may be hundreds of thousands of them.
+        if key not in self.read and (layer := read_layer(directory, depth, is_collection=is_collection)) is not None:
+            self.read[key] = layer
+        return self.read.get(key)
 
 
 class Metadata:
