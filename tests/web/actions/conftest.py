@@ -11,7 +11,6 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.edge.server import serve
 from homeostat.operators import actions
-from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.runtime.faces.hosting import LIMITS
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions.app import refuse, rest_app
@@ -19,15 +18,8 @@ from homeostat.web.actions.face import Face
 from homeostat.web.kit.gate import OpenGate
 from tests.web.actions.calling import NOTE_TYPE, Api
 from tests.web.actions.replicas import replica
-from tests.web.actions.shelf import ShelfPlugin, World
+from tests.web.actions.shelf import World
 from tests.web.rest import open_face
-
-
-@pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.actions.shelf:ShelfPlugin")
-    monkeypatch.setattr(ShelfPlugin, "world", World())
-    return ShelfPlugin.world
 
 
 @pytest.fixture

@@ -8,30 +8,19 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
-from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
 from homeostat.web.identity.identity import open_identity
-from tests.web.actions.shelf import ShelfPlugin, World
+from tests.web.actions.shelf import World
+from tests.web.dashboard.open_site import open_site
 from tests.web.dashboard.site import Site
 from tests.web.faces import ADMIN, CHEAP
 from tests.web.rest import serve_rest
-from tools.fetch_browser import browser_environment, find_browser
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 NOTE_TYPE: JsonObject = {
     "name": "Note",
@@ -49,13 +38,6 @@ NOTE_TYPE: JsonObject = {
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.actions.shelf:ShelfPlugin")
-    monkeypatch.setattr(ShelfPlugin, "world", World())
-    return ShelfPlugin.world
-
-
-@pytest.fixture
 async def plane(shelf: World, data: Path) -> AsyncIterator[Plane]:
     async with open_test_plane(data, actions, has_housekeeping=True, environment={}) as plane:
         yield plane
@@ -64,11 +46,7 @@ async def plane(shelf: World, data: Path) -> AsyncIterator[Plane]:
 @pytest.fixture
 async def site(plane: Plane) -> AsyncIterator[Site]:
     """Open to this machine, with the type of notes."""
-    async with (
-        serve_rest(plane.client, plane.private, namespace="default", environment={}, is_open=True) as server,
-        aiohttp.ClientSession() as session,
-    ):
-        site = Site(session, f"http://127.0.0.1:{server.port}")
+    async with open_site(plane) as site:
         await site.declare("/resource-types", NOTE_TYPE)
         yield site
 
@@ -90,15 +68,6 @@ async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    found = find_browser()
-    async with async_playwright() as program:
-        browser = await program.chromium.launch(executable_path=found, args=FLAGS, env={**browser_environment()})
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture

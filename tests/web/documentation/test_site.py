@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.graph.graph import Graph, resolve
@@ -18,8 +17,6 @@ from homeostat.operators.contracts.engine.validate import load
 from homeostat.web.documentation.diagram import MAX_NODES, draw
 from homeostat.web.documentation.operations import example, sample, shape
 from homeostat.web.documentation.site import api_names, render_interface, render_site
-from tests.web.dashboard.conftest import FLAGS
-from tools.fetch_browser import browser_environment, find_browser
 
 TODAY = date(2026, 11, 17)
 EVIL = "</title><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -161,15 +158,6 @@ def test_a_graph_that_is_too_large_is_not_drawn() -> None:
     bundle = _bundle({"pacto.yaml": text.encode()})
     fetched = {each.ref: Unresolved("not found") for each in bundle.contract.dependencies}
     assert draw(resolve(bundle.contract, fetched).graph) is None
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    found = find_browser()
-    async with async_playwright() as program:
-        browser = await program.chromium.launch(executable_path=found, args=FLAGS, env={**browser_environment()})
-        yield browser
-        await browser.close()
 
 
 async def test_a_browser_shows_the_files_in_light_and_dark_without_a_complaint(

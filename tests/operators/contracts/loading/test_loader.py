@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
@@ -19,6 +18,7 @@ from homeostat.operators.contracts.live.trust import read_keys
 from homeostat.operators.contracts.loading.loader import RETRY_FAILED_S, Load, Loader
 from homeostat.operators.contracts.loading.registries import Registries
 from homeostat.operators.contracts.loading.repository import SIGN_WITHIN_S
+from homeostat.runtime.background import background
 from homeostat.testing.eventually import eventually
 from tests.external.oci.signing import Signed, public_pem, signing_key
 from tests.external.servers import serving
@@ -80,20 +80,8 @@ async def stage(registries: tuple[str, str], tmp_path: Path) -> AsyncIterator[St
     async with serving(relay.answer) as url:
         relay.host = url.removeprefix("http://")
         stage = Stage(relay, tmp_path)
-        async with stage.registries, _running(stage.loader):
+        async with stage.registries, background(stage.loader.run()):
             yield stage
-
-
-@asynccontextmanager
-async def _running(loader: Loader) -> AsyncIterator[None]:
-    task = asyncio.create_task(loader.run())
-    await asyncio.sleep(0)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def _version(load: Load) -> str:

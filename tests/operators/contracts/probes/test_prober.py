@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome
 from homeostat.operators.contracts.probes.prober import AT_ONCE_PER_HOST, Owner, Prober
+from homeostat.runtime.background import background
 from homeostat.testing.eventually import eventually
 
 _OWNER: Owner = ("port", "quay")
@@ -50,20 +50,8 @@ class Stage:
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
     stage = Stage()
-    async with _running(stage.prober):
+    async with background(stage.prober.run()):
         yield stage
-
-
-@asynccontextmanager
-async def _running(prober: Prober) -> AsyncIterator[None]:
-    task = asyncio.create_task(prober.run())
-    await asyncio.sleep(0)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def test_the_first_pass_is_pending_and_the_result_enqueues_its_owner(stage: Stage) -> None:

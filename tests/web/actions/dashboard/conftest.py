@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.web.dashboard.conftest import guarded, plane, shelf, site
+from tests.web.dashboard.conftest import guarded, plane, site
 
-__all__ = ["guarded", "plane", "shelf", "site"]
+__all__ = ["guarded", "plane", "site"]

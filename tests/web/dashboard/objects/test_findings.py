@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-import aiohttp
 import pytest
 
 from homeostat.edge.request import Headers, Peer, Request
@@ -25,8 +24,8 @@ from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Administrator
 from tests.web.dashboard.conftest import NOTE_TYPE
+from tests.web.dashboard.open_site import open_site
 from tests.web.dashboard.site import Page, Site, note
-from tests.web.rest import serve_rest
 
 POD_NAME = "web-7d4b9c6f5d-x2x4z"
 CONTAINERS: JsonObject = {"containers": [{"name": "app", "image": "nginx:latest"}]}
@@ -44,11 +43,8 @@ async def plane(shelf: object, tmp_path: Path) -> AsyncIterator[Plane]:
 
 @pytest.fixture
 async def site(plane: Plane) -> AsyncIterator[Site]:
-    async with (
-        serve_rest(plane.client, plane.private, namespace="default", environment={}, is_open=True) as server,
-        aiohttp.ClientSession() as session,
-    ):
-        yield Site(session, f"http://127.0.0.1:{server.port}")
+    async with open_site(plane) as site:
+        yield site
 
 
 async def _create(plane: Plane, path: str, version: str, kind: str, name: str, **more: object) -> None:

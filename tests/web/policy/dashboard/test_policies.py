@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import msgspec
 import pytest
 
@@ -17,8 +16,8 @@ from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.policy.dashboard.groups import workload_of
 from homeostat.web.policy.dashboard.policies import Policy, PolicyRow, policy_table
+from tests.web.dashboard.open_site import open_site
 from tests.web.dashboard.site import Site
-from tests.web.rest import serve_rest
 
 POD: JsonObject = {
     "apiVersion": "v1",
@@ -47,11 +46,8 @@ async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
 
 @pytest.fixture
 async def site(plane: Plane) -> AsyncIterator[Site]:
-    async with (
-        serve_rest(plane.client, plane.private, namespace="default", environment={}, is_open=True) as server,
-        aiohttp.ClientSession() as session,
-    ):
-        yield Site(session, f"http://127.0.0.1:{server.port}")
+    async with open_site(plane) as site:
+        yield site
 
 
 async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -> None:
