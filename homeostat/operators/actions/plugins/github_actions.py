@@ -21,6 +21,7 @@ found by its time, among the runs that belong to nobody else; if several match, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -47,6 +48,8 @@ from homeostat.operators.actions.plugins.remote_run import (
 )
 from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
+
+_LONGEST_S: Final = 10**9
 
 
 class GitHubConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -90,8 +93,8 @@ class GitHubActionsPlugin:
         self._http = tools.http
         self._token = environment.get("GITHUB_TOKEN", "")
         self._api = environment.get("GITHUB_API_URL") or API
-        self._timeout_s = float(environment.get("GITHUB_ACTIONS_TIMEOUT") or 3600)
-        self._poll_s = float(environment.get("GITHUB_ACTIONS_POLL_INTERVAL") or 10)
+        self._timeout_s = _seconds(environment, "GITHUB_ACTIONS_TIMEOUT", 3600)
+        self._poll_s = _seconds(environment, "GITHUB_ACTIONS_POLL_INTERVAL", 10)
         self._sought, self._claims = MissingRuns(), RunOwners()
 
     async def plan(self, job: Job[GitHubConfig]) -> Plan:
@@ -186,6 +189,17 @@ class GitHubActionsPlugin:
 
     def _poll(self, job: Job[GitHubConfig]) -> float:
         return float(job.config.poll_seconds or self._poll_s)
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    text = environment.get(name, "").strip()
+    try:
+        found = float(text) if text else default
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= _LONGEST_S:
+        raise ValueError(f"environment variable {name} must be seconds above 0 and up to {_LONGEST_S}")
+    return found
 
 
 def _target(job: Job[GitHubConfig], purpose: str) -> _Target:
