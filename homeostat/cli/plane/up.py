@@ -119,8 +119,7 @@ def command(
     host = _host(bind, is_open=is_open)
     if is_ephemeral:
         data, port = _ephemeral(ctx, port)
-    if is_open:
-        _check_open(database, allows_programs=allows_programs)
+    _check_open(database, is_open=is_open, allows_programs=allows_programs)
     ahead = None if isinstance(database, str) else _issue_ahead(ctx, data, bind=host, address=address)
     from homeostat.plane import OPERATORS, Settings
 
@@ -191,8 +190,10 @@ def _ephemeral(ctx: click.Context, port: int) -> tuple[Path, int]:
     return Path(ctx.with_resource(TemporaryDirectory(prefix="homeostat-"))), port if is_named else 0
 
 
-def _check_open(database: Path | str | None, *, allows_programs: bool) -> None:
+def _check_open(database: Path | str | None, *, is_open: bool, allows_programs: bool) -> None:
     """Refuse what must not be combined with `--open`."""
+    if not is_open:
+        return
     if isinstance(database, str):
         raise click.UsageError(
             "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
