@@ -193,6 +193,14 @@ class System(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
 
 
+class Sysctl(msgspec.Struct, frozen=True):
+    name: str
+
+
+class PodSecurity(msgspec.Struct, frozen=True):
+    sysctls: tuple[Sysctl, ...] = ()
+
+
 class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -207,6 +215,8 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     volumes: tuple[PodVolume, ...] = ()
     restart_policy: str = "Always"
     host_network: bool = False
+    host_ipc: bool = msgspec.field(name="hostIPC", default=False)
+    security_context: PodSecurity = PodSecurity()
     scheduler_name: str = "default-scheduler"
     hostname: str = ""
     subdomain: str = ""

@@ -20,6 +20,10 @@ def spec(requests: JsonObject | None = None, **fields: Any) -> PodSpec:
     return msgspec.convert({"containers": [container], **fields}, PodSpec)
 
 
+def sysctl(name: str) -> JsonObject:
+    return {"sysctls": [{"name": name, "value": "1"}]}
+
+
 def node(**fields: Any) -> NodeFacts:
     metadata = {"name": "node-1", "labels": {"kubernetes.io/os": "linux"}}
     given = {"metadata": metadata, "spec": fields, "status": {"allocatable": SIZE}}
@@ -43,6 +47,20 @@ HALF = spec({"cpu": "1500m", "memory": "1000Mi"})
         ),
         (spec({"cpu": "9"}), [PLAIN, PLAIN], "OutOfpods", "pods, requested: 1, used: 2, capacity: 2"),
         (spec(nodeSelector={"disk": "ssd"}), [], "NodeAffinity", "didn't match Pod's node affinity/selector"),
+        (spec(securityContext=sysctl("kernel.msgmax")), [], "SysctlForbidden", '"kernel.msgmax" not allowlisted'),
+        (spec(securityContext=sysctl("kernel/msgmax")), [], "SysctlForbidden", '"kernel.msgmax" not allowlisted'),
+        (
+            spec(securityContext=sysctl("net.ipv4.tcp_rmem"), hostNetwork=True),
+            [],
+            "SysctlForbidden",
+            '"net.ipv4.tcp_rmem" not allowed with host Net enabled',
+        ),
+        (
+            spec(securityContext=sysctl("kernel.shm_rmid_forced"), hostIPC=True),
+            [],
+            "SysctlForbidden",
+            '"kernel.shm_rmid_forced" not allowed with host IPC enabled',
+        ),
         (spec(os={"name": "windows"}), [], "PodOSNotSupported", "the OS field doesn't match node OS"),
     ],
 )
@@ -60,8 +78,9 @@ def test_a_pod_that_does_not_fit_is_rejected(new: PodSpec, others: list[PodSpec]
         spec({"cpu": "2", "memory": "1Gi"}),
         spec(os={"name": "linux"}, nodeSelector={"kubernetes.io/os": "linux"}),
         spec({"example.com/licenses": "3"}),
+        spec(securityContext=sysctl("kernel/shm_rmid_forced"), hostNetwork=True),
     ],
-    ids=["all of it", "as it wants it", "what the Node does not count"],
+    ids=["all of it", "as it wants it", "what the Node does not count", "a safe sysctl"],
 )
 def test_a_pod_that_fits_is_admitted_whatever_a_scheduler_would_say(new: PodSpec) -> None:
     taints = [{"key": "a", "effect": "NoSchedule"}]

@@ -24,6 +24,22 @@ from homeostat.operators.workloads.scheduling.fit import (
 )
 
 SYSTEM: Final = "linux"
+_SAFE_SYSCTLS: Final = {
+    "kernel.shm_rmid_forced": "IPC",
+    "net.ipv4.ip_local_port_range": "Net",
+    "net.ipv4.ip_local_reserved_ports": "Net",
+    "net.ipv4.ip_unprivileged_port_start": "Net",
+    "net.ipv4.ping_group_range": "Net",
+    "net.ipv4.tcp_fin_timeout": "Net",
+    "net.ipv4.tcp_keepalive_intvl": "Net",
+    "net.ipv4.tcp_keepalive_probes": "Net",
+    "net.ipv4.tcp_keepalive_time": "Net",
+    "net.ipv4.tcp_rmem": "Net",
+    "net.ipv4.tcp_syncookies": "Net",
+    "net.ipv4.tcp_wmem": "Net",
+}
+"""Those that a kubelet allows without a flag, with the namespace of the kernel that they belong to."""
+_SWAPPED: Final = str.maketrans("./", "/.")
 _MILLI: Final = 1_000_000
 _WHOLE: Final = 1_000_000_000
 _IN_ORDER: Final = {PODS: 0, "cpu": 1, "memory": 2, "ephemeral-storage": 3}
@@ -37,6 +53,8 @@ class Rejection(NamedTuple):
 
 def rejection(spec: PodSpec, node: NodeFacts, others: Iterable[PodSpec]) -> Rejection | None:
     """`others` are the Pods that run on the Node already."""
+    if (why := _forbidden_sysctl(spec)) is not None:
+        return Rejection("SysctlForbidden", f"forbidden sysctl: {why}")
     if spec.os is not None and spec.os.name != SYSTEM:
         return Rejection("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
     running = list(others)
@@ -61,10 +79,29 @@ def may_be_rejected(spec: PodSpec, node: NodeFacts, *, is_crowded: bool) -> bool
     return bool(
         is_crowded
         or spec.os is not None
+        or spec.security_context.sysctls
         or host_ports(spec)
         or ((spec.affinity or spec.node_selector) and not matches_node(spec, node.labels, node.name))
         or (node.taints and _is_repelled(spec, node))
     )
+
+
+def _forbidden_sysctl(spec: PodSpec) -> str | None:
+    shared = {"Net": spec.host_network, "IPC": spec.host_ipc}
+    for each in spec.security_context.sysctls:
+        name = _dotted(each.name)
+        kernel_namespace = _SAFE_SYSCTLS.get(name)
+        if kernel_namespace is None:
+            return f'"{name}" not allowlisted'
+        if shared[kernel_namespace]:
+            return f'"{name}" not allowed with host {kernel_namespace} enabled'
+    return None
+
+
+def _dotted(name: str) -> str:
+    """`net/ipv4/conf/eno2.100/rp_filter` is `net.ipv4.conf.eno2/100.rp_filter`, by the first separator."""
+    slash, dot = name.find("/"), name.find(".")
+    return name.translate(_SWAPPED) if slash != -1 and (dot == -1 or slash < dot) else name
 
 
 def _is_repelled(spec: PodSpec, node: NodeFacts) -> bool:
