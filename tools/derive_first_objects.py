@@ -14,7 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from homeostat.objects.flow_control import mandatory_objects
+from homeostat.client.base import Client
+from homeostat.objects.flow_control import (
+    COLLECTIONS,
+    CONSUMER,
+    FLOW_SCHEMAS,
+    PRODUCER,
+    dangling_condition,
+    default_objects,
+    level_of,
+)
 from homeostat.objects.json import JsonObject
 from homeostat.plane.assembly import assemble
 from homeostat.plane.credentials import pki_of
@@ -79,7 +88,6 @@ def first_objects() -> Iterator[tuple[str, JsonObject]]:
                 "description": description,
             },
         )
-    yield from mandatory_objects()
     for service in built_in_services():
         yield "/apis/apiregistration.k8s.io/v1/apiservices", service
     for role in default_roles():
@@ -116,10 +124,24 @@ async def derived_table() -> bytes:
             plane.app.backend.now, plane.app.backend.new_uid = lambda: moment, lambda: UID
             for path, obj in first_objects():
                 await plane.client.create(path, obj)
+            await _create_flow_control(plane.client)
             records: list[Record] = [each for name in store.resources() for each in store.select(Scope(name))]
         finally:
             await store.close()
     return b"".join(map(entry_of, sorted(records, key=lambda each: each.revision)))
+
+
+async def _create_flow_control(client: Client) -> None:
+    """With the conditions that the operator `housekeeping` would set a moment later."""
+    for obj in default_objects():
+        await client.request("POST", COLLECTIONS[obj["kind"]], {"fieldManager": PRODUCER}, body=obj)
+    for obj in default_objects():
+        if obj["kind"] == "FlowSchema":
+            condition = {**dangling_condition(level_of(obj), is_found=True), "lastTransitionTime": TIME}
+            found = {**obj, "metadata": {"name": obj["metadata"]["name"]}, "status": {"conditions": [condition]}}
+            del found["spec"]
+            path = f"{FLOW_SCHEMAS}/{obj['metadata']['name']}/status"
+            await client.apply(path, found, manager=CONSUMER, force=True)
 
 
 if __name__ == "__main__":

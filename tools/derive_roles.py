@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parent.parent / "homeostat" / "server" / "access" / "data" / "roles.jsonl"
+TARGET = Path(__file__).parent.parent / "homeostat" / "server" / "access" / "rbac" / "data" / "roles.jsonl"
 _KINDS = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _MARK = "kubernetes.io/bootstrapping"
 _CONTENT = ("aggregationRule", "rules", "roleRef", "subjects")

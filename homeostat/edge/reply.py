@@ -19,16 +19,18 @@ from homeostat.edge.stream import Stream
 Fields = tuple[tuple[str, str], ...]
 
 
-class Reply(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct):
     """A complete response. A list is written piece by piece, so it is never copied as a whole."""
 
     status: int
     body: bytes | Items = b""
     content_type: str = "application/json"
     headers: Fields = ()
+    lines: bytes = b""
+    """Header lines, encoded, that differ between responses with the same head. Set by whoever passes the reply on."""
 
 
-class StreamReply(msgspec.Struct, frozen=True):
+class StreamReply(msgspec.Struct):
     """A response that is sent bit by bit: `start` is called with the stream once the head is written."""
 
     status: int
@@ -39,6 +41,8 @@ class StreamReply(msgspec.Struct, frozen=True):
     """The stream ends by itself, and is incomplete before. A server that stops lets it finish."""
     reserved_bytes: int = 0
     """Memory that the sender uses while it waits for the client to read."""
+    lines: bytes = b""
+    """As those of a `Reply`."""
 
 
 # Up to this size, copying the body behind the head is cheaper than a second write.

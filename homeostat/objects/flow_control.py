@@ -1,45 +1,63 @@
-"""The mandatory FlowSchemas and PriorityLevelConfigurations, which every Kubernetes server has. Pure."""
+"""The FlowSchemas and PriorityLevelConfigurations that every Kubernetes server has. Pure, but for reading the package.
+
+The table `data/flow_control.jsonl` has those of a real kube-apiserver; `tools/derive_flow_control.py` makes it. Two of
+each kind are mandatory: the server restores them whatever somebody writes. Of the others, which are suggestions, it
+updates those that have the annotation `AUTO_UPDATE`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pkgutil
+from collections.abc import Mapping
+
+import msgspec
 
 from homeostat.objects.json import JsonObject
 
-_GROUP_VERSION = "flowcontrol.apiserver.k8s.io/v1"
-FLOW_SCHEMAS = f"/apis/{_GROUP_VERSION}/flowschemas"
-PRIORITY_LEVELS = f"/apis/{_GROUP_VERSION}/prioritylevelconfigurations"
-MANDATORY = ("exempt", "catch-all")
-_SUBJECTS = {"exempt": ("system:masters",), "catch-all": ("system:unauthenticated", "system:authenticated")}
-_PRECEDENCES = {"exempt": 1, "catch-all": 10_000}
-_LIMITED = {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}, "lendablePercent": 0}
-_EXEMPT = {"nominalConcurrencyShares": 0, "lendablePercent": 0}
-_EVERYTHING: JsonObject = {
-    "resourceRules": [
-        {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
-    ],
-    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-}
+GROUP = "flowcontrol.apiserver.k8s.io"
+FLOW_SCHEMAS = f"/apis/{GROUP}/v1/flowschemas"
+PRIORITY_LEVELS = f"/apis/{GROUP}/v1/prioritylevelconfigurations"
+COLLECTIONS: Mapping[str, str] = {"PriorityLevelConfiguration": PRIORITY_LEVELS, "FlowSchema": FLOW_SCHEMAS}
+EXEMPT, CATCH_ALL = "exempt", "catch-all"
+MANDATORY = (EXEMPT, CATCH_ALL)
+AUTO_UPDATE = "apf.kubernetes.io/autoupdate-spec"
+PRODUCER = "api-priority-and-fairness-config-producer-v1"
+"""The field manager of the default objects."""
+CONSUMER = "api-priority-and-fairness-config-consumer-v1"
+"""The field manager of the conditions of FlowSchemas."""
+DANGLING = "Dangling"
 
 
-def mandatory_objects() -> Iterator[tuple[str, JsonObject]]:
-    """The collection and the object of each."""
-    for name in MANDATORY:
-        is_exempt = name == "exempt"
-        level = {"type": "Exempt", "exempt": _EXEMPT} if is_exempt else {"type": "Limited", "limited": _LIMITED}
-        yield PRIORITY_LEVELS, _object("PriorityLevelConfiguration", name, level)
-        schema: JsonObject = {
-            "priorityLevelConfiguration": {"name": name},
-            "matchingPrecedence": _PRECEDENCES[name],
-            "rules": [
-                {"subjects": [{"kind": "Group", "group": {"name": each}} for each in _SUBJECTS[name]], **_EVERYTHING}
-            ],
-        }
-        if not is_exempt:
-            schema["distinguisherMethod"] = {"type": "ByUser"}
-        yield FLOW_SCHEMAS, _object("FlowSchema", name, schema)
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    kind: str
+    name: str
+    spec: JsonObject
 
 
-def _object(kind: str, name: str, spec: JsonObject) -> JsonObject:
-    metadata = {"name": name, "annotations": {"apf.kubernetes.io/autoupdate-spec": "true"}}
-    return {"apiVersion": _GROUP_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+def default_objects() -> list[JsonObject]:
+    """PriorityLevelConfigurations, then FlowSchemas, each ordered by name; new objects at every call."""
+    table = pkgutil.get_data(__package__, "data/flow_control.jsonl")
+    assert table is not None
+    return [_object(each) for each in msgspec.json.Decoder(_Entry).decode_lines(table)]
+
+
+def _object(entry: _Entry) -> JsonObject:
+    metadata = {"name": entry.name, "annotations": {AUTO_UPDATE: "true"}}
+    return {"apiVersion": f"{GROUP}/v1", "kind": entry.kind, "metadata": metadata, "spec": entry.spec}
+
+
+def level_of(schema: JsonObject) -> str:
+    """The name of the PriorityLevelConfiguration that a FlowSchema refers to."""
+    reference = (schema.get("spec") or {}).get("priorityLevelConfiguration") or {}
+    return str(reference.get("name", ""))
+
+
+def dangling_condition(level: str, *, is_found: bool) -> JsonObject:
+    """The condition of a FlowSchema that refers to a level, without the time of its transition."""
+    fact = "and it exists" if is_found else "but there is no such object"
+    return {
+        "type": DANGLING,
+        "status": "False" if is_found else "True",
+        "reason": "Found" if is_found else "NotFound",
+        "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" {fact}',
+    }

@@ -38,6 +38,8 @@ from homeostat.server.app import App
 from homeostat.server.components import component_statuses
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
+from homeostat.server.flow_control.classifier import Classifier
+from homeostat.server.flow_control.figures import FlowFigures
 from homeostat.server.health import Health
 from homeostat.server.kinds.custom.definition import builtin_behaviours
 from homeostat.server.kinds.custom.definitions import Definitions
@@ -67,8 +69,9 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     registry.add(builtin_kinds(builtin_behaviours(registry, shipped_definition)))
     await Definitions(registry, watches).follow(store)
     registry.add([component_statuses(partial(_problem, store))])
-    rbac = Rbac()
+    rbac, flows = Rbac(), Classifier()
     await follow_roles(store, rbac)
+    await flows.follow(store)
     authorizer = Authorizer(rbac, Nodes(store))
     tracking = TokenTracking(time.time)
     accounts = _accounts(pki, store, tracking)
@@ -114,7 +117,9 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         pages=pages.find,
         is_open=settings.is_open,
         auditor=_auditor(settings, metrics),
+        flows=flows,
     )
+    metrics.include(FlowFigures(flows.seats))
     measure(metrics, settings, pki, store, watches)
     return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors, tracking)
 

@@ -42,6 +42,8 @@ from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
 from homeostat.server.access.user import OPEN, User
+from homeostat.server.flow_control.classifier import Classifier, Flow
+from homeostat.server.flow_control.level import Level
 from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
@@ -49,18 +51,11 @@ from homeostat.server.request.body import check_kind, parse_body, require_small_
 from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
-from homeostat.server.request.in_flight import InFlight
+from homeostat.server.request.in_flight import InFlight, Lane
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate, not_acceptable
 from homeostat.server.request.options import check_timeout, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
-from homeostat.server.request.requested import (
-    WITH_OBJECT,
-    WITHOUT_OBJECT,
-    attributes_of,
-    requested,
-    selected,
-    selected_nodes,
-)
+from homeostat.server.request.requested import attributes_of, requested, selected, selected_nodes, verb_of
 from homeostat.server.verbs.computed import read_computed
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
@@ -110,6 +105,7 @@ class App(msgspec.Struct):
     ids: RequestIds = msgspec.field(default_factory=lambda: RequestIds("Audit-Id"))
     deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
     in_flight: InFlight = msgspec.field(default_factory=InFlight)
+    flows: Classifier = msgspec.field(default_factory=Classifier)
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))
@@ -122,6 +118,7 @@ class App(msgspec.Struct):
         began = perf_counter()
         labels = ("", "", "")
         user: User | None = None
+        flow: Flow | None = None
         answer: Answer | None = None
         noted: dict[str, str] | None = None if self.auditor is None else {}
         try:
@@ -133,14 +130,17 @@ class App(msgspec.Struct):
                 user = await self._authenticate_again(request)
             path = parse_path(request.path)
             if path is None:
-                answer = await self._page(request, user)
+                flow = self.flows.classify_page(user, request.method.lower(), request.path)
+                answer = await self._page(request, user, flow)
                 return answer
+            verb = verb_of(request, path)
+            flow = self.flows.classify(user, verb, path)
             seen: int | None = self.backend.store.revision
             while True:
                 try:
-                    kind, verb, subresource = self._resolve(request, path)
-                    labels = (verb, kind.group_resource, subresource)
-                    answer = await self._call(request, user, kind, path, noted, verb=verb, subresource=subresource)
+                    kind = self._resolve(request, path, verb)
+                    labels = (verb, kind.group_resource, path.subresource)
+                    answer = await self._call(request, user, kind, path, noted, verb=verb, flow=flow)
                     break
                 except _MAY_BE_STALE:
                     if seen is None or not await self._was_stale(seen):
@@ -164,6 +164,8 @@ class App(msgspec.Struct):
             # A request without an answer was cancelled: it took too long, or the client disconnected.
             code = 504 if answer is None else answer.status
             self.metrics.request(labels, code, seconds)
+            if flow is not None and answer is not None:
+                answer.lines = flow.lines
             if self.auditor is not None:
                 self._audit(self.auditor, request, user, answer, noted, verb=labels[0], code=code, seconds=seconds)
 
@@ -226,7 +228,7 @@ class App(msgspec.Struct):
             raise ForbiddenError(refused)
         return OPEN
 
-    async def _page(self, request: Request, user: User) -> Reply:
+    async def _page(self, request: Request, user: User, flow: Flow) -> Reply:
         if "timeout=" in request.query:
             check_timeout(parse_qs(request.query).get("timeout", [""])[0])
         if request.path not in self.public_paths:
@@ -239,16 +241,20 @@ class App(msgspec.Struct):
             raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
         if self.backend.store.is_shared and request.path.startswith(_DEPENDS_ON_KINDS):
             await self.backend.store.sync()  # Another replica may have acknowledged a definition.
-        return await page(request, user)
+        level = flow.level
+        if level is None:
+            return await page(request, user)
+        if not level.enter():
+            await level.turn(flow.key)
+        try:
+            return await page(request, user)
+        finally:
+            level.leave()
 
-    def _resolve(self, request: Request, path: ObjectPath) -> tuple[Kind, str, str]:
+    def _resolve(self, request: Request, path: ObjectPath, verb: str) -> Kind:
         kind = self.backend.registry.find(path.group, path.version, path.plural)
         if kind is None or (path.namespace and not kind.namespaced):
             raise NotFoundError("the server could not find the requested resource")
-        verbs = WITH_OBJECT if path.name else WITHOUT_OBJECT
-        verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
-        if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
-            verb = "watch"
         if path.subresource and not _has(kind, path.subresource):
             raise NotFoundError("the server could not find the requested resource")
         is_known = (path.subresource, verb) in SUBRESOURCE_VERBS if path.subresource else verb in kind.verbs
@@ -258,7 +264,7 @@ class App(msgspec.Struct):
             )
         if kind.namespaced and not path.namespace and verb not in {"list", "watch"}:
             raise MethodNotAllowedError(f"{kind.group_resource} are namespaced: the path must contain a namespace")
-        return kind, verb, path.subresource
+        return kind
 
     async def _call(
         self,
@@ -269,7 +275,7 @@ class App(msgspec.Struct):
         noted: dict[str, str] | None,
         *,
         verb: str,
-        subresource: str,
+        flow: Flow,
     ) -> Answer:
         if not user.is_master:
             # A selector limits what is read or deleted, and never what is created.
@@ -279,7 +285,7 @@ class App(msgspec.Struct):
             if user.name.startswith(NODE_PREFIX):
                 attributes = await self._of_node(request, attributes)
             self.authorizer.require(attributes)
-        headers = request.headers
+        headers, subresource = request.headers, path.subresource
         call = Call(
             backend=self.backend,
             kind=kind,
@@ -303,26 +309,28 @@ class App(msgspec.Struct):
             run = read_computed
         elif not kind.is_stored:
             call.representation = negotiate(headers.get("accept", ""), is_plain=True)
-            return await self._review(call)
+            run = self._review
         else:
             run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
             return await run(call)
         objects = self.in_flight.objects_of(verb, path.name)
         if objects is None:
-            return await self._in_lane(call, run, verb)
+            return await self._in_lane(call, run, verb, flow)
         key = call.key
         if not objects.enter(key):
             await objects.turn(key)
         try:
-            return await self._in_lane(call, run, verb)
+            return await self._in_lane(call, run, verb, flow)
         finally:
             objects.leave(key)
 
-    async def _in_lane(self, call: Call, run: Verb, verb: str) -> Answer:
-        lane = self.in_flight.lane(verb)
+    async def _in_lane(self, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
+        lane: Lane | Level | None = flow.level
+        if lane is None:
+            lane = self.in_flight.lane(verb)
         if not lane.enter():
-            await lane.turn()
+            await lane.turn(flow.key)
         try:
             if call.body and "yaml" in call.content_type:
                 await settle_body(call)
@@ -339,7 +347,7 @@ class App(msgspec.Struct):
             await self.authorizer.nodes.prepare()
         return msgspec.structs.replace(attributes, selected_nodes=selected_nodes(request.query))
 
-    async def _review(self, call: Call) -> Reply:
+    async def _review(self, call: Call) -> Answer:
         require_small_body(call)
         await settle_body(call)
         obj = parse_body(call)

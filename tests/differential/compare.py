@@ -90,7 +90,27 @@ class Conversation:
     def close(self) -> None:
         self._connection.close()
 
+    def uids(self, collection: str) -> dict[str, str]:
+        """The names of the objects, by uid."""
+        self._connection.request("GET", collection, headers=self._headers())
+        items = msgspec.json.decode(self._connection.getresponse().read())["items"]
+        return {each["metadata"]["uid"]: each["metadata"]["name"] for each in items}
+
+    def flow(self, step: Step) -> tuple[str, str]:
+        """The uids of the FlowSchema and the priority level that decided on the step."""
+        headers, _ = self._ask(step)
+        return headers["X-Kubernetes-PF-FlowSchema-UID"], headers["X-Kubernetes-PF-PriorityLevel-UID"]
+
     def say(self, step: Step) -> Answer:
+        headers, (status, raw) = self._ask(step)
+        warnings = tuple(headers.get_all("Warning") or ())
+        try:
+            answered: Any = protobuf.decode(raw) if raw.startswith(protobuf.MAGIC) else msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            answered = raw.decode(errors="replace")
+        return Answer(status, comparable(answered), warnings, raw, headers.get("Content-Type", ""))
+
+    def _ask(self, step: Step) -> tuple[http.client.HTTPMessage, tuple[int, bytes]]:
         headers = http.client.HTTPMessage()  # which may have a name twice
         for name, value in {**self._headers(), "Accept": step.accept or "application/json"}.items():
             headers[name] = value
@@ -105,13 +125,7 @@ class Conversation:
             headers["Content-Type"] = step.type or "application/json"
         self._connection.request(step.method, step.path, body, headers)  # type: ignore[arg-type]
         response = self._connection.getresponse()
-        raw = response.read()
-        warnings = tuple(response.headers.get_all("Warning") or ())
-        try:
-            answered: Any = protobuf.decode(raw) if raw.startswith(protobuf.MAGIC) else msgspec.json.decode(raw)
-        except msgspec.DecodeError:
-            answered = raw.decode(errors="replace")
-        return Answer(response.status, comparable(answered), warnings, raw, response.headers.get("Content-Type", ""))
+        return response.headers, (response.status, response.read())
 
 
 def _event_in(message: bytes) -> tuple[str, Any]:

@@ -521,22 +521,23 @@ async def test_requests_pipelined_before_the_end_of_the_input_are_answered() -> 
         assert (await client.rest()).count(b"HTTP/1.1 200 OK") == 200
 
 
-async def test_every_response_names_the_id_of_its_request() -> None:
+async def test_every_response_names_the_id_of_its_request_and_has_the_lines_of_the_reply() -> None:
     seen: list[str] = []
 
     def handler(request: Request) -> Answer:
         seen.append(request.id)
         if request.path == "/stream":
-            return StreamReply(200, lambda stream: stream.close())
+            return StreamReply(200, lambda stream: stream.close(), lines=b"X-Own: stream\r\n")
         if request.path == "/failure":
             raise ValueError
-        return Reply(200)
+        return Reply(200, lines=b"X-Own: reply\r\n")
 
     server = await serve(handler, ids=RequestIds("Audit-Id"), refuse=refuse)
     async with connected(server) as client:
-        for target in ("/", "/stream", "/failure"):
+        for target, own in (("/", "reply"), ("/stream", "stream"), ("/failure", None)):
             answer = await client.get(target)
             assert answer.headers["audit-id"] == seen[-1]
+            assert answer.headers.get("x-own") == own
         assert seen[-1] in answer.body.decode()
         assert len(set(seen)) == 3
         assert (await client.get("/", "Audit-Id: mine-1")).headers["audit-id"] == "mine-1"

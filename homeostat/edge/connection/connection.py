@@ -275,11 +275,11 @@ class Connection(asyncio.Protocol):
         is_head = request.method == "HEAD"
         if request.body and len(request.body) >= LARGE_BYTES:
             self._service.bodies.discard(self)
-        more = request.id_line
         try:
+            more = request.id_line + reply.lines
             head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
         except Exception:
-            reply = self._service.failure(request)
+            reply, more = self._service.failure(request), request.id_line
             head, body = encode(reply, is_head=is_head, is_http10=request.is_http10, is_last=is_last, more=more)
         if type(body) is bytes and len(body) <= JOINED:
             self._put(head + body)
@@ -332,7 +332,7 @@ class Connection(asyncio.Protocol):
     def _open_stream(self, reply: StreamReply) -> None:
         request = self._request
         try:
-            head = head_of(reply.status, reply.content_type, reply.headers) + request.id_line
+            head = head_of(reply.status, reply.content_type, reply.headers) + request.id_line + reply.lines
         except Exception:
             self._write(self._service.failure(request))
             return

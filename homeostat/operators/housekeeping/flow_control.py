@@ -1,22 +1,42 @@
-"""The mandatory FlowSchemas and PriorityLevelConfigurations: restored after a deletion or a change.
+"""The default FlowSchemas and PriorityLevelConfigurations, and the condition `Dangling` of all FlowSchemas.
 
-The shares and the lendable part of the level `exempt` are for users to set, and stay as they are found.
+As in Kubernetes, a default object that is missing is created again. The mandatory ones are restored after every change.
+A suggested one is restored while its annotation `apf.kubernetes.io/autoupdate-spec` is true, and set to "false" it
+keeps what users write. The shares and the lendable part of the level `exempt` are always for users to set.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import UTC, datetime
+
 from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
-from homeostat.objects.flow_control import MANDATORY, mandatory_objects
+from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
+from homeostat.objects.flow_control import (
+    AUTO_UPDATE,
+    COLLECTIONS,
+    CONSUMER,
+    DANGLING,
+    FLOW_SCHEMAS,
+    GROUP,
+    MANDATORY,
+    PRIORITY_LEVELS,
+    PRODUCER,
+    dangling_condition,
+    default_objects,
+    level_of,
+)
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import kind_key
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 
-_KEYS = tuple(kind_key(obj["apiVersion"], obj["kind"]) for _, obj in mandatory_objects())
 _ALL = "all"
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
 class FlowControl:
@@ -24,34 +44,90 @@ class FlowControl:
         self._client = client
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
         self._workers = Workers(self._queue, self._ensure, name="flow control")
-        feed.subscribe(self._observe, *dict.fromkeys(_KEYS))
+        feed.subscribe(self._observe, *(kind_key(f"{GROUP}/v1", kind) for kind in COLLECTIONS))
 
     async def run(self) -> None:
         await self._workers.run()
 
     def _observe(self, event: FeedEvent) -> None:
-        match event:
-            case Changed(_, metadata) | Gone(_, metadata) if metadata.name in MANDATORY:
-                self._queue.add(_ALL)
-            case Listed():
-                # The watch does not deliver deletions that happened while it was interrupted.
-                self._queue.add(_ALL)
+        # The watch does not deliver deletions that happened while it was interrupted, but lists again.
+        if isinstance(event, Changed | Gone | Listed):
+            self._queue.add(_ALL)
 
     async def _ensure(self, _: str) -> None:
-        for collection, wanted in mandatory_objects():
-            try:
-                await self._client.create(collection, wanted)
-            except AlreadyExistsError:
-                await self._restore(f"{collection}/{wanted['metadata']['name']}", wanted)
+        for kind, collection in COLLECTIONS.items():
+            wanted = {each["metadata"]["name"]: each for each in default_objects() if each["kind"] == kind}
+            found = {each["metadata"]["name"]: each for each in (await self._client.list(collection))[0]}
+            for name, default in wanted.items():
+                if name not in found:
+                    await self._create(collection, default)
+                elif (revised := restored(found[name], default)) is not None:
+                    await self._update(f"{collection}/{name}", revised)
+            for name, obj in found.items():
+                if name not in wanted and _says(obj) is True:
+                    await self._delete(f"{collection}/{name}", obj)
+        await self._set_conditions()
 
-    async def _restore(self, path: str, wanted: JsonObject) -> None:
+    async def _set_conditions(self) -> None:
+        levels = {each["metadata"]["name"] for each in (await self._client.list(PRIORITY_LEVELS))[0]}
+        for schema in (await self._client.list(FLOW_SCHEMAS))[0]:
+            if (condition := missing_condition(schema, levels)) is not None:
+                await self._apply(schema["metadata"]["name"], condition)
+
+    async def _create(self, collection: str, obj: JsonObject) -> None:
         try:
-            found = await self._client.get(path)
-            spec = _with_allowed(wanted["spec"], found.get("spec") or {})
-            if found.get("spec") != spec and "deletionTimestamp" not in found["metadata"]:
-                await self._client.update(path, {**found, "spec": spec})
+            await self._client.request("POST", collection, {"fieldManager": PRODUCER}, body=obj)
+        except AlreadyExistsError:
+            return
+
+    async def _update(self, path: str, obj: JsonObject) -> None:
+        try:
+            await self._client.request("PUT", path, {"fieldManager": PRODUCER}, body=obj)
+        except (NotFoundError, ConflictError):
+            return  # It was deleted or changed meanwhile; the watch will say so.
+
+    async def _delete(self, path: str, obj: JsonObject) -> None:
+        try:
+            await self._client.delete(path, {"preconditions": {"uid": obj["metadata"]["uid"]}})
+        except (NotFoundError, ConflictError):
+            return
+
+    async def _apply(self, name: str, condition: JsonObject) -> None:
+        status = {"conditions": [{**condition, "lastTransitionTime": format_time(datetime.now(UTC))}]}
+        obj = {"apiVersion": f"{GROUP}/v1", "kind": "FlowSchema", "metadata": {"name": name}, "status": status}
+        try:
+            await self._client.apply(f"{FLOW_SCHEMAS}/{name}/status", obj, manager=CONSUMER, force=True)
         except NotFoundError:
-            return  # It was deleted meanwhile; the watch will say so.
+            return
+
+
+def restored(found: JsonObject, default: JsonObject) -> JsonObject | None:
+    """A default object as it should be; None if it is. Pure."""
+    metadata = found["metadata"]
+    if "deletionTimestamp" in metadata:
+        return None
+    said = _says(found)
+    is_updated = metadata["name"] in MANDATORY or (metadata.get("generation") == 1 if said is None else said)
+    spec = _with_allowed(default["spec"], found.get("spec") or {}) if is_updated else found.get("spec")
+    if said is is_updated and spec == found.get("spec"):
+        return None
+    annotations = {**(metadata.get("annotations") or {}), AUTO_UPDATE: "true" if is_updated else "false"}
+    return {**found, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
+
+
+def missing_condition(schema: JsonObject, levels: Collection[str]) -> JsonObject | None:
+    """The condition that a FlowSchema should have, without its time; None if it has it. Pure."""
+    level = level_of(schema)
+    wanted = dangling_condition(level, is_found=level in levels)
+    conditions = (schema.get("status") or {}).get("conditions") or ()
+    found: JsonObject = next((each for each in conditions if each.get("type") == DANGLING), {})
+    return None if wanted.items() <= found.items() else wanted
+
+
+def _says(obj: JsonObject) -> bool | None:
+    """What the annotation says; None if it says neither yes nor no."""
+    value = (obj["metadata"].get("annotations") or {}).get(AUTO_UPDATE)
+    return True if value in _TRUE else False if value in _FALSE else None
 
 
 def _with_allowed(wanted: JsonObject, found: JsonObject) -> JsonObject:

@@ -42,8 +42,8 @@ class Lane:
         self._running += 1
         return True
 
-    async def turn(self) -> None:
-        """Wait to be admitted; `TooManyRequestsError` if too many wait already."""
+    async def turn(self, flow: object = None) -> None:
+        """Wait to be admitted, in one queue for all flows; `TooManyRequestsError` if too many wait already."""
         if len(self._waiting) >= self._most_waiting:
             raise TooManyRequestsError(f"too many {self._what} at once, please try again later", retry_after_s=1)
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -21,6 +21,15 @@ NODE_FIELD: Final = "spec.nodeName"
 _ON_COLLECTIONS = frozenset({"list", "watch"})
 
 
+def verb_of(request: Request, path: ObjectPath) -> str:
+    """Empty for a method that no verb has."""
+    verbs = WITH_OBJECT if path.name else WITHOUT_OBJECT
+    verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
+    if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
+        return "watch"
+    return verb
+
+
 def selected(query: str, field: str) -> str:
     """The first value that a field selector requires of a field: a role may be limited to a name."""
     if "fieldSelector" not in query:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from homeostat.objects.flow_control import mandatory_objects
+from homeostat.objects.flow_control import COLLECTIONS, MANDATORY, default_objects
 from homeostat.plane import Settings, open_plane
 from tests.cluster.test_names import definition
 from tests.holds import measured_turns
@@ -174,9 +174,11 @@ async def test_a_service_account_that_is_deleted_is_made_again(world: World) -> 
     await eventually(is_another)
 
 
-async def test_mandatory_objects_of_flow_control_are_made_again(world: World) -> None:
-    for collection, wanted in mandatory_objects():
-        path = f"{collection}/{wanted['metadata']['name']}"
+async def test_default_objects_of_flow_control_are_made_again(world: World) -> None:
+    for wanted in default_objects():
+        if wanted["metadata"]["name"] not in (*MANDATORY, "probes", "system"):
+            continue
+        path = f"{COLLECTIONS[wanted['kind']]}/{wanted['metadata']['name']}"
         assert (await world.client.get(path))["spec"] == wanted["spec"]
         await world.client.delete(path)
         await eventually(lambda path=path: _is_there(world, path))  # type: ignore[misc]

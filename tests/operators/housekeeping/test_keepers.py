@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from homeostat.objects.errors import InvalidError
+from homeostat.objects.flow_control import AUTO_UPDATE, FLOW_SCHEMAS, PRIORITY_LEVELS
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.plane import Plane, Settings, open_plane
@@ -114,7 +115,7 @@ async def test_the_limits_in_the_status_of_a_quota_are_restored(plane: Plane) ->
             each.cancel()
 
 
-async def test_the_range_of_services_and_mandatory_objects_are_restored(plane: Plane) -> None:
+async def test_the_range_of_services_and_default_objects_are_restored(plane: Plane) -> None:
     client, world = plane.client, World(plane.client)
 
     async def conditions() -> list[Any]:
@@ -132,10 +133,50 @@ async def test_the_range_of_services_and_mandatory_objects_are_restored(plane: P
     own = {"nominalConcurrencyShares": 7, "lendablePercent": 50}
     await client.merge(exempt, {"spec": {"exempt": own}})
     kept = await client.get(exempt)
-    path = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/catch-all"
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/global-default"
     wanted = (await client.get(path))["spec"]
     await client.merge(path, {"spec": {"limited": {"nominalConcurrencyShares": 77}}})
     await eventually(lambda: client.get(path), lambda each: each["spec"] == wanted)
-    # Its level is restored before this one, so it was compared as well.
+    # It comes before this one, so it was compared as well.
     assert await client.get(exempt) == kept
     assert kept["spec"]["exempt"] == own
+
+
+async def test_default_objects_of_flow_control_keep_what_users_protect(plane: Plane) -> None:
+    client, own = (
+        plane.client,
+        {"metadata": {"annotations": {AUTO_UPDATE: "false"}}, "spec": {"matchingPrecedence": 77}},
+    )
+    await client.merge(f"{FLOW_SCHEMAS}/probes", own)
+    await client.merge(f"{FLOW_SCHEMAS}/service-accounts", {"spec": {"matchingPrecedence": 78}})
+    stray = {
+        **await client.get(f"{FLOW_SCHEMAS}/probes"),
+        "metadata": {"name": "stray", "annotations": {AUTO_UPDATE: "true"}},
+    }
+    await client.create(FLOW_SCHEMAS, stray)
+    await eventually(lambda: World(client).find(f"{FLOW_SCHEMAS}/stray"), lambda each: each is None)
+    restored = f"{FLOW_SCHEMAS}/service-accounts"
+    await eventually(lambda: client.get(restored), lambda each: each["spec"]["matchingPrecedence"] == 9000)
+    assert (await client.get(f"{FLOW_SCHEMAS}/probes"))["spec"]["matchingPrecedence"] == 77
+
+
+async def test_a_flow_schema_says_whether_its_level_exists(plane: Plane) -> None:
+    client, path = plane.client, f"{FLOW_SCHEMAS}/mine"
+    rule = {
+        "subjects": [{"kind": "User", "user": {"name": "jane"}}],
+        "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/own"]}],
+    }
+    spec = {"priorityLevelConfiguration": {"name": "mine"}, "matchingPrecedence": 500, "rules": [rule]}
+    await client.create(FLOW_SCHEMAS, {"metadata": {"name": "mine"}, "spec": spec})
+
+    async def dangling() -> list[tuple[str, str]]:
+        conditions = (await client.get(path)).get("status", {}).get("conditions", [])
+        return [(each["status"], each["reason"]) for each in conditions if each["type"] == "Dangling"]
+
+    await eventually(dangling, lambda each: each == [("True", "NotFound")])
+    limited = {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}
+    level = {"metadata": {"name": "mine"}, "spec": {"type": "Limited", "limited": limited}}
+    await client.create(PRIORITY_LEVELS, level)
+    await eventually(dangling, lambda each: each == [("False", "Found")])
+    await client.delete(f"{PRIORITY_LEVELS}/mine")
+    await eventually(dangling, lambda each: each == [("True", "NotFound")])

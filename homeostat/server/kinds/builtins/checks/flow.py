@@ -1,17 +1,16 @@
-"""What FlowSchemas and PriorityLevelConfigurations may look like. They are stored and have no effect here."""
+"""What FlowSchemas and PriorityLevelConfigurations may look like."""
 
 from __future__ import annotations
 
 from math import ceil, log2
 
 from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.flow_control import EXEMPT, MANDATORY, default_objects
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import integer, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import check_required, check_text, is_integer
 
-EXEMPT = "exempt"
-"""The schema and the level of this name are fixed: everything is exempt from limits there."""
 _MAX_PRECEDENCE = 10_000
 _MAX_QUEUES = 10_000_000
 _MAX_HASH_BITS = 60
@@ -33,7 +32,19 @@ def _check_schema(obj: JsonObject) -> list[Cause]:
         causes += _check_rule(rule, at)
         if are_enough(causes):
             break
-    return causes + _check_conditions(obj)
+    return causes + _check_fixed("FlowSchema", obj, name) + _check_conditions(obj)
+
+
+def _check_fixed(kind: str, obj: JsonObject, name: str) -> list[Cause]:
+    """The mandatory ones are as they are, but for what users may set of the level `exempt`."""
+    if name not in MANDATORY:
+        return []
+    fixed = next(each for each in default_objects() if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    found, wanted, but = dict(struct(obj, "spec")), dict(fixed["spec"]), ""
+    if "exempt" in wanted:
+        found["exempt"] = wanted["exempt"]
+        but = " except the 'spec.exempt' field"
+    return [] if found == wanted else [invalid("spec", found, f"spec of '{name}'{but} must equal the fixed value")]
 
 
 _METHODS = ("ByNamespace", "ByUser")
@@ -162,7 +173,7 @@ def _check_level(obj: JsonObject) -> list[Cause]:
             causes.append(required("spec.limited", "must not be empty when type is Limited"))
     else:
         causes.append(unsupported("spec.type", kind, ("Exempt", "Limited")))
-    return causes + _check_conditions(obj)
+    return causes + _check_fixed("PriorityLevelConfiguration", obj, name) + _check_conditions(obj)
 
 
 def _check_shares(level: JsonObject, path: str) -> list[Cause]:

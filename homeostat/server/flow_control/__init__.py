@@ -1,0 +1,1 @@
+"""API priority and fairness: which calls wait for which others, as FlowSchemas and PriorityLevelConfigurations say."""

@@ -1,0 +1,108 @@
+"""FlowSchemas and PriorityLevelConfigurations, through the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from homeostat.edge.items import whole_of
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.objects.flow_control import FLOW_SCHEMAS, PRIORITY_LEVELS
+from homeostat.server.access.user import SELF, User
+from tests.api.conftest import MERGE_PATCH, Api
+from tests.api.objects import CONFIGMAPS
+
+ALICE = User("alice", groups=("system:authenticated",))
+_EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
+
+
+async def limit_alice(api: Api) -> tuple[str, str]:
+    """A level of three seats for her; the uids of the FlowSchema and the level."""
+    rule = {
+        "subjects": [{"kind": "User", "user": {"name": "alice"}}],
+        "resourceRules": [_EVERYTHING],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    }
+    limited = {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}, "borrowingLimitPercent": 0}
+    level = await api("POST", PRIORITY_LEVELS, _object("tiny", {"type": "Limited", "limited": limited}))
+    spec = {"priorityLevelConfiguration": {"name": "tiny"}, "matchingPrecedence": 700, "rules": [rule]}
+    schema = await api("POST", FLOW_SCHEMAS, _object("of-alice", spec))
+    assert (level.status, schema.status) == (201, 201)
+    return schema.json["metadata"]["uid"], level.json["metadata"]["uid"]
+
+
+def _object(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+async def asked(api: Api, path: str, user: User) -> Reply:
+    answer = api.plane.app.handle(Request("GET", path, "", Headers(), b"", Peer(""), {"user": user}))
+    assert isinstance(answer, Reply), "it waits"
+    return answer
+
+
+async def test_each_answer_names_the_flow_schema_and_the_level(api: Api) -> None:
+    schema, level = await limit_alice(api)
+    lines = f"X-Kubernetes-Pf-Flowschema-Uid: {schema}\r\nX-Kubernetes-Pf-Prioritylevel-Uid: {level}\r\n".encode()
+    found = [await asked(api, path, ALICE) for path in ("/version", CONFIGMAPS, "/api/v1/nothing")]
+    assert [(each.status, each.lines) for each in found] == [(200, lines), (403, lines), (404, lines)]
+    other = await asked(api, "/version", SELF)
+    assert other.lines
+    assert other.lines != lines
+
+
+async def test_a_level_without_a_free_seat_rejects_its_own_calls_and_no_others(api: Api) -> None:
+    await limit_alice(api)
+    assert (await asked(api, "/version", ALICE)).status == 200
+    level = api.plane.app.flows.seats.levels["tiny"]
+    assert [level.enter() for _ in range(4)] == [True, True, True, False]
+    refused = await asked(api, "/version", ALICE)
+    assert (refused.status, refused.headers) == (429, (("Retry-After", "1"),))
+    assert b'priority level \\"tiny\\" at once' in whole_of(refused.body)
+    assert (await api("GET", "/version", user=User("bob", groups=("system:authenticated",)))).status == 200
+    assert (await api("GET", CONFIGMAPS)).status == 200
+    level.leave()
+    assert (await asked(api, "/version", ALICE)).status == 200
+    metrics = (await api("GET", "/metrics")).body.decode()
+    rejected = 'flow_schema="of-alice",priority_level="tiny",reason="concurrency-limit"'
+    assert 'apiserver_flowcontrol_nominal_limit_seats{priority_level="tiny"} 3.0' in metrics
+    assert any(line.startswith("apiserver_flowcontrol_rejected_requests_total") for line in metrics.splitlines())
+    assert sorted(rejected.split(",")) == sorted(
+        metrics.partition("apiserver_flowcontrol_rejected_requests_total{")[2].partition("}")[0].split(",")
+    )
+
+
+async def test_a_watch_takes_no_seat(api: Api) -> None:
+    await limit_alice(api)
+    role = {"metadata": {"name": "a"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["watch"]}]}
+    binding = {
+        "metadata": {"name": "a"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "subjects": [{"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+    assert (await api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role)).status == 201
+    assert (await api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)).status == 201
+    watches = [await api.watch(CONFIGMAPS, user=ALICE) for _ in range(4)]
+    assert api.plane.app.flows.seats.levels["tiny"].running == 0
+    for each in watches:
+        each.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "is_allowed"),
+    [
+        (f"{FLOW_SCHEMAS}/exempt", {"spec": {"matchingPrecedence": 2}}, False),
+        (f"{FLOW_SCHEMAS}/catch-all", {"spec": {"distinguisherMethod": None}}, False),
+        (f"{PRIORITY_LEVELS}/catch-all", {"spec": {"limited": {"nominalConcurrencyShares": 7}}}, False),
+        (f"{PRIORITY_LEVELS}/exempt", {"spec": {"exempt": {"nominalConcurrencyShares": 7}}}, True),
+        (f"{FLOW_SCHEMAS}/probes", {"spec": {"matchingPrecedence": 3}}, True),
+    ],
+)
+async def test_only_what_is_not_mandatory_can_be_changed(
+    api: Api, path: str, change: dict[str, Any], is_allowed: bool
+) -> None:
+    answer = await api("PATCH", path, change, type=MERGE_PATCH)
+    assert answer.status == (200 if is_allowed else 422)
+    assert is_allowed or "must equal the fixed value" in answer.json["message"]
