@@ -232,8 +232,7 @@ class App(msgspec.Struct):
         if "timeout=" in request.query:
             check_timeout(parse_qs(request.query).get("timeout", [""])[0])
         if request.path not in self.public_paths:
-            verb = request.method.lower()
-            self.authorizer.require(Attributes(user=user, verb=verb, path=request.path))
+            self.authorizer.require(Attributes(user=user, verb=request.method.lower(), path=request.path))
         page = self.pages(request.path)
         if page is None:
             raise NotFoundError("the server could not find the requested resource")
