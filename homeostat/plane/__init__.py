@@ -113,6 +113,7 @@ async def _running(
                 await plane.server.stop(grace_s=3.0)
             await plane.conversions.close()
             await plane.admission.close()
+            plane.app.authorizer.close()
             if plane.app.auditor is not None:
                 await asyncio.to_thread(plane.app.auditor.log.close)
 

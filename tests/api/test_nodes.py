@@ -41,9 +41,25 @@ async def test_a_node_gets_a_token_for_a_pod_of_its_own_and_for_the_audience_of_
     assert (status, 'audience "vault" not found in pod spec volume' in message) == (403, True)
     status, message = await ask(other)
     assert (status, "bound to a pod scheduled on a different node" in message) == (403, True)
+    driver = {"metadata": {"name": "csi.example.com"}, "spec": {"tokenRequests": [{"audience": "vault"}]}}
+    await api("POST", "/apis/storage.k8s.io/v1/csidrivers", driver)
+    mounted = await create_pod(api, "mounted", volumes=[{"name": "a", "csi": {"driver": "csi.example.com"}}])
+    assert await ask(mounted, audiences=["vault"]) == (201, "")
+    lacking = await create_pod(api, "lacking", volumes=[{"name": "a", "csi": {"driver": "gone"}}])
+    status, message = await ask(lacking, audiences=["vault"])
+    assert (status, 'csidriver.storage.k8s.io "gone" not found' in message) == (403, True)
     nameless = User("system:node:", groups=("system:nodes", "system:masters"))
     answer = await api("POST", f"{DEFAULT}/serviceaccounts/default/token", {"spec": {}}, user=nameless)
     assert (answer.status, "could not determine node from user" in answer.json["message"]) == (403, True)
+
+
+async def test_a_new_node_takes_no_pods_until_it_is_ready(api: Api) -> None:
+    own = {"key": "a", "effect": "NoExecute"}
+    created = await api("POST", "/api/v1/nodes", {"metadata": {"name": "n1"}, "spec": {"taints": [own]}})
+    assert created.json["spec"]["taints"] == [own, {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    ready = {"spec": {"taints": None}}
+    changed = await api("PATCH", "/api/v1/nodes/n1", ready, headers={"content-type": MERGE_PATCH})
+    assert (changed.status, changed.json["spec"]) == (200, {})
 
 
 async def test_a_node_follows_what_happens_to_its_pods_after_its_first_call(api: Api) -> None:

@@ -447,7 +447,7 @@ _GO = {r"currentMetrics|\.spec\.d(rivers|evices)|\.webhooks": "Go writes empty v
 REASONS: dict[str, dict[str, str]] = {
     "PersistentVolume": _PROTECTED,
     "PersistentVolumeClaim": _PROTECTED,
-    "Node": {r"taints|\.status": "nothing watches Nodes, so none is tainted; Go writes empty values"},
+    "Node": {r"\.status": "Go writes empty values"},
     "ResourceQuota": {r"\.status|\.cells": "counted with the write; a controller does it there"},
     "DaemonSet": {
         r"template\.generation|table.*annotations|^listed as metadata": "there it is shown with the whole object only"

@@ -17,7 +17,7 @@ EVERYWHERE = {
     r"\.storageVersionHash$": "another hash of the same",
 }
 
-_OF_NODES = {r"\.(spec|status)$": "nothing watches Nodes, so none is tainted; Go writes empty values"}
+_OF_NODES = {r"\.status$": "Go writes empty values"}
 _CHECKS = {r"^$": "each server has checks of its own"}
 _ACCEPTED = {r"\.status": "names are accepted with the write; a controller does it there", r"\.finalizers$": "the same"}
 _CHECKED = {r"\.status": "types are checked with the write; a controller does it there"}
@@ -112,7 +112,7 @@ STEPS: dict[str, dict[str, str]] = {
     "invalid container escalation": {
         r"\.causes": "privileged containers are off there, and a plane has no such switch"
     },
-    "node created": {r"\.(taints|status)$": "nothing watches Nodes, so none is tainted; Go writes empty values"},
+    "node created": _OF_NODES,
     "node tainted": _OF_NODES,
     "node unschedulable": _OF_NODES,
     "node badly tainted": {r"\.causes": "told once"},

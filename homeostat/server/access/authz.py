@@ -31,6 +31,11 @@ class Authorizer:
         reasons = [each for each in (own.reason, decision.reason) if each]
         return own if own.is_allowed else Decision(False, "\n".join(reasons))
 
+    def close(self) -> None:
+        """Stop following what Nodes reach."""
+        if self.nodes is not None:
+            self.nodes.close()
+
     def require(self, attributes: Attributes) -> None:
         """Raise `ForbiddenError` for a call that is not allowed."""
         decision = self.authorize(attributes)

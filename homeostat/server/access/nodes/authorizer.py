@@ -34,6 +34,7 @@ class Nodes:
         self._graph = Graph(store)
         self.prepare = self._graph.prepare
         """To be awaited before the first decision about a Node."""
+        self.close = self._graph.close
         self._of_resource: dict[tuple[str, str], Callable[[str, Attributes], Decision]] = {
             ("", "secrets"): self._read,
             ("", "configmaps"): self._read,

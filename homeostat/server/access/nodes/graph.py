@@ -79,6 +79,12 @@ class Graph:
 
     def close(self) -> None:
         """Stop following, and forget what was indexed."""
+        if self._preparing is not None and not self._preparing.done():
+            self._preparing.cancel()  # It forgets by itself.
+        else:
+            self._forget()
+
+    def _forget(self) -> None:
         for subscription in self._subscriptions:
             subscription.close()
         for kept in (self._subscriptions, self._bound, self._nodes, self._volumes, self._claims):
@@ -89,7 +95,7 @@ class Graph:
             await self._follow_one(PODS, self._put_pod, self._drop_pod)
             await self._follow_one(VOLUMES, self._put_volume, self._drop_volume)
         except BaseException:
-            self.close()
+            self._forget()
             raise
 
     async def _follow_one(self, resource: str, put: Callable[[Record], None], drop: Callable[[Record], None]) -> None:

@@ -10,8 +10,10 @@ from base64 import b64decode
 
 from homeostat.objects.errors import ApiError, NotFoundError, quoted
 from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.nodes.authorizer import LEASES
 from homeostat.server.access.nodes.identity import NODE_PREFIX, node_of
+from homeostat.server.admission.plugins.audiences import MissingVolumeError, needs_audience
 from homeostat.server.kinds.builtins.members import struct, structs, text
 from homeostat.server.kinds.builtins.mirror import MIRROR, is_mirror
 from homeostat.server.kinds.builtins.references import config_maps_of, secrets_of
@@ -97,16 +99,30 @@ def _restrict_audience(call: Call, request: JsonObject, pod: JsonObject) -> None
     audiences = struct(request, "spec").get("audiences") or [""]
     if len(audiences) > 1:
         raise _denial(call, None, "node may only request 0 or 1 audiences")
-    for volume in structs(struct(pod, "spec"), "volumes"):
-        for source in structs(struct(volume, "projected"), "sources"):
-            token = source.get("serviceAccountToken")
-            if isinstance(token, dict) and text(token, "audience") == audiences[0]:
-                return
+    audience = str(audiences[0])
+    try:
+        is_needed = needs_audience(call.store, pod, audience)
+    except MissingVolumeError as error:
+        raise _denial(call, None, f"error validating audience {quoted(audience)}: {error}") from error
+    if is_needed or call.backend.authorize(_of_audience(call, audience)).is_allowed:
+        return
     raise _denial(
         call,
         None,
-        f"audience {quoted(str(audiences[0]))} not found in pod spec volume, {call.user.name} is not authorized to "
+        f"audience {quoted(audience)} not found in pod spec volume, {call.user.name} is not authorized to "
         "request tokens for this audience",
+    )
+
+
+def _of_audience(call: Call, audience: str) -> Attributes:
+    """What a role may allow a Node beyond the volumes of its Pods. The audience is the resource."""
+    return Attributes(
+        call.user,
+        "request-serviceaccounts-token-audience",
+        version="v1",
+        resource=audience,
+        namespace=call.namespace,
+        name=call.name,
     )
 
 

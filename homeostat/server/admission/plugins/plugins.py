@@ -5,6 +5,7 @@ from __future__ import annotations
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admission.plugins.default_class import INGRESS_CLASSES, STORAGE_CLASSES, DefaultClass
 from homeostat.server.admission.plugins.limit_range import broken_limits, set_default_resources
+from homeostat.server.admission.plugins.node_taint import taint_new_node
 from homeostat.server.admission.plugins.priority import RESOURCE as PRIORITY_CLASSES
 from homeostat.server.admission.plugins.priority import Priorities, keep_priority
 from homeostat.server.admission.plugins.quota import RESOURCE as QUOTAS
@@ -19,7 +20,7 @@ from homeostat.store.base import Record, Scope, Store
 from homeostat.store.follow import follow
 
 _INGRESSES = "ingresses.networking.k8s.io"
-COMPLETED = frozenset({"pods", "persistentvolumeclaims", _INGRESSES, PRIORITY_CLASSES, QUOTAS})
+COMPLETED = frozenset({"pods", "nodes", "persistentvolumeclaims", _INGRESSES, PRIORITY_CLASSES, QUOTAS})
 """Resources whose writes the plugins complete or refuse, whatever is configured."""
 _LIMITED = frozenset({"pods", "persistentvolumeclaims"})
 _RANGES = "limitranges"
@@ -76,6 +77,9 @@ class Plugins:
         match call.kind.resource:
             case "pods":
                 self._complete_pod(call, obj, old)
+            case "nodes":
+                if old is None:
+                    taint_new_node(obj)
             case "persistentvolumeclaims":
                 if old is None:
                     self._storage_class.complete_claim(obj)
