@@ -24,7 +24,10 @@ class Seats:
         self.lent = Lent()
 
     def divide(self, specs: Mapping[str, LevelSpec]) -> None:
-        """Set the levels. One that is gone keeps its seats for the calls that it has."""
+        """Set the levels. One that is gone serves the calls that it has, and lends and borrows no more."""
+        for name in self.levels.keys() - specs.keys():
+            gone = self.levels[name]
+            gone.lower = gone.upper = max(gone.running, 1)
         self.levels = {name: self.levels.get(name) or Level(name, self.lent) for name in specs}
         shares = sum(each.shares for each in specs.values())
         for name, spec in specs.items():

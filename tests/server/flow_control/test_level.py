@@ -162,3 +162,24 @@ async def test_a_level_that_is_deleted_serves_the_calls_that_it_has() -> None:
     seats.divide({"b": spec})
     await left(level, 2)
     assert order == ["a", "b"]
+
+
+async def test_a_level_that_is_deleted_returns_no_seats_to_those_that_are_left() -> None:
+    lender, borrower = LevelSpec(shares=1, lendable_percent=100), LevelSpec(most_waiting=9, most_waiting_of_flow=9)
+    seats, order = divided(2, lender=lender, borrower=borrower), list[str]()
+    level = seats.levels["borrower"]
+    await begun(level, _ONE, order, "abc")
+    seats.divide({"lender": lender})
+    await left(level, 3)
+    assert order == ["a", "b", "c"]
+    assert [seats.levels["lender"].enter() for _ in range(3)] == [True, True, False]
+
+
+async def test_a_call_that_waits_in_a_deleted_level_without_seats_is_served() -> None:
+    spec = LevelSpec(shares=1, most_waiting=9, most_waiting_of_flow=9)
+    seats, order = divided(1, a=spec, b=LevelSpec(most_waiting=9, most_waiting_of_flow=9)), list[str]()
+    assert seats.levels["a"].enter()
+    await begun(seats.levels["b"], _ONE, order, "b")
+    seats.divide({"a": spec})
+    await asyncio.sleep(0)
+    assert order == ["b"]
