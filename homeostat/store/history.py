@@ -6,8 +6,10 @@ Older ones are read from the log on disk.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from homeostat.store.base import Event, Key, Record, Scope
@@ -44,6 +46,31 @@ class History:
             self._bytes -= _superseded_bytes(oldest)
             self.floor = oldest.record.revision
 
+    @property
+    def revision(self) -> int:
+        """The revision of the newest event."""
+        return self._events[-1].record.revision if self._events else self.floor
+
+    def is_longer(self, count: int, *, after: int) -> bool:
+        """Whether there are more than `count` events after a revision, of all scopes."""
+        return len(self._events) > count and self._events[-count - 1].record.revision > after
+
+    def next(self, revision: int, scope: Scope, most: int, most_bytes: int) -> tuple[list[Event], int]:
+        """The scope's events among the first `most` after `revision`, which must not be below `floor`, and the revision
+        up to which they are complete. If they have too many bytes, fewer, but one at least.
+        """
+        found: list[Event] = []
+        size = 0
+        start = bisect_right(self._events, revision, key=_revision)
+        for event in islice(self._events, start, start + most):
+            if covers(scope, event.record.key):
+                size += len(event.record.value)
+                if found and size > most_bytes:
+                    break
+                found.append(event)
+            revision = event.record.revision
+        return found, revision
+
     def after(self, revision: int, scope: Scope) -> list[Event]:
         """The scope's events after `revision`, which must not be below `floor`."""
         found = []
@@ -54,6 +81,10 @@ class History:
                 found.append(event)
         found.reverse()
         return found
+
+
+def _revision(event: Event) -> int:
+    return event.record.revision
 
 
 def _superseded_bytes(event: Event) -> int:

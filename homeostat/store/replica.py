@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import Turn
 from homeostat.store.base import (
     CompactedError,
     Deliver,
@@ -28,8 +29,10 @@ from homeostat.store.broadcast import Broadcast
 from homeostat.store.history import History, Past, add_undo, rewind
 from homeostat.store.state import State
 
-# Deliveries per turn of the loop, so that a long replay does not block it.
-_TURN = 256
+_MOST_EVENTS, _MOST_BYTES = 256, 2 << 20
+"""Replayed in one turn of the loop."""
+_FEW_EVENTS, _FEW_BYTES = 32, 64 << 10
+"""A subscriber that has missed no more waits for no turn."""
 _MANY = 5_000
 """Records of an older state, and changes since. More are sorted in a thread."""
 
@@ -60,6 +63,7 @@ class Replica:
         self._history = history
         self._broadcast = Broadcast()
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._turn: Turn | None = None
 
     @property
     def watchers(self) -> int:
@@ -108,21 +112,27 @@ class Replica:
         self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
     ) -> Subscription:
         self._require(since)
-        position = since
+        position, waits = since, self._is_behind(scope, since)
         while True:
+            if waits:
+                # All replays share the turns: a crowd of subscribers that resume takes no more of the loop than one.
+                self._turn = self._turn or Turn()
+                await self._turn.pause()
+                self._require(position)
             if position < self._history.floor:
                 events, position = await self._replay(scope, position)
             else:
-                events = self._history.after(position, scope)
-                if len(events) <= _TURN:
-                    break
-                events = events[:_TURN]
-                position = events[-1].record.revision
+                events, position = self._history.next(position, scope, _MOST_EVENTS, _MOST_BYTES)
             _replay(events, deliver, flush)
-            await asyncio.sleep(0)
-            self._require(position)
-        _replay(events, deliver, flush)
-        return self._broadcast.add(scope, deliver, flush)
+            if position >= self._history.revision:
+                return self._broadcast.add(scope, deliver, flush)
+            waits = True
+
+    def _is_behind(self, scope: Scope, revision: int) -> bool:
+        history = self._history
+        if revision < history.floor or history.is_longer(_FEW_EVENTS, after=revision):
+            return True
+        return sum(len(event.record.value) for event in history.after(revision, scope)) > _FEW_BYTES
 
     def absorb(self, events: Sequence[Event]) -> None:
         """Make committed events visible to readers. Call `announce` afterwards, in the same step of the loop."""
@@ -148,7 +158,8 @@ class Replica:
 
     async def _replay(self, scope: Scope, position: int) -> tuple[list[Event], int]:
         try:
-            events, reached = await self._archive.events(scope, after=position, upto=self.revision)
+            # A reader that is interrupted may lose its connection. A subscriber that leaves must not cause that.
+            events, reached = await asyncio.shield(self._archive.events(scope, after=position, upto=self.revision))
         except StoreError:
             self._require(position)  # the history it needs may have been compacted meanwhile
             raise

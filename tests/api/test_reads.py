@@ -386,6 +386,31 @@ async def test_a_watch_from_a_compacted_revision_says_so_in_the_stream(api: Api)
     assert await watch.ends()
 
 
+async def test_a_watch_that_is_closed_while_it_starts_replays_no_more(api: Api, monkeypatch: Any) -> None:
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    monkeypatch.setattr("homeostat.store.replica._MOST_EVENTS", 1)
+    since = api.plane.store.revision
+    made: list[Any] = []
+    has_begun = asyncio.Event()
+    await make(api, *(f"c{number}" for number in range(40)))
+
+    def frame(_: Any, event: Any) -> bytes:
+        made.append(event)
+        has_begun.set()
+        return b""
+
+    monkeypatch.setattr("homeostat.server.verbs.watch.shared_frame", frame)
+    before = len(api.plane.watches)
+    watch = await api.watch(CONFIGMAPS, resourceVersion=since)
+    await has_begun.wait()
+    watch.close()
+    for _ in range(60):
+        await asyncio.sleep(0)
+
+    assert len(made) < 10
+    assert len(api.plane.watches) == before
+
+
 async def test_a_watch_ends_at_its_time(api: Api) -> None:
     watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, timeoutSeconds=1)
     async with asyncio.timeout(4):

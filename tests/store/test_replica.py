@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -75,6 +76,109 @@ async def test_a_replay_leaves_nothing_of_its_readers_in_memory() -> None:
 
     await replica.subscribe(PODS, since=0, deliver=frame)
     assert [event.frames for event in events] == [None] * 3
+
+
+class Steps:
+    """How much a subscriber or a crowd of them gets in one step of the event loop."""
+
+    def __init__(self) -> None:
+        self.most = self._now = 0
+
+    def count(self, amount: int) -> None:
+        self._now += amount
+        self.most = max(self.most, self._now)
+
+    async def follow(self) -> None:
+        while True:
+            self._now = 0
+            await asyncio.sleep(0)
+
+
+def replica_of(texts: Sequence[str]) -> Replica:
+    replica = Replica(Shelf(lacks_rows=False), State([], revision=0), History(0), revision=0, oldest=0)
+    replica.absorb(
+        events_of(plan([Put(pod(str(at)), draft(text), 0) for at, text in enumerate(texts)], 0, lambda _: None))
+    )
+    return replica
+
+
+async def test_a_crowd_of_subscribers_that_resume_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    steps, crowd = Steps(), [Subscriber() for _ in range(20)]
+    replica = replica_of(["x"] * 600)
+    following = asyncio.ensure_future(steps.follow())
+
+    async def subscribe(subscriber: Subscriber) -> None:
+        def deliver(event: Event) -> None:
+            steps.count(1)
+            subscriber(event)
+
+        await replica.subscribe(PODS, since=0, deliver=deliver)
+
+    await asyncio.gather(*map(subscribe, crowd))
+    following.cancel()
+
+    assert all(each.revisions == list(range(1, 601)) for each in crowd)
+    assert steps.most <= 256, "one subscriber's turn, and not that of each"
+    assert replica.watchers == 20
+
+
+async def test_a_subscriber_gets_few_large_events_in_one_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    steps, large = Steps(), "x" * (3 << 19)
+    replica = replica_of([large] * 4)
+    following = asyncio.ensure_future(steps.follow())
+    subscriber = Subscriber()
+
+    def deliver(event: Event) -> None:
+        steps.count(1)
+        subscriber(event)
+
+    await asyncio.gather(*(replica.subscribe(PODS, since=0, deliver=deliver) for _ in range(3)))
+    following.cancel()
+
+    assert subscriber.revisions == [*[1] * 3, *[2] * 3, *[3] * 3, *[4] * 3]
+    assert steps.most == 1
+
+
+async def test_a_subscriber_that_leaves_during_its_replay_gets_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    replica, gone, stays = replica_of(["x"] * 2_000), Subscriber(), Subscriber()
+    has_begun = asyncio.Event()
+
+    def deliver(event: Event) -> None:
+        gone(event)
+        has_begun.set()
+
+    leaving = asyncio.ensure_future(replica.subscribe(PODS, since=0, deliver=deliver))
+    staying = asyncio.ensure_future(replica.subscribe(PODS, since=0, deliver=stays))
+    await has_begun.wait()
+    leaving.cancel()
+    await staying
+
+    assert len(gone.events) <= 512
+    assert stays.revisions == list(range(1, 2_001))
+    assert replica.watchers == 1
+
+
+async def test_a_subscriber_that_leaves_does_not_interrupt_the_reader_of_the_log() -> None:
+    is_reading, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Slow(Shelf):
+        async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
+            is_reading.set()
+            await may_end.wait()
+            ended.set()
+            return [], upto
+
+    subscriber = Subscriber()
+    leaving = asyncio.ensure_future(Slow(lacks_rows=False).replica.subscribe(PODS, since=0, deliver=subscriber))
+    await is_reading.wait()
+    leaving.cancel()
+    may_end.set()
+
+    await asyncio.wait_for(ended.wait(), 10)
+    assert leaving.cancelled()
 
 
 async def test_an_older_state_of_many_records_is_put_together_beside_the_event_loop() -> None:

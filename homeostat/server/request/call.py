@@ -6,6 +6,7 @@ A `Call` knows no HTTP: both the HTTP server and the in-process client make one.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -110,7 +111,7 @@ class OpenWatches(Protocol):
 
     def add(self, watch: OpenWatch) -> None: ...
     def discard(self, watch: OpenWatch) -> None: ...
-    def run(self, watch: OpenWatch) -> None: ...
+    def run(self, watch: OpenWatch) -> asyncio.Task[None]: ...
 
 
 class Backend(msgspec.Struct):

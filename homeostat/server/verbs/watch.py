@@ -66,10 +66,11 @@ class Watches:
     def discard(self, watch: OpenWatch) -> None:
         self._open.discard(watch)
 
-    def run(self, watch: OpenWatch) -> None:
+    def run(self, watch: OpenWatch) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(watch.run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def tick(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -95,6 +96,7 @@ class Watcher:
         self._since = since
         self._stream: Stream | None = None
         self._subscription: Subscription | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._wants_bookmarks = call.options.allow_bookmarks
         self._skips_status = call.options.skip_status
         self._is_live = False
@@ -116,16 +118,11 @@ class Watcher:
         watches = self._call.backend.watches
         watches.add(self)
         stream.on_close(self._ended)
-        watches.run(self)
+        self._starting = watches.run(self)
 
     async def run(self) -> None:
-        """Send the initial events, then subscribe to the log."""
         try:
-            since = self._since if self._since is not None else await self._send_initial()
-            self._subscription = await self._call.store.subscribe(
-                self._selection.scope, since=since, deliver=self._deliver, flush=self.flush
-            )
-            self._is_live = True
+            await self._begin()
         except CompactedError as error:
             self.fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
         except FutureRevisionError as error:
@@ -138,6 +135,17 @@ class Watcher:
             self.fail(InternalError("cannot read the store; see the log of the server"))
         if self._stream is not None and self._stream.closed:
             self._ended()
+
+    async def _begin(self) -> None:
+        """Send the initial events, then subscribe to the log."""
+        try:
+            since = self._since if self._since is not None else await self._send_initial()
+            self._subscription = await self._call.store.subscribe(
+                self._selection.scope, since=since, deliver=self._deliver, flush=self.flush
+            )
+            self._is_live = True
+        finally:
+            self._starting = None
 
     async def _send_initial(self) -> int:
         """Send every selected object as ADDED, by name, as the client reads. Returns the revision of that state."""
@@ -242,6 +250,9 @@ class Watcher:
         for each in (self._converting, self._queue):
             if each is not None:
                 each.close()
+        if self._starting is not None:
+            # Nobody reads any more what it would replay.
+            self._starting.cancel()
         if self._subscription is not None:
             self._subscription.close()
             self._subscription = None

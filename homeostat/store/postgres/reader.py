@@ -14,7 +14,7 @@ from homeostat.store.rows import EVENT_COLUMNS, RECORD_COLUMNS, event_of, record
 from homeostat.store.seal import Seal
 
 _MOST_EVENTS = 256  # of one read
-_MOST_BYTES = 8 << 20
+_MOST_BYTES = 2 << 20
 _VALUE = 5  # the place in EVENT_COLUMNS
 
 _IN_SCOPE = """

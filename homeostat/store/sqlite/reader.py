@@ -18,7 +18,7 @@ from homeostat.store.thread import ConnectionThread
 T = TypeVar("T")
 
 _MOST_EVENTS = 256  # of one read
-_MOST_BYTES = 8 << 20
+_MOST_BYTES = 2 << 20
 _MOST_REVISIONS = 500
 
 
