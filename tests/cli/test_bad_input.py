@@ -37,7 +37,7 @@ current-context: c
         ),
         pytest.param(["delete", "cm"], 2, "NAME", id="a delete without a name"),
         pytest.param(["delete"], 2, "-f FILE", id="a delete of nothing"),
-        pytest.param(["apply", "-f", "/no/such/file"], 1, "/no/such/file", id="a file that is not there"),
+        pytest.param(["apply", "-f", "/no/such/file"], 2, "/no/such/file", id="a file that is not there"),
         pytest.param(["apply", "-f", "-"], 1, "no objects in standard input", id="an apply of empty input"),
         pytest.param(["apply"], 2, "--filename", id="an apply of nothing"),
         pytest.param(["gte", "ns"], 2, 'no command "gte"; did you mean "get"?', id="a command with a typo"),

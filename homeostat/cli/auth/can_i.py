@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
+from homeostat.cli.auth.caller import Caller, find_caller
 from homeostat.cli.auth.resource import resource_of
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.objects.kinds import discover
-from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import implied_groups
 from homeostat.server.access.user import MASTERS
 
-_ACCOUNT: Final = "system:serviceaccount:"
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1"
 
 
@@ -66,7 +63,7 @@ async def command(
     if not quiet:
         reason = status.get("reason") or status.get("evaluationError")
         if not reason:
-            who = _Who(user, tuple(spec["groups"])) if user or groups else await _caller(connection.client)
+            who = Caller(user, tuple(spec["groups"])) if user or groups else await find_caller(connection.client)
             where = ("-A",) if all_namespaces else ("-n", connection.namespace) if asked.is_namespaced else ()
             wanted = (verb, resource, *((name,) if name else ()))
             reason = _why_allowed(who) if is_allowed else _why_denied(who, wanted, where)
@@ -75,34 +72,13 @@ async def command(
         sys.exit(1)
 
 
-class _Who(NamedTuple):
-    user: str
-    groups: tuple[str, ...]
-
-
-async def _caller(client: Client) -> _Who | None:
-    """None if the server does not say, as before Kubernetes 1.28."""
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    try:
-        answer = await client.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
-    except ApiError:
-        return None
-    found = (answer.get("status") or {}).get("userInfo") or {}
-    return _Who(str(found.get("username") or ""), tuple(found.get("groups") or ()))
-
-
-def _why_allowed(who: _Who | None) -> str:
+def _why_allowed(who: Caller | None) -> str:
     """Administrators need no role, so RBAC names none."""
     return f"members of {MASTERS} may do everything" if who is not None and MASTERS in who.groups else ""
 
 
-def _why_denied(who: _Who | None, wanted: tuple[str, ...], where: tuple[str, ...]) -> str:
+def _why_denied(who: Caller | None, wanted: tuple[str, ...], where: tuple[str, ...]) -> str:
     """RBAC has no reason for a denial: nothing denies, and no role allows."""
     if who is None:
         return "no role allows it"
-    name = who.user or who.groups[0]
-    subject = ("--user", name) if who.user else ("--group", name)
-    if name.startswith(_ACCOUNT):
-        subject = ("--serviceaccount", name.removeprefix(_ACCOUNT))
-    remedy = shlex.join(("homeostat", "auth", "grant", *wanted, *subject, *where))
-    return f'no role of {"user" if who.user else "group"} "{name}" allows it; allow it with: {remedy}'
+    return f"no role of {who.title} allows it; allow it with: {who.grant(wanted, where)}"

@@ -12,14 +12,15 @@ from typing import Any, TypeVar
 
 import click
 
+from homeostat.cli.auth.credential import refused_credential
 from homeostat.cli.completion.words import complete_contexts, complete_files, complete_namespaces
+from homeostat.cli.console.advice import AdvisingTransport
 from homeostat.cli.console.failure import INTERRUPTED, Failure, UnreachableFailure, print_warning
 from homeostat.cli.console.kubeconfig import kubeconfig_paths, shown_paths
-from homeostat.cli.console.permissions import HintingTransport
 from homeostat.client.base import Client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import UnreachableError, open_transport
-from homeostat.objects.errors import ApiError, UnauthorizedError
+from homeostat.objects.errors import ApiError, NotFoundError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,7 +40,10 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
     def command(*, namespace: str, context: str, kubeconfig: str, **arguments: Any) -> None:
         async def run() -> None:
             async with open_connection(kubeconfig, context=context, namespace=namespace) as connection:
-                await function(connection, **arguments)
+                try:
+                    await function(connection, **arguments)
+                except NotFoundError as error:
+                    raise Failure(await missing_text(connection.client, error)) from error
 
         with reporting_errors():
             asyncio.run(run())
@@ -79,7 +83,8 @@ async def open_connection(kubeconfig: str, *, context: str, namespace: str) -> A
     endpoint = load_endpoint(paths, context=context)
     try:
         async with open_transport(endpoint, on_warning=print_warning) as transport:
-            yield Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
+            advising = AdvisingTransport(transport, lambda: refused_credential(endpoint, shown_paths(paths)))
+            yield Connection(Client(advising), namespace or endpoint.namespace)
     except UnreachableError as error:
         raise UnreachableError(f"{error} (the server of {shown_paths(paths)})", was_sent=error.was_sent) from error
 
@@ -94,15 +99,18 @@ def reporting_errors() -> Iterator[None]:
             f"{error}; is it running? Start it (homeostat up), or choose another kubeconfig with --kubeconfig"
         ) from error
     except ApiError as error:
-        raise Failure(error_text(error)) from error
+        raise Failure(error.message) from error
     except KubeconfigError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-def error_text(error: ApiError) -> str:
-    """An error of the API as one line, with what to do about it where that is known."""
-    if isinstance(error, UnauthorizedError):
-        return f"{error.message}: the server does not accept this credential; choose another with --context"
-    return error.message
+async def missing_text(client: Client, error: ApiError) -> str:
+    """The message of the error. If an object does not exist, it names the namespaces that have one of this name."""
+    from homeostat.cli.objects.targets import find_elsewhere
+
+    found = await find_elsewhere(client, error) if isinstance(error, NotFoundError) else []
+    if not found:
+        return error.message
+    return f"{error.message}; it is in namespace {' and '.join(found)}: pass -n {found[0]}"

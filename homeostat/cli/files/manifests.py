@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from homeostat.cli.completion.words import complete_files
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import Failure, UsageFailure
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".yaml", ".yml", ".json")
 _ENDINGS = ", ".join(_SUFFIXES)
 _LIMIT_BYTES = 64 << 20
+_EXAMPLES = {"kind": "kind: ConfigMap", "apiVersion": "apiVersion: v1"}
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 
 
@@ -61,10 +62,10 @@ def _objects(source: str, adopt: Callable[[Json], Json] | None) -> Iterator[Json
     label = _label(source)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        for value in yaml.load_all(data, limit=_LIMIT_BYTES):
-            yield from _unpacked(adopt(value) if adopt is not None else value, label)
+        for number, value in enumerate(yaml.load_all(data, limit=_LIMIT_BYTES), start=1):
+            yield from _unpacked(adopt(value) if adopt is not None else value, label, f"document {number}")
     except OSError as error:
-        raise Failure(f"cannot read {label}: {error.strerror}") from error
+        raise UsageFailure(f"cannot read {label}: {error.strerror}") from error
     except ApiError as error:
         raise Failure(f"{label}: {error.message}") from error
 
@@ -73,17 +74,15 @@ def _label(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def _unpacked(value: Json, label: str) -> Iterable[JsonObject]:
+def _unpacked(value: Json, label: str, place: str) -> Iterable[JsonObject]:
     """The object, or those of a `List`."""
     if not isinstance(value, dict):
         raise Failure(f"{label}: expected an object, got {value!r:.40}")
-    kind, api_version = value.get("kind"), value.get("apiVersion")
-    if not isinstance(kind, str) or not isinstance(api_version, str) or not kind or not api_version:
-        raise Failure(f"{label}: a document lacks apiVersion or kind")
+    kind, api_version = (_text_of(value, field, f"{label}: {place}") for field in ("kind", "apiVersion"))
     if kind == "List" and api_version == "v1":
         items = value.get("items")
-        for item in items if isinstance(items, list) else ():
-            yield from _unpacked(item, label)
+        for number, item in enumerate(items if isinstance(items, list) else (), start=1):
+            yield from _unpacked(item, label, f"item {number} of {place}")
         return
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
@@ -91,3 +90,12 @@ def _unpacked(value: Json, label: str) -> Iterable[JsonObject]:
     if not isinstance(metadata.get("namespace", ""), str):
         raise Failure(f'{label}: the namespace of {kind} "{metadata["name"]}" is not a string')
     yield value
+
+
+def _text_of(value: JsonObject, field: str, where: str) -> str:
+    found = value.get(field)
+    if found is None or found == "":
+        raise Failure(f"{where} has no {field}; set it, as in {_EXAMPLES[field]}")
+    if not isinstance(found, str):
+        raise Failure(f"{where}: {field} is {found!r:.40}; expected a string, as in {_EXAMPLES[field]}")
+    return found

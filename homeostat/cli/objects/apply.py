@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.files.manifests import files_option, read_manifests
@@ -86,7 +86,7 @@ class Applying:
         try:
             outcome, stored = await self._apply(obj)
         except ApiError as error:
-            self._refuse(obj, error_text(error) + (TAKE_OVER if is_field_conflict(error) else ""))
+            self._refuse(obj, error.message + (TAKE_OVER if is_field_conflict(error) else ""))
         except Failure as error:
             self._refuse(obj, error.message)
         else:
@@ -95,9 +95,7 @@ class Applying:
         return None
 
     async def _apply(self, obj: JsonObject) -> tuple[str, JsonObject]:
-        kind = self._kinds.find(obj["apiVersion"], obj["kind"])
-        if kind is None:
-            raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; {self._before} first")
+        kind = self._kinds.require(obj["apiVersion"], obj["kind"], before=self._before)
         path = kind.path(obj["metadata"].get("namespace") or self._namespace, obj["metadata"]["name"])
         before = await self._current(path)
         after = await self._patched(path, obj)

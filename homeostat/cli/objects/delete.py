@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from homeostat.cli.completion.words import complete_targets
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected, missing_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
@@ -118,7 +118,7 @@ class _Run:
                 raise Failure("the server no longer serves this kind")
             answer = await self._client.delete(deletion.path, self._options)
         except (ApiError, Failure) as error:
-            message = error_text(error) if isinstance(error, ApiError) else error.message
+            message = await missing_text(self._client, error) if isinstance(error, ApiError) else error.message
             self.refusals.add(f"{deletion.title}: {message}")
             return
         reference = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 
 from homeostat.cli.console.colour import paint
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import title
 from homeostat.cli.files.manifests import files_option, read_manifests
@@ -75,7 +75,7 @@ async def command(connection: Connection, files: tuple[str, ...], force_conflict
         try:
             before, after = await _versions(connection, kinds, obj, force=force_conflicts)
         except ApiError as error:
-            refusals.add(f"{title(obj)}: {error_text(error)}{TAKE_OVER if is_field_conflict(error) else ''}")
+            refusals.add(f"{title(obj)}: {error.message}{TAKE_OVER if is_field_conflict(error) else ''}")
         except Failure as error:
             refusals.add(f"{title(obj)}: {error.message}")
         else:
@@ -93,9 +93,7 @@ async def _versions(
     connection: Connection, kinds: Kinds, obj: JsonObject, *, force: bool
 ) -> tuple[JsonObject | None, JsonObject]:
     """The stored object, None if there is none, and the object as it would be after an apply."""
-    kind = kinds.find(obj["apiVersion"], obj["kind"])
-    if kind is None:
-        raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
+    kind = kinds.require(obj["apiVersion"], obj["kind"])
     path = kind.path(obj["metadata"].get("namespace") or connection.namespace, obj["metadata"]["name"])
     try:
         before = await connection.client.get(path)

@@ -19,7 +19,7 @@ from typing import Final
 import click
 
 from homeostat.cli.completion.words import complete_targets
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure, one_line
 from homeostat.cli.console.output import without_managed_fields
 from homeostat.cli.objects.kinds import discover, with_type_meta
@@ -117,9 +117,9 @@ class Edit:
                 text, has_changes = yaml.dump(merge_patch(shown, patch)).decode(), True
                 reason = "the object was changed meanwhile; your changes are merged into the new version below"
             except _HOPELESS as error:
-                raise _UnsentError(error_text(error)) from error
+                raise _UnsentError(error.message) from error
             except ApiError as error:
-                reason = error_text(error)
+                reason = error.message
             except InvalidTextError as error:
                 reason = str(error)
 

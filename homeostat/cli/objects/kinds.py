@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from typing import Final
 
 from homeostat.cli.console.failure import Failure
 from homeostat.client import discovery
@@ -17,6 +18,9 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
 __all__ = ["Kind", "Kinds", "discover", "with_type_meta"]
+
+_NEAR: Final = 0.7
+"""How much alike a suggestion is. With 0.6, the default of `difflib`, `ing` would be suggested for `nothing`."""
 
 
 class Kinds:
@@ -38,6 +42,26 @@ class Kinds:
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The kind of a manifest; None if the server does not serve it."""
         return next((each for each in self._kinds if (each.api_version, each.kind) == (api_version, kind)), None)
+
+    def require(self, api_version: str, kind: str, *, before: str = "apply its definition") -> Kind:
+        """The kind of a manifest; `Failure` with advice if the server does not serve it. `before` says how to install
+        a missing kind.
+        """
+        found = self.find(api_version, kind)
+        if found is None:
+            raise Failure(f"the server has no kind {kind} in {api_version}; {self._near(api_version, kind, before)}")
+        return found
+
+    def _near(self, api_version: str, kind: str, before: str) -> str:
+        if versions := [each.api_version for each in self._kinds if each.kind == kind]:
+            advice = f"did you mean apiVersion: {' or '.join(dict.fromkeys(versions))}?"
+        elif near := get_close_matches(kind, [each.kind for each in self._kinds], n=1, cutoff=_NEAR):
+            known = {each.api_version for each in self._kinds if each.kind == near[0]}
+            other = "" if api_version in known else f" in {min(known)}"
+            advice = f"did you mean kind: {near[0]}{other}?"
+        else:
+            advice = f"{before} first"
+        return self._with_stale(advice)
 
     def _resolve(self, word: str) -> list[Kind]:
         text = word.lower()
@@ -64,11 +88,14 @@ class Kinds:
 
     def _hint(self, text: str) -> str:
         known = sorted({word for kind in self._kinds for word in kind.words()})
-        near = get_close_matches(text, known, n=1)
+        near = get_close_matches(text, known, n=1, cutoff=_NEAR)
         if near:
             advice = f'did you mean "{near[0]}"?'
         else:
             advice = "list all kinds with homeostat api-resources, or install its CustomResourceDefinition"
+        return self._with_stale(advice)
+
+    def _with_stale(self, advice: str) -> str:
         return f"discovery is incomplete: {', '.join(self._stale)}; {advice}" if self._stale else advice
 
 

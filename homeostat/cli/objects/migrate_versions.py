@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
@@ -57,7 +57,7 @@ async def command(connection: Connection, names: tuple[str, ...], is_dry_run: bo
         try:
             count = await migrate(connection.client, migration)
         except ApiError as error:
-            refusals.add(f"{name}: {error_text(error)}")
+            refusals.add(f"{name}: {error.message}")
             continue
         click.echo(f"{name}: {count} objects are stored at {migration.storage}; removed {versions} from storedVersions")
     refusals.exit_if_any()

@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
-from homeostat.cli.objects.kinds import Kind, Kinds
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.objects.kinds import Kind, Kinds, discover
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError
+
+_MOST_PLACES: Final = 3
 
 
 class Target(NamedTuple):
@@ -43,3 +48,20 @@ def require_names(targets: Sequence[Target]) -> Sequence[Target]:
     if not all(target.name for target in targets):
         raise click.UsageError("the NAME of an object is missing")
     return targets
+
+
+async def find_elsewhere(client: Client, missing: ApiError) -> list[str]:
+    """Some namespaces with an object of the kind and name that was not found, as far as the caller may list them."""
+    if not missing.name or missing.kind == "namespaces":
+        return []
+    try:
+        wanted = (missing.group, missing.kind)
+        kind = next((each for each in await discover(client) if (each.group, each.plural) == wanted), None)
+        if kind is None or not kind.is_namespaced:
+            return []
+        page = await client.request(
+            "GET", kind.path(""), {"fieldSelector": f"metadata.name={missing.name}", "limit": _MOST_PLACES}
+        )
+    except (ApiError, Failure, UnreachableError):
+        return []
+    return [str(each["metadata"].get("namespace")) for each in page.get("items") or ()]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from homeostat.cli.completion.words import complete_targets
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected, missing_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of
@@ -107,9 +107,7 @@ class Awaited(NamedTuple):
 
 
 def _declared(kinds: Kinds, obj: JsonObject, namespace: str) -> Awaited:
-    kind = kinds.find(obj["apiVersion"], obj["kind"])
-    if kind is None:
-        raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
+    kind = kinds.require(obj["apiVersion"], obj["kind"])
     return Awaited(Target(kind, name_of(obj)), obj["metadata"].get("namespace") or namespace)
 
 
@@ -142,7 +140,8 @@ async def _wait(client: Client, awaited: Awaited, goal: Goal, within_s: float, r
             f"see: homeostat describe {awaited.title}"
         )
     except (ApiError, Failure) as error:
-        refusals.add(f"{awaited.title}: {error_text(error) if isinstance(error, ApiError) else error.message}")
+        message = await missing_text(client, error) if isinstance(error, ApiError) else error.message
+        refusals.add(f"{awaited.title}: {message}")
     else:
         click.echo(f"{awaited.title} condition met")
 
@@ -160,7 +159,7 @@ async def _until(client: Client, awaited: Awaited, goal: Goal, last: _Last, *, i
         async for obj in versions:
             last.obj = obj
             if obj is None and goal.needs_object:
-                raise NotFoundError("it does not exist" if not uid else "it was deleted")
+                raise NotFoundError("it was deleted") if uid else _absent(awaited)
             # An object of the same name that was created since is another one.
             new_uid = obj["metadata"]["uid"] if obj is not None else ""
             is_replaced = bool(uid and new_uid and new_uid != uid)
@@ -169,6 +168,12 @@ async def _until(client: Client, awaited: Awaited, goal: Goal, last: _Last, *, i
                 return
             if is_once:
                 raise TimeoutError
+
+
+def _absent(awaited: Awaited) -> NotFoundError:
+    kind, name = awaited.target
+    where = f' in namespace "{awaited.namespace}"' if kind.is_namespaced else ""
+    return NotFoundError(f"it does not exist{where}", kind=kind.plural, group=kind.group, name=name)
 
 
 def parse_goal(text: str) -> Goal:

@@ -11,7 +11,7 @@ from typing import Final
 import click
 from msgspec.structs import replace
 
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import is_table, output_option, print_object
 from homeostat.cli.files.manifests import files_option, read_manifests
@@ -119,7 +119,7 @@ class _Planner:
             try:
                 return await self._planned(Planned(title, namespace), manifest, dependencies)
             except ApiError as error:
-                return Planned(title, namespace, "refused", error=error_text(error))
+                return Planned(title, namespace, "refused", error=error.message)
             except (Failure, InvalidTypeError) as error:
                 return Planned(title, namespace, "refused", error=str(error))
 

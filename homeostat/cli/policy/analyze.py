@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from homeostat.cli.console.connection import error_text, reporting_errors
+from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.failure import UnreachableFailure
 from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.console.progress import counting
@@ -128,7 +128,7 @@ async def _survey_all(
         except (UnreachableError, KubeconfigError, ApiError) as error:
             if len(names) == 1:
                 raise
-            problem = Problem(name, 0, error_text(error) if isinstance(error, ApiError) else str(error))
+            problem = Problem(name, 0, error.message if isinstance(error, ApiError) else str(error))
         return problem
 
     with counting(names, "Pods") as counters:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import title
 from homeostat.cli.policy.files.policies import policy_manifests
@@ -52,7 +52,7 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
                 raise no_kind() from error
             failed += 1
             hint = "; to take these fields over use --force-conflicts" if isinstance(error, ConflictError) else ""
-            Failure(f"{title(policy)}: {error_text(error)}{hint}").show()
+            Failure(f"{title(policy)}: {error.message}{hint}").show()
         else:
             click.echo(f"{title(policy)} {outcome}{' (dry run)' if dry_run else ''}")
     if failed:

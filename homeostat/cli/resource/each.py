@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import click
 
-from homeostat.cli.console.connection import Connection, error_text
+from homeostat.cli.console.connection import Connection
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.kinds import named_resources, resource_title
@@ -32,7 +32,7 @@ class Asked:
                 self.granted.append(await ask(target))
             except ApiError as error:
                 self._is_refused = True
-                Failure(error_text(error)).show()
+                Failure(error.message).show()
             else:
                 click.echo(f"{title} {done}")
 

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Refusals
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.selection import all_namespaces_option
@@ -65,7 +65,7 @@ async def command(
         except ForbiddenError as error:
             if words:
                 raise
-            refusals.add(error_text(error))
+            refusals.add(error.message)
             return []
 
     lists = await asyncio.gather(*map(fetch, targets))

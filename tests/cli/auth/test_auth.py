@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +134,26 @@ def test_a_role_that_the_server_refuses_to_change_is_not_bound(up: Up) -> None:
     granted = up.cli.here("auth", "grant", "get", "pods", "--user", "emil", "-n", "default")
     assert (granted.code, granted.out) == (1, "")
     assert up.cli.here("auth", "can-i", "delete", "secrets", "--as", "emil", "-n", "default", "-q").code == 1
+
+
+def test_a_refused_request_names_the_grant_that_allows_it(up: Up, tmp_path: Path) -> None:
+    path = tmp_path / "gerd"
+    path.write_text(
+        up.cli.here("kubeconfig").out.replace("    client-certificate", "    as: gerd\n    client-certificate", 1)
+    )
+    asked = ("get", "leases", "-n", "default", "--kubeconfig", path)
+    refused = up.cli.here(*asked)
+    assert refused.code == 1
+    remedy = refused.err.strip().partition("; an administrator allows it with: homeostat ")[2]
+    assert remedy == "auth grant list leases.coordination.k8s.io --user gerd -n default"
+    assert up.cli.here(*shlex.split(remedy)).code == 0
+    assert up.cli.here(*asked).code == 0
+
+
+def test_a_refused_token_is_named_by_its_kubeconfig(up: Up, tmp_path: Path) -> None:
+    path = tmp_path / "revoked"
+    lines = [each for each in up.cli.here("kubeconfig").out.splitlines() if "client-" not in each]
+    path.write_text("\n".join(lines).replace("user: {}", "user:") + "\n    token: hst-00-11\n")
+    refused = up.cli.here("get", "ns", "--kubeconfig", path)
+    assert refused.code == 1
+    assert f"Unauthorized: the server does not accept the token of {path}, which expired, was revoked" in refused.err

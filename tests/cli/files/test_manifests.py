@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import Failure, UsageFailure
 from homeostat.cli.files.manifests import read_manifests
 
 
@@ -32,8 +32,14 @@ def test_a_directory_of_directories_is_told_to_be_read_no_deeper(tmp_path: Path)
         pytest.param("a: [", "line", id="not YAML"),
         pytest.param("a: 1\na: 2", "already set", id="a key twice"),
         pytest.param("- 1", "expected an object", id="a list"),
-        pytest.param("{kind: Pod, metadata: {name: a}}", "lacks apiVersion or kind", id="no apiVersion"),
-        pytest.param("{apiVersion: v1, kind: [], metadata: {name: a}}", "lacks apiVersion or kind", id="kind a list"),
+        pytest.param("{kind: Pod, metadata: {name: a}}", "document 1 has no apiVersion; set it", id="no apiVersion"),
+        pytest.param("{apiVersion: v1, metadata: {name: a}}", "document 1 has no kind; set it", id="no kind"),
+        pytest.param(
+            "{apiVersion: v1, kind: List, items: [{kind: Pod}]}", "item 1 of document 1 has no apiVersion", id="item"
+        ),
+        pytest.param(
+            "{apiVersion: v1, kind: [], metadata: {name: a}}", r"kind is \[\]; expected a string", id="kind a list"
+        ),
         pytest.param("{apiVersion: v1, kind: Pod}", "no metadata.name", id="no metadata"),
         pytest.param("{apiVersion: v1, kind: Pod, metadata: {generateName: a}}", "set metadata.name", id="generated"),
         pytest.param("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 1}}", "not a string", id="number"),
@@ -45,3 +51,8 @@ def test_what_is_no_object_is_refused(tmp_path: Path, text: str, words: str) -> 
     path.write_text(text)
     with pytest.raises(Failure, match=words):
         read_manifests([str(path)])
+
+
+def test_a_file_that_does_not_exist_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageFailure, match=r"cannot read .*missing.yaml: No such file"):
+        read_manifests([str(tmp_path / "missing.yaml")])

@@ -122,7 +122,7 @@ def test_an_object_that_was_deleted_meanwhile_loses_no_text(up: Up, edited: str,
     delete = f"""sed -i 's/mode: "1"/mode: "5"/' "$1"; {up.cli.program} delete cm {edited}"""
     ended = edit(up, edited, tmp_path, delete)
     assert ended.code == 1
-    assert "not found; your text is in" in ended.err
+    assert 'not found in namespace "default"; your text is in' in ended.err
 
 
 @pytest.mark.parametrize(("editor", "words"), [("/no/such", "name another with EDITOR"), ("false", "exit code 1")])

@@ -76,3 +76,24 @@ def test_a_path_is_quoted_and_has_the_namespace_of_a_namespaced_kind(
     kind: Kind, namespace: str, name: str, path: str
 ) -> None:
     assert kind.path(namespace, name) == path
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "advice"),
+    [
+        ("apps/v1", "Deploymnt", "did you mean kind: Deployment?"),
+        ("v1", "Deploymnt", "did you mean kind: Deployment in apps.example.com/v1?"),
+        ("v1", "Deployment", "did you mean apiVersion: apps.example.com/v1 or apps/v1?"),
+        ("v1", "Zebra", "apply its definition first"),
+    ],
+)
+def test_a_misspelt_kind_of_a_manifest_gets_a_suggestion(api_version: str, kind: str, advice: str) -> None:
+    with pytest.raises(Failure) as raised:
+        KINDS.require(api_version, kind)
+    assert raised.value.message == f"the server has no kind {kind} in {api_version}; {advice}"
+
+
+def test_a_word_that_only_ends_like_a_short_name_gets_no_suggestion() -> None:
+    ingress = Kind("networking.k8s.io", "v1", "ingresses", "Ingress", is_namespaced=True, short_names=("ing",))
+    with pytest.raises(Failure, match="list all kinds"):
+        Kinds([ingress]).resolve("nothing")

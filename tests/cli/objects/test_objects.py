@@ -226,7 +226,7 @@ def test_delete_by_file_goes_on_after_a_refusal_and_waits(shop: Cli) -> None:
     shop.here("apply", "-f", "-", stdin=one)
     ended = shop.here("delete", "--wait", "-f", "-", stdin=f"{one}\n---\n{one.replace('one', 'gone')}")
     assert (ended.code, ended.out) == (1, "configmap/one deleted\n")
-    assert ended.err == 'error: configmap/gone: configmaps "gone" not found\n'
+    assert ended.err == 'error: configmap/gone: configmaps "gone" not found in namespace "default"\n'
     assert shop.here("get", "cm", "one").code == 1
 
 
@@ -265,3 +265,29 @@ def test_waiting_for_a_finalizer_times_out_with_advice(shop: Cli) -> None:
     deleting = shop.here("describe", "cm", "held").out
     assert "example.com/hold" in deleting
     assert "waiting for its finalizers" in deleting
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get", "cm", "elsewhere"),
+        ("describe", "cm", "elsewhere"),
+        ("delete", "cm", "elsewhere"),
+        ("label", "cm", "elsewhere", "a=b"),
+        ("wait", "cm", "elsewhere", "--for=condition=Ready"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_object_of_another_namespace_is_reported_with_it(shop: Cli, words: tuple[str, ...]) -> None:
+    shop.here(
+        "apply", "-f", "-", stdin="{apiVersion: v1, kind: ConfigMap, metadata: {name: elsewhere, namespace: shop}}"
+    )
+    ended = shop.here(*words, "-n", "default")
+    assert ended.code == 1
+    assert ended.err.endswith('in namespace "default"; it is in namespace shop: pass -n shop\n')
+
+
+def test_an_apply_into_a_missing_namespace_says_how_to_create_it(shop: Cli) -> None:
+    ended = shop.here("apply", "-f", "-", "-n", "nix", stdin="{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+    assert ended.code == 1
+    assert 'namespaces "nix" not found; create it first: add a Namespace to the files, or: kubectl' in ended.err

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from homeostat.cli.console.connection import error_text, open_connection
+from homeostat.cli.console.connection import open_connection
 from homeostat.cli.console.failure import UnreachableFailure, UsageFailure
 from homeostat.cli.contract.session.session import Session
 from homeostat.cli.contract.session.settings import Settings
@@ -151,7 +151,7 @@ async def _select(request: Request, loaded: Loaded) -> tuple[Selection, Failure 
                     connection, loaded.parsed.contract, service=request.service, workload=request.workload
                 )
             except ApiError as error:
-                failure = Failure(f"cannot observe the target: {error_text(error)}")
+                failure = Failure(f"cannot observe the target: {error.message}")
     try:
         selection = select(
             loaded.parsed.contract,

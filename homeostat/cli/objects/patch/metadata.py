@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import click
 
-from homeostat.cli.console.connection import Connection, error_text
+from homeostat.cli.console.connection import Connection, missing_text
 from homeostat.cli.console.failure import Refusals
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.objects.targets import Target, parse_targets, require_names
@@ -59,7 +59,7 @@ async def change_metadata(connection: Connection, words: Sequence[str], field: F
         try:
             kept = await _change(connection.client, target, connection.namespace, Changes(field, values, may_overwrite))
         except ApiError as error:
-            refusals.add(f"{title}: {error_text(error)}")
+            refusals.add(f"{title}: {await missing_text(connection.client, error)}")
             continue
         if kept:
             refusals.add(f"{title}: {kept}; pass --overwrite to replace it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.cli.console.permissions import attributes_of
+from homeostat.cli.console.advice import attributes_of
 from homeostat.objects.json import JsonObject
 
 PODS = {"version": "v1", "resource": "pods", "namespace": "shop"}
