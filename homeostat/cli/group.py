@@ -5,6 +5,7 @@ A group prints what goes wrong in one form, and suggests a name for one that doe
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -97,6 +98,21 @@ class LazyGroup(Group):
         module, _, attribute = module.partition(":")
         command: click.Command = getattr(import_module(f"{self._package}.{module}"), attribute or "command")
         return _with_colour_option(command)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities or not any(each in self._members for each in given):
+                raise
+            raise click.UsageError(self._misplaced(ctx, error.option_name, given), ctx) from error
+
+    def _misplaced(self, ctx: click.Context, option: str, given: Sequence[str]) -> str:
+        """An option of a command stands before the command, as kubectl allows it."""
+        at = next(number for number, each in enumerate(given) if each in self._members)
+        moved = shlex.join([*ctx.command_path.split(), *given[at:], *given[:at]])
+        return f"there is no option {option} before the command; options follow it: {moved}"
 
     def unknown(self, ctx: click.Context, name: str) -> str:
         if name in self._instead:

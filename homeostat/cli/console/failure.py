@@ -5,6 +5,7 @@ Everything that goes wrong is printed by `print_error`, the mistakes in a comman
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import IO, Any, Final
 
@@ -13,6 +14,7 @@ import click
 from homeostat.cli.console.colour import is_coloured, paint
 
 INTERRUPTED: Final = 130
+_not_in_range = re.compile(r"is not (a valid integer range|in the range \S+)$")
 
 
 class Failure(click.ClickException):
@@ -74,9 +76,19 @@ def usage_text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
         text = f"there is no option {error.option_name}{near}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        text = _in_words(text, error.param.type)
     if error.ctx is None:
         return text
     return f"{text}{' See' if text.endswith('?') else '; see'}: {error.ctx.command_path} --help"
+
+
+def _in_words(text: str, expected: click.ParamType[Any]) -> str:
+    """click's text is "'x' is not a valid integer range", or "7 is not in the range x>=8"."""
+    if not isinstance(expected, click.IntRange):
+        return text
+    bounds = f"from {expected.min} to {expected.max}" if expected.max is not None else f"of at least {expected.min}"
+    return _not_in_range.sub(f"is not a whole number {bounds}", text)
 
 
 def one_line(text: str) -> str:

@@ -3,18 +3,15 @@
 Sub-commands are imported only when used.
 
 Commands, options, output and exit codes are those of the original tool, so that a script only changes its first word.
-Every failure is exit code 1, wrong usage included; commands that the original does not have say their own.
+Every failure is exit code 1. Wrong usage is 2, as everywhere in `homeostat`: of `diff` and others 1 is a verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from homeostat.cli.console.failure import print_error, usage_text
 from homeostat.cli.contract.session.settings import add_global_options, global_options, without_values
 from homeostat.cli.group import LazyGroup
 
@@ -48,8 +45,6 @@ COMMANDS: Final = {
         "logout": "Remove the credentials of a registry.",
     },
 }
-_WITH_EXIT_CODES: Final = ("check", "can-deploy", "impact")
-"""Commands that the original does not have. Their exit code 1 is a verdict, so wrong usage is 2."""
 _INSTEAD: Final = {
     "update": "update the package that installed homeostat, such as with pip",
     "dashboard": "use: homeostat up --operators contracts",
@@ -57,38 +52,20 @@ _INSTEAD: Final = {
 
 
 class ContractGroup(LazyGroup):
-    """Takes global options before and after the command, and exits with 1 where usage is wrong, as the original."""
+    """Takes global options before and after the command, as the original."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
         return add_global_options(command) if command is not None else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        with _failing():
-            return super().parse_args(ctx, without_values(self, args))
+        return super().parse_args(ctx, without_values(self, args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, found, rest = super().resolve_command(ctx, args)
         return name, found, rest if found is None else without_values(found, rest)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _failing():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    try:
-        yield
-    except click.exceptions.NoArgsIsHelpError:
-        raise
-    except click.UsageError as error:
-        if error.ctx is not None and error.ctx.info_name in _WITH_EXIT_CODES:
-            raise
-        print_error(usage_text(error))
-        raise click.exceptions.Exit(1) from error
 
 
 @click.command(

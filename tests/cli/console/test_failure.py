@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from homeostat.cli.console.failure import Refusals, print_error, print_warning, usage_text
+from homeostat.cli.main import main
 
 CLI = Path(__file__).parents[3] / "homeostat" / "cli"
 _prints_itself = re.compile(r"""["'](?:error|warning): """, re.IGNORECASE).search
@@ -54,3 +56,32 @@ def test_a_refusal_is_printed_at_once_and_ends_the_command_with_1(capsys: pytest
 def test_a_mistake_in_the_command_line_leads_to_the_help(error: click.UsageError, text: str) -> None:
     error.ctx = click.Context(click.Command("get"), info_name="homeostat get")
     assert usage_text(error) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds", "words"),
+    [
+        ("x", click.IntRange(0, 65535), "'x' is not a whole number from 0 to 65535"),
+        ("70000", click.IntRange(0, 65535), "70000 is not a whole number from 0 to 65535"),
+        ("0", click.IntRange(1), "0 is not a whole number of at least 1"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_its_bounds(text: str, bounds: click.IntRange, words: str) -> None:
+    command = click.Command("up", params=[click.Option(["--port"], type=bounds)])
+    with pytest.raises(click.BadParameter) as raised:
+        command.make_context("homeostat up", ["--port", text])
+    assert usage_text(raised.value) == f"invalid value for '--port': {words}; see: homeostat up --help"
+
+
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [
+        (("--kubeconfig", "x", "get", "pods"), "homeostat get pods --kubeconfig x"),
+        (("policy", "-n", "shop", "analyze"), "homeostat policy analyze -n shop"),
+    ],
+    ids=["of a command", "of a command in a group"],
+)
+def test_an_option_before_its_command_is_shown_where_it_belongs(words: tuple[str, ...], moved: str) -> None:
+    done = CliRunner().invoke(main, words, prog_name="homeostat")
+    assert done.exit_code == 2
+    assert f"options follow it: {moved}; see: " in done.stderr

@@ -109,28 +109,28 @@ def test_bundles_of_directories_and_registries_are_validated_together(mill: Work
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "code"),
     [
-        (),
-        ("nothing",),
-        ("validate", "--nothing"),
-        ("--nothing", "validate"),
-        ("validate", "-o", "yaml"),
-        ("diff", "mill"),
-        ("push",),
-        ("pull", "mill"),
-        ("init",),
-        ("lock", "a", "b"),
-        ("--config", "none.yaml", "validate", "mill"),
-        ("validate", "mill", "--set", "x"),
-        ("explain", "mill", "-f", "none.yaml"),
+        (("nothing",), 2),
+        (("validate", "--nothing"), 2),
+        (("--nothing", "validate"), 2),
+        (("validate", "-o", "yaml"), 2),
+        (("diff", "mill"), 2),
+        (("push",), 2),
+        (("pull", "mill"), 1),
+        (("init",), 2),
+        (("lock", "a", "b"), 2),
+        (("--config", "none.yaml", "validate", "mill"), 1),
+        (("validate", "mill", "--set", "x"), 1),
+        (("explain", "mill", "-f", "none.yaml"), 1),
     ],
-    ids=lambda words: " ".join(words) or "nothing",
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
 )
-def test_every_failure_is_exit_code_1_with_a_message(mill: Workspace, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_exit_code_2_and_another_failure_1(
+    mill: Workspace, arguments: tuple[str, ...], code: int
+) -> None:
     found = mill.run(*arguments)
-    if arguments:
-        assert (found.code, bool(found.err)) == (1, True)
+    assert (found.code, bool(found.err)) == (code, True)
 
 
 def test_the_help_of_every_command_has_an_example(bare: Workspace) -> None:
@@ -219,7 +219,7 @@ def test_a_flag_may_have_a_value(mill: Workspace) -> None:
     assert mill.run("push", ref, "-p", "mill").code == 0
     assert "already exists" in mill.run("push", ref, "-p", "mill", "--force=false").err
     assert mill.run("push", ref, "-p", "mill", "--force=true").out.startswith("Pushed")
-    assert mill.run("push", ref, "-p", "mill", "--force=perhaps").code == 1
+    assert mill.run("push", ref, "-p", "mill", "--force=perhaps").code == 2
 
 
 def test_a_second_push_of_equal_files_has_the_same_digest(mill: Workspace) -> None:

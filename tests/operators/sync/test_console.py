@@ -106,6 +106,10 @@ def test_each_kind_of_error_has_its_exit_code(home: Home, words: list[str], code
     home.run(*words, code=code)
 
 
+def test_a_command_that_only_reads_prints_its_error_in_the_form_of_all_commands(home: Home) -> None:
+    assert "\nerror: no local resources found under /none" in home.run("plan", "/none", code=3).stderr
+
+
 def test_a_context_is_prepared_and_its_catalog_written_in_one_form(home: Home) -> None:
     home.context |= {"repository": {"git": {"local": {"baseDir": str(home.root / "new")}}}}
     home.context |= {"metadata": {"baseDir": str(home.root / "meta")}}

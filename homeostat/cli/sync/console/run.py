@@ -1,7 +1,7 @@
 """One run of a command: its settings, its session, and how it ends.
 
 Data goes to standard output. A command that changes something ends with a status line on standard error; one that
-only reads prints its bare error. No output shows a secret that the run has resolved.
+only reads prints its error alone. No output shows a secret that the run has resolved.
 
 What a session needs is imported when one is opened, so that commands without one start quickly.
 """
@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 import click
 
 from homeostat.cli.console.colour import paint
+from homeostat.cli.console.failure import print_error
 from homeostat.cli.sync.console.completion import complete_path
 from homeostat.cli.sync.console.options import Settings, settings_of
 from homeostat.external.secrets.scrub import Scrubber
@@ -54,7 +55,7 @@ class SyncFailure(click.ClickException):
             label = paint("[ERROR]", "red", sys.stderr)
             click.echo(f"{label} command execution failed: {self.message}.", err=True)
         else:
-            click.echo(self.message, err=True)
+            print_error(self.message)
 
 
 @dataclass(slots=True)
