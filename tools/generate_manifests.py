@@ -1,4 +1,4 @@
-"""Writes the generated files of the Helm chart and of the kustomizations, from what the operators declare.
+"""Writes the generated files below `deploy`: the Helm chart, the kustomizations and the definitions for kubectl.
 
     python -m tools.generate_manifests
 
@@ -37,12 +37,14 @@ from tools.kustomizations import kustomization_files
 from tools.provision import ROOT
 
 DEPLOY: Final = ROOT / "deploy"
-GENERATED: Final = ("chart/Chart.yaml", "chart/files", "kustomize")
+GENERATED: Final = ("chart/Chart.yaml", "chart/files", "crds", "kustomize")
 """Below `deploy`: each file there is written by this tool."""
 _HEADER: Final = b"# Written by tools/generate_manifests.py; do not edit.\n"
 _SITE: Final = Site(namespace="@namespace@")
 _SERVICE: Final = "@service@"
 _WITHIN: Final = "@within@"
+_FOR_KUBECTL: Final = ("actions", "policy")
+"""Operators whose definitions are kept as a file each, as `homeostat crds` prints them."""
 _KEPT: Final = {"helm.sh/resource-policy": "keep"}
 """Helm would delete definitions, and every object of them, with the release."""
 
@@ -52,6 +54,7 @@ def generated_files() -> dict[str, bytes]:
     operators = chosen_operators(",".join(OURS))
     files = {f"chart/{path}": content for path, content in _chart_files(operators)}
     made = {path: _HEADER + yaml.dump_all(list(documents)) for path, documents in kustomization_files(operators)}
+    files |= {f"crds/{name}.yaml": yaml.dump_all(list(operators[name].definitions)) for name in _FOR_KUBECTL}
     return files | {f"kustomize/{path}": content for path, content in made.items()}
 
 
