@@ -6,6 +6,7 @@ programs can read it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -13,6 +14,8 @@ from homeostat.cli.console.colour import colour_of, is_coloured, paint
 from homeostat.cli.console.failure import one_line
 
 _GAP = 3
+_SHORT = 10
+_commits = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class Table:
@@ -90,3 +93,8 @@ def cell_text(cell: object) -> str:
         case bool():
             return str(cell).lower()
     return str(cell)
+
+
+def shorten_commits(text: str) -> str:
+    """Three whole commits make a row wider than a terminal."""
+    return _commits.sub(lambda found: found[0][:_SHORT], text)

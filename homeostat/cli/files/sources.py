@@ -1,6 +1,7 @@
 """Finds and reads files with manifests, with the line on which each document begins.
 
-A directory is read recursively for YAML and JSON files, except hidden directories. An unreadable document is a
+A directory is read recursively for YAML and JSON files, except hidden directories and the data directories of planes,
+whose files hold no manifests but tokens. An unreadable document is a
 `Problem` with its file and line; reading continues at the next line that starts with three dashes.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
+from homeostat.cli.plane.data_directory import is_data_directory
 from homeostat.objects.errors import ApiError
 from homeostat.objects.report.report import Problem
 from homeostat.objects.yaml.document import Document
@@ -71,6 +73,9 @@ def _has_content(stdin: TextIO | None) -> bool:
 
 def _below(directory: str) -> Iterator[str]:
     for home, directories, files in os.walk(directory, onerror=_refuse):
+        if is_data_directory(Path(home)):
+            directories.clear()
+            continue
         directories[:] = sorted(each for each in directories if not each.startswith("."))
         for name in sorted(files):
             if name.endswith(SUFFIXES):

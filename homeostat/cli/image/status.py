@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import TABLE, is_table, output_option, print_list
-from homeostat.cli.console.table import Table
+from homeostat.cli.console.table import Table, shorten_commits
 from homeostat.cli.image.targets import Known, read_known, tracked_deployments
 from homeostat.objects.json import JsonObject
 from homeostat.operators.images.api import PullRequest
@@ -18,9 +17,6 @@ from homeostat.operators.images.engine.annotations import Tracked
 _HEADINGS: Final = ("NAMESPACE", "NAME", "ENABLED", "IMAGE", "RUNS", "TAG", "WANTED", "RESULT", "PINNED", "REQUEST")
 _WIDE: Final = (*_HEADINGS, "MESSAGE", "COMMIT")
 _TAGS: Final = ("runs", "tag", "wanted", "pinned")
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SHORT: Final = 10
-"""Characters of a commit in a tag: three whole ones make a row wider than a terminal."""
 
 
 @click.command(short_help="List the tracked Deployments, their tags and results.")
@@ -75,7 +71,7 @@ def _row(tracked: Tracked, known: Known) -> JsonObject:
 
 
 def _shortened(row: JsonObject) -> JsonObject:
-    return {**row, **{each: _COMMIT.sub(lambda found: found[0][:_SHORT], row[each]) for each in _TAGS}}
+    return {**row, **{each: shorten_commits(row[each]) for each in _TAGS}}
 
 
 def _request(pull: PullRequest | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
+from homeostat.cli.console.table import shorten_commits
 from homeostat.cli.objects.kinds import Kind
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
@@ -16,11 +17,12 @@ _PLAIN: list[JsonObject] = [{"name": "Name"}, {"name": "Age"}]
 
 
 class Columns:
-    """The columns of one kind's table; `is_wide` shows those of lesser priority as well."""
+    """The columns of one kind's table; `is_wide` shows those of lesser priority as well, and commits in full."""
 
     def __init__(self, table: JsonObject, kind: Kind, *, is_wide: bool, with_namespace: bool, with_kind: bool) -> None:
         definitions = table.get("columnDefinitions") or []
         self._shown = [index for index, each in enumerate(definitions) if is_wide or not each.get("priority")]
+        self._is_wide = is_wide
         self._with_namespace = with_namespace and kind.is_namespaced
         self._prefix = f"{kind.title}/" if with_kind else ""
         names = [str(definitions[index]["name"]).upper() for index in self._shown]
@@ -29,6 +31,8 @@ class Columns:
     def cells(self, table: JsonObject) -> Iterable[Sequence[object]]:
         for row in table.get("rows") or ():
             cells = [row["cells"][index] for index in self._shown]
+            if not self._is_wide:
+                cells[1:] = [shorten_commits(each) if isinstance(each, str) else each for each in cells[1:]]
             if self._prefix and cells:
                 cells[0] = f"{self._prefix}{cells[0]}"
             if self._with_namespace:

@@ -36,7 +36,12 @@ def _data_of_kubeconfig() -> Path | None:
     """The directory of KUBECONFIG, if the file is there and was written by the plane whose data is beside it."""
     path = Path(os.environ.get("KUBECONFIG", ""))
     is_own = path.name == "kubeconfig" and path.is_file()
-    return path.parent if is_own and any((path.parent / name).exists() for name in _MARKS) else None
+    return path.parent if is_own and is_data_directory(path.parent) else None
+
+
+def is_data_directory(path: Path) -> bool:
+    """Whether a plane keeps its data there."""
+    return any((path / name).exists() for name in _MARKS)
 
 
 class Directory(click.Path):

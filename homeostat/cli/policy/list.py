@@ -7,6 +7,8 @@ import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
+from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.kind import POD
@@ -42,16 +44,22 @@ class _Pod(msgspec.Struct, frozen=True):
 
 @click.command("list", short_help="List the Pods of a cluster and their nodes.")
 @click.argument("resource", type=click.Choice(["pods"]))
+@output_option
 @connected
-async def command(connection: Connection, resource: str) -> None:
+async def command(connection: Connection, resource: str, output: str) -> None:
     """List all Pods of a cluster, or with --namespace those of one namespace.
 
     \b
     Examples:
       homeostat policy list pods
       homeostat policy list pods --namespace shop
+      homeostat policy list pods -o name
     """
     namespace = str(click.get_current_context().params["namespace"])
+    if not is_table(output):
+        pods, _ = await connection.client.list(POD.path(namespace))
+        print_list([with_type_meta(POD, without_managed_fields(each)) for each in pods], output)
+        return
     rows = [each.row async for each in Projection(connection.client, POD, _Pod).list(Selection(namespace))]
     click.echo(_line(_HEADINGS))
     click.echo("-" * sum(_WIDTHS))

@@ -9,8 +9,10 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import is_table, output_option, print_list
 from homeostat.cli.console.selection import all_namespaces_option, selector_option
 from homeostat.cli.console.table import Table
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.top.usage import Usage, percent, total, usage_of
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
@@ -26,6 +28,7 @@ class _Measured(NamedTuple):
     names: tuple[str, ...]
     """The cells before the numbers."""
     usage: Usage
+    obj: JsonObject | None = None
 
 
 @click.command(short_help="Show the CPU and memory that Nodes and Pods use.")
@@ -35,6 +38,7 @@ class _Measured(NamedTuple):
 @selector_option
 @click.option("--containers", "is_detailed", is_flag=True, help="Of Pods: print each container.")
 @click.option("--sort-by", type=click.Choice(["cpu", "memory"]), default=None, help="Print the highest first.")
+@output_option
 @connected
 async def command(
     connection: Connection,
@@ -44,6 +48,7 @@ async def command(
     selector: str,
     is_detailed: bool,
     sort_by: str | None,
+    output: str,
 ) -> None:
     """Show the CPU and memory that Nodes or Pods use, where the server has metrics.
 
@@ -54,6 +59,7 @@ async def command(
       homeostat top nodes
       homeostat top pods -A --sort-by cpu
       homeostat top pods -n shop -l app=web --containers
+      homeostat top pods -n shop -o json
     """
     if name and (selector or all_namespaces):
         raise click.UsageError("pass a NAME, or --selector and --all-namespaces, not both")
@@ -62,10 +68,12 @@ async def command(
         raise click.UsageError("--containers is for pods")
     namespace = "" if all_namespaces else connection.namespace
     found = await _read(connection.client, chosen, namespace, name, selector)
-    if not found:
+    if not found and is_table(output):
         click.echo("No metrics found.", err=True)
         return
-    if chosen is _NODES:
+    if not is_table(output):
+        _print_objects(chosen, found, sort_by, output, is_single=bool(name))
+    elif chosen is _NODES:
         await _print_nodes(connection.client, found, sort_by)
     else:
         _print_pods(found, sort_by, is_detailed=is_detailed, has_namespaces=all_namespaces)
@@ -91,6 +99,25 @@ async def _has_metrics(client: Client) -> bool:
     except ApiError:
         return False
     return True
+
+
+def _print_objects(
+    kind: Kind, found: Sequence[JsonObject], sort_by: str | None, output: str, *, is_single: bool
+) -> None:
+    """The objects as the server has them: each container of a Pod is in its object."""
+    measured = [
+        _Measured((each["metadata"].get("namespace", ""), each["metadata"]["name"]), _used_by(each), each)
+        for each in found
+    ]
+    objects = [with_type_meta(kind, each.obj) for each in _sorted(measured, sort_by) if each.obj is not None]
+    print_list(objects, output, is_single=is_single)
+
+
+def _used_by(obj: JsonObject) -> Usage:
+    """Of a Node, or of all containers of a Pod."""
+    if "usage" in obj:
+        return usage_of(obj["usage"] or {})
+    return total(usage_of(each.get("usage") or {}) for each in obj.get("containers") or ())
 
 
 async def _print_nodes(client: Client, found: Sequence[JsonObject], sort_by: str | None) -> None:

@@ -65,6 +65,8 @@ def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
             sync_file(file)
             beside.replace(path)
             sync_directory(path.parent)
+    except FileNotFoundError as error:
+        raise BackupError(f'"{path}" cannot be written: there is no directory "{path.parent}"; create it') from error
     except OSError as error:
         raise BackupError(f'"{path}" cannot be written: {error.strerror}') from error
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from homeostat.cli.console.table import Table
+from homeostat.cli.console.table import Table, shorten_commits
 
 
 def test_a_row_is_one_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,3 +44,9 @@ def test_a_narrow_terminal_folds_cells_and_loses_nothing(
     lines = capsys.readouterr().out.splitlines()  # the heading has codes for bold in it
     assert max(map(len, lines[1:])) <= 40
     assert " ".join(" ".join(lines[1:]).split()) == f"Normal {words}"
+
+
+def test_commits_are_shortened_wherever_they_are_in_a_cell() -> None:
+    commit = "0123456789abcdef" * 4
+    assert shorten_commits(f"main-{commit[:40]}") == "main-0123456789"
+    assert (shorten_commits(commit), shorten_commits(commit[:39])) == ("0123456789", commit[:39])

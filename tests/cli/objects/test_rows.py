@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from homeostat.cli.objects.rows import as_table, fetch_table
+from homeostat.cli.objects.rows import Columns, as_table, fetch_table
 from homeostat.client.base import Client, Response, Transport
 from homeostat.objects.kind import CONFIG_MAP
 from homeostat.plane import Settings, open_plane
@@ -53,3 +53,11 @@ def test_an_empty_list_has_no_rows_however_it_is_written() -> None:
 def test_an_object_with_items_of_its_own_is_one_row() -> None:
     thing = {"kind": "Menu", "metadata": {"name": "x"}, "items": ["soup"]}
     assert [row["cells"][0] for row in as_table(thing)["rows"]] == ["x"]
+
+
+def test_commits_are_shortened_unless_wide_and_names_never() -> None:
+    commit = "0123456789abcdef0123" * 2
+    table = {"columnDefinitions": [{"name": "Name"}, {"name": "Tag"}], "rows": [{"cells": [commit, commit]}]}
+    for is_wide, tag in ((False, commit[:10]), (True, commit)):
+        columns = Columns(table, CONFIG_MAP, is_wide=is_wide, with_namespace=False, with_kind=False)
+        assert [*columns.cells(table)] == [[commit, tag]]

@@ -73,6 +73,8 @@ def test_a_running_plane_is_backed_up_and_restored_as_it_was(cli: Cli, file: Pat
         assert (made.code, made.err) == (0, "")
         assert "objects at revision" in made.out
         assert "verified" in made.out
+        nowhere = cli.here("backup", tmp_path / "none" / "a.backup")
+        assert (nowhere.code, f'there is no directory "{tmp_path}/none"; create it' in nowhere.err) == (1, True)
         cli("delete", "cm", "plain")
         copy_keys(up.data, tmp_path / "restored")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

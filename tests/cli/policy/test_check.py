@@ -47,11 +47,14 @@ def test_the_bar_decides_on_the_exit_code(
     assert cli.here("policy", "check", write(tmp_path / "web.yaml", pod(container)), *arguments).code == code
 
 
-def test_directories_are_read_with_all_below_them_except_what_is_hidden(cli: Cli, tmp_path: Path) -> None:
+def test_directories_are_read_except_hidden_ones_and_data_of_planes(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "a/b/web.yml", pod(BARE))
     write(tmp_path / "a/.git/web.yaml", pod(BARE))
     (tmp_path / "a/pod.json").write_bytes(msgspec.json.encode(pod(BARE)))
     (tmp_path / "a/readme.md").write_text("kind: Pod")
+    write(tmp_path / "a/plane/tokens.json", pod(BARE))
+    write(tmp_path / "a/plane/pki/web.yaml", pod(BARE))
+    (tmp_path / "a/plane/seal.key").touch()
     found = cli.here("policy", "check", tmp_path / "a", "-o", "json").json["violations"]
     assert {each["source"] for each in found} == {f"{tmp_path}/a/b/web.yml", f"{tmp_path}/a/pod.json"}
 

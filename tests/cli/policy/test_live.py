@@ -317,6 +317,8 @@ def test_pods_are_listed_in_the_columns_of_the_original(shop: Up) -> None:
     own = shop.cli.here("policy", "list", "pods", "-n", "shop").out
     assert own.endswith("Total: 3 pods\n")
     assert shop.cli.here("policy", "list", "nodes").code == 2
+    listed = shop.cli.here("policy", "list", "pods", "-n", "shop", "-o", "json").json["items"]
+    assert [(each["kind"], each["metadata"]["namespace"]) for each in listed] == [("Pod", "shop")] * 3
 
 
 def test_the_contexts_of_a_kubeconfig_are_listed_without_asking_a_server(shop: Up, tmp_path: Path) -> None:

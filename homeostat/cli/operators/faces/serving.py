@@ -101,7 +101,7 @@ def face_lines(served: Iterable[ServedFace]) -> str:
 
 
 def _port_lines(url: str, pages: list[tuple[str, str]]) -> str:
-    lines = "".join(f"  {what:<10}  {url}{path}\n" for what, path in pages[:_ADDRESSES])
+    lines = "".join(f"  {what:<11} {url}{path}\n" for what, path in pages[:_ADDRESSES])
     rest = ", ".join(f"{what} {path}" for what, path in pages[_ADDRESSES:])
     wrapped = wrap(rest, _WIDTH, break_long_words=False, break_on_hyphens=False)
     return lines + "".join(f"  {'' if n else 'same port':<10}  {line}\n" for n, line in enumerate(wrapped))
