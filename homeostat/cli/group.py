@@ -22,11 +22,29 @@ if TYPE_CHECKING:
 
 
 class Group(click.Group):
-    """Adds `--color` to its commands, suggests names, and prints errors in the one form."""
+    """Adds `--color` and exit codes to the help of its commands, suggests names, and prints errors in the one form."""
+
+    exit_codes = "0 success, 1 refused or failed, 2 wrong usage"
+    """Of commands whose help names none."""
+    exit_code_of_unreachable = ", 3 the server cannot be reached"
+    """Of those that connect to a server."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        return _with_colour_option(command) if command is not None else None
+        return self.completed(command) if command is not None else None
+
+    def completed(self, command: click.Command) -> click.Command:
+        options = {name for each in command.params for name in each.opts}
+        if "--color" not in options:
+            command.params.append(colour_option())
+        if (
+            not isinstance(command, click.Group)
+            and not command.epilog
+            and "exit codes" not in str(command.help).lower()
+        ):
+            unreachable = self.exit_code_of_unreachable if "--kubeconfig" in options else ""
+            command.epilog = f"Exit codes: {self.exit_codes}{unreachable}."
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,7 +115,7 @@ class LazyGroup(Group):
         module = self._modules.get(name) or name.replace("-", "_") + ("_" if iskeyword(name) else "")
         module, _, attribute = module.partition(":")
         command: click.Command = getattr(import_module(f"{self._package}.{module}"), attribute or "command")
-        return _with_colour_option(command)
+        return self.completed(command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
@@ -132,12 +150,6 @@ class LazyGroup(Group):
         for heading, members in self._sections.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), text) for name, text in members.items()])
-
-
-def _with_colour_option(command: click.Command) -> click.Command:
-    if not any("--color" in each.opts for each in command.params):
-        command.params.append(colour_option())
-    return command
 
 
 def _shown(error: click.ClickException) -> int:

@@ -112,7 +112,7 @@ _MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _P
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """A control plane that speaks the Kubernetes API on SQL, and a small client for any Kubernetes API.
+    """Run a control plane that speaks the Kubernetes API on SQL, and use any Kubernetes API.
 
     \b
     Examples:

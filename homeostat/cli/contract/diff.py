@@ -31,8 +31,10 @@ def command(
 ) -> None:
     """Compare the bundles OLD and NEW: contracts, interfaces, schemas, dependencies and SBOMs.
 
-    Exit code 1 means that a change is BREAKING. A dependency of NEW in a registry is replaced by a directory beside NEW
-    that has the same name, so that changes of several contracts can be checked before they are published.
+    A dependency of NEW in a registry is replaced by a directory beside NEW that has the same name, so that changes of
+    several contracts can be checked before they are published.
+
+    Exit codes: 0 no change is BREAKING, 1 one is, or the comparison failed, 2 wrong usage.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from homeostat.cli.console.output import documents_option, print_objects
+from homeostat.cli.group import Group
 from homeostat.cli.monitoring.grafana import dashboard
 from homeostat.cli.operators.deploy.access import granted, webhook_access
 from homeostat.cli.operators.deploy.monitoring import dashboards_document, monitor_documents
@@ -41,7 +42,7 @@ _FORMER: Final = {
 DEFAULT_SITE: Final = Site(name=_NAME, namespace=_NAME)
 
 
-class DeployGroup(click.Group):
+class DeployGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, _FORMER.get(cmd_name, cmd_name))
 
@@ -66,11 +67,19 @@ def _site_options(function: F) -> F:
     for option in (
         documents_option,
         click.option("--read-only", is_flag=True, help="Leave out the permission to change workloads: no enforcement."),
-        click.option("--replicas", default=DEFAULT_SITE.replicas, show_default=True, type=click.IntRange(1)),
+        click.option(
+            "--replicas",
+            default=DEFAULT_SITE.replicas,
+            show_default=True,
+            type=click.IntRange(1),
+            help="Processes; one leads.",
+        ),
         click.option(
             "--image", default=DEFAULT_SITE.image, show_default=True, help="Image with the homeostat command."
         ),
-        click.option("-n", "--namespace", default=DEFAULT_SITE.namespace, show_default=True, metavar="NS"),
+        click.option(
+            "-n", "--namespace", default=DEFAULT_SITE.namespace, show_default=True, metavar="NS", help="Namespace."
+        ),
     ):
         function = option(function)
     return function
@@ -84,7 +93,13 @@ def _site(namespace: str, image: str, replicas: int) -> Site:
 @click.option("--monitoring", "is_monitored", is_flag=True, help="Print ServiceMonitors and the dashboard too.")
 @_site_options
 def everything(is_monitored: bool, output: str, read_only: bool, **options: Any) -> None:
-    """Print definitions of kinds, access, Deployments, budgets and Services, in the order in which to apply them."""
+    """Print definitions of kinds, access, Deployments, budgets and Services, in the order in which to apply them.
+
+    \b
+    Examples:
+      homeostat policy deploy all | kubectl apply --server-side -f -
+      homeostat policy deploy all --monitoring --replicas 2 -n ops
+    """
     site = _site(**options)
     documents = [
         *(each.definition() for each in KINDS),
@@ -98,7 +113,13 @@ def everything(is_monitored: bool, output: str, read_only: bool, **options: Any)
 @click.option("--alone", "is_alone", is_flag=True, help="For one operator, without election, webhook and namespace.")
 @_site_options
 def rbac(is_alone: bool, output: str, read_only: bool, **options: Any) -> None:
-    """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding."""
+    """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding.
+
+    \b
+    Examples:
+      homeostat policy deploy rbac --read-only
+      homeostat policy deploy rbac --alone -n ops | kubectl apply --server-side -f -
+    """
     documents = lone_access_documents if is_alone else access_documents
     print_objects(documents(_site(**options), can_enforce=not read_only), output)
 
@@ -106,7 +127,12 @@ def rbac(is_alone: bool, output: str, read_only: bool, **options: Any) -> None:
 @command.command()
 @_site_options
 def deployments(output: str, read_only: bool, **options: Any) -> None:  # noqa: ARG001
-    """Print Deployments, PodDisruptionBudgets and Services."""
+    """Print Deployments, PodDisruptionBudgets and Services.
+
+    \b
+    Examples:
+      homeostat policy deploy deployments --image registry.example.org/homeostat:0.1.0 --replicas 2
+    """
     site = _site(**options)
     print_objects(workload_documents(site, components(site), has_budgets=site.replicas > 1), output)
 
@@ -114,7 +140,12 @@ def deployments(output: str, read_only: bool, **options: Any) -> None:  # noqa: 
 @command.command()
 @_site_options
 def monitoring(output: str, read_only: bool, **options: Any) -> None:  # noqa: ARG001
-    """Print ServiceMonitors of the Prometheus operator, and the Grafana dashboard in a ConfigMap."""
+    """Print ServiceMonitors of the Prometheus operator, and the Grafana dashboard in a ConfigMap.
+
+    \b
+    Examples:
+      homeostat policy deploy monitoring -n ops | kubectl apply --server-side -f -
+    """
     print_objects(monitoring_documents(_site(**options)), output)
 
 

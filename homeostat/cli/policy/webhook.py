@@ -10,6 +10,7 @@ import click
 from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.group import Group
 from homeostat.cli.webhook.cert_generate import certificate_command
 from homeostat.cli.webhook.renewal import read_secret_name, renewal_of
 from homeostat.runtime.background import background
@@ -25,7 +26,7 @@ _SERVICE = "kube-devops-webhook"
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group(short_help="Check Pods at admission.")
+@click.group(cls=Group, short_help="Check Pods at admission.")
 def command() -> None:
     """Check Pods when they are created or updated: a validating webhook for any API server.
 
@@ -53,6 +54,11 @@ def serve(
 
     It renews the certificate when a third of its life is left: in the Secret of --renew-secret, or in the files if
     ca.crt and ca.key are beside the key. Otherwise it warns in time that the certificate expires.
+
+    \b
+    Examples:
+      homeostat policy webhook serve --tls-cert tls/tls.crt --tls-key tls/tls.key
+      homeostat policy webhook serve --addr 127.0.0.1:8443 --renew-secret ops/webhook-tls
     """
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.cli.webhook.storage import DirectoryStorage
@@ -90,7 +96,13 @@ command.add_command(certificate_command(_SERVICE, "default"))
 def install_config(
     ca_bundle_path: Path, service_name: str, namespace: str, url: str, failure_policy: FailurePolicy
 ) -> None:
-    """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`."""
+    """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`.
+
+    \b
+    Examples:
+      homeostat policy webhook install-config --ca-bundle-path tls/ca.crt --namespace ops | kubectl apply -f -
+      homeostat policy webhook install-config --ca-bundle-path tls/ca.crt --url https://127.0.0.1:8443/validate
+    """
     from homeostat.cli.console.output import print_object
     from homeostat.operators.policy.admission.webhook_configuration import webhook_configuration
 

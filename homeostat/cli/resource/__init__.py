@@ -26,7 +26,9 @@ COMMANDS: Final = {
     cls=LazyGroup, package=__name__, members=COMMANDS, short_help="Apply, list, follow and delete resources of types."
 )
 def command() -> None:
-    """Resources of declared types. A resource is named TYPE/NAME or TYPE NAME; TYPE as in `homeostat type`.
+    """Apply, list, follow and delete resources of declared types.
+
+    A resource is named TYPE/NAME or TYPE NAME; TYPE as in `homeostat type`.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ COMMANDS: Final = {
     cls=LazyGroup, package=__name__, members=COMMANDS, short_help="Add, list, show and delete resource types."
 )
 def command() -> None:
-    """Resource types: the schema of the resources of a type, and the plugin that reconciles them.
+    """Add, list, show and delete resource types: the schema of resources, and the plugin that reconciles them.
 
     A type is named as it was declared (DatabaseCluster, database-cluster), by its plural or by a short name, with
     /VERSION where there are several.

@@ -36,6 +36,11 @@ def certificate_command(service: str, namespace: str) -> click.Command:
 
         The authority is valid for ten years. With ca.key, `homeostat run` and `homeostat policy webhook serve` renew
         tls.crt before it expires.
+
+        \b
+        Examples:
+          homeostat webhook cert-generate --namespace ops --output-dir tls
+          homeostat webhook cert-generate --ip-san 127.0.0.1 --output-dir tls
         """,
         short_help="Create a CA and a certificate.",
     )

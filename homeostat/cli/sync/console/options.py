@@ -98,6 +98,11 @@ def _options() -> list[click.Option]:
 class SyncGroup(LazyGroup):
     """Its commands have the shared options. An unknown command or option exits with 1, as in the original."""
 
+    exit_codes = (
+        "0 success, 2 invalid input, 3 not found, 4 refused credentials, 5 conflict, 6 the server cannot be reached, "
+        "1 anything else"
+    )
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         options.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         super().__init__(*arguments, **options)
