@@ -166,7 +166,7 @@ def _checks(conditions: Sequence[CheckResult], objects: _Objects) -> Markup:
         )
         for at, each in enumerate(shown[:MOST_SHOWN])
     ]
-    return _section("Checks", ("Check", "Result", "Reason", "Message", "Since"), rows, "Not evaluated yet.")
+    return _section("Checks", ("Check", "Result", "Reason", "Message", "Since"), rows, "Not evaluated yet.", "cards")
 
 
 def _findings(status: PactoState) -> Node:
@@ -184,7 +184,7 @@ def _findings(status: PactoState) -> Node:
         )
         for at, (severity, each) in enumerate(found[:MOST_SHOWN])
     ]
-    return _section("Findings", ("Code", "Severity", "Path", "Message"), rows, "")
+    return _section("Findings", ("Code", "Severity", "Path", "Message"), rows, "", "cards")
 
 
 def _dependencies(status: PactoState) -> Node:
@@ -214,6 +214,6 @@ def _readiness(readiness: Readiness | None) -> Node:
     return _section("Readiness", ("Check", "Status", "Weight", "Evidence", "Expires"), rows, "None.")
 
 
-def _section(title: str, headings: Sequence[str], rows: Sequence[Markup], nothing: str) -> Markup:
-    body = table(title, headings, rows) if rows else el("div", el("p", nothing), class_="empty")
+def _section(title: str, headings: Sequence[str], rows: Sequence[Markup], nothing: str, class_: str = "") -> Markup:
+    body = table(title, headings, rows, class_=class_) if rows else el("div", el("p", nothing), class_="empty")
     return el("section", el("h2", title), body)

@@ -35,7 +35,7 @@ def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] 
         for each in conditions
     ]
     headings = ("Condition", "Status", "Reason", "Message", "Since")
-    return el("section", el("h2", "Conditions"), table("Conditions", headings, rows))
+    return el("section", el("h2", "Conditions"), table("Conditions", headings, rows, class_="cards"))
 
 
 def unobserved(generation: Json, observed: Json, conditions: Sequence[Condition] = ()) -> Node:

@@ -177,7 +177,7 @@ def _violations(violations: Sequence[Violation], count: int, links: PodLinks) ->
     summary = many(count, "violation")
     summary = f"{summary}; showing {len(rows):,}" if count > len(rows) else summary
     headings = ("Pod", "Container", "Severity", "Rule", "Message")
-    body = table("Violations", headings, rows)
+    body = table("Violations", headings, rows, class_="cards")
     return el("section", el("h2", "Violations"), el("p", summary, class_="summary"), body)
 
 
