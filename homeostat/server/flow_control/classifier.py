@@ -1,8 +1,8 @@
 """Classifies requests: the FlowSchema with the lowest precedence that matches decides on the priority level.
 
 It follows the stored FlowSchemas and PriorityLevelConfigurations. They are evaluated at the first request after a
-change; a classification is then kept by what it depends on. A FlowSchema whose level does not exist counts as absent,
-and a mandatory object that is missing counts as present.
+change; a classification is then kept by what it depends on. A FlowSchema whose level does not exist counts as absent. A
+mandatory object that is missing counts as present, and a mandatory FlowSchema always has the rules that it must have.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from homeostat.store.follow import follow
 
 _SCHEMAS, _LEVELS = f"flowschemas.{GROUP}", f"prioritylevelconfigurations.{GROUP}"
 _MOST_KEPT: Final = 10_000
-_LONGEST_KEPT: Final = 512
-"""Characters of what a caller chooses, in one classification."""
+_LARGEST_KEPT: Final = 4_000
+"""Bytes of what a classification depends on, about: the names of the caller and of its groups, and what it asks for."""
+_OVERHEAD_BYTES: Final = 60
+"""Of one name."""
 
 
 class Flow(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +99,7 @@ class Classifier:
             flow = self._decide(
                 Attributes(user, verb, group=group, resource=resource, subresource=subresource, namespace=namespace)
             )
-            self._keep(key, flow, (group, resource, subresource, namespace))
+            self._keep(key, flow, user, (group, resource, subresource, namespace))
         return flow
 
     def classify_page(self, user: User, verb: str, path: str) -> Flow:
@@ -108,11 +110,12 @@ class Classifier:
         flow = self._flows.get(key)
         if flow is None:
             flow = self._decide(Attributes(user, verb, path=path))
-            self._keep(key, flow, (path,))
+            self._keep(key, flow, user, (path,))
         return flow
 
-    def _keep(self, key: tuple[object, ...], flow: Flow, chosen: Iterable[str]) -> None:
-        if sum(map(len, chosen)) > _LONGEST_KEPT:
+    def _keep(self, key: tuple[object, ...], flow: Flow, user: User, asked: Iterable[str]) -> None:
+        names = (user.name, *user.groups, *asked)
+        if sum(map(len, names)) + len(names) * _OVERHEAD_BYTES > _LARGEST_KEPT:
             return
         if len(self._flows) >= _MOST_KEPT:
             self._flows.clear()
@@ -145,13 +148,14 @@ class Classifier:
     def _with_mandatory(self) -> tuple[dict[str, LevelSpec], list[Schema]]:
         levels = {name: each.spec for name, each in self._levels.items()}
         schemas = dict(self._schemas)
-        if not (levels.keys() >= set(MANDATORY) and schemas.keys() >= set(MANDATORY)):
-            for obj in default_objects():
-                name = obj["metadata"]["name"]
-                if name not in MANDATORY:
-                    continue
-                if obj["kind"] == "FlowSchema":
-                    schemas.setdefault(name, schema_of(obj))
-                else:
-                    levels.setdefault(name, level_spec_of(obj))
+        for obj in default_objects():
+            name = obj["metadata"]["name"]
+            if name not in MANDATORY:
+                continue
+            if obj["kind"] == "FlowSchema":
+                # Earlier versions let users change it, and without the catch-all no request could be classified.
+                uid = schemas[name].uid if name in schemas else ""
+                schemas[name] = msgspec.structs.replace(schema_of(obj), uid=uid)
+            else:
+                levels.setdefault(name, level_spec_of(obj))
         return levels, list(schemas.values())

@@ -24,7 +24,8 @@ MOST_WAITING_IN_LEVEL: Final = 10_000
 """Whatever the level says: each has a request in memory."""
 FlowKey = tuple[str, str]
 """The name of a FlowSchema, and what it tells flows apart by."""
-_Place = asyncio.Future[None]
+_Place = asyncio.Future[bool]
+"""Whether its call got a seat; otherwise it waited too long."""
 
 
 class LevelSpec(msgspec.Struct, frozen=True, gc=False):
@@ -131,15 +132,18 @@ class Level:
         self._lent.waiting[self] = None
         timer = loop.call_later(MOST_WAIT_S, self._time_out, flow, place)
         try:
-            await place
+            has_seat = await place
         except asyncio.CancelledError:
             if place.cancelled():
                 self._forget(flow, place)
-            elif place.exception() is None:
+            elif place.result():
                 self.leave()
             raise
         finally:
             timer.cancel()
+        if not has_seat:
+            # Raised here: an error in the future would keep this frame, and with it the request.
+            raise self._reject(flow, "time-out")
 
     def admit_next(self) -> None:
         """Give a seat, which must be free, to the call whose turn it is."""
@@ -149,7 +153,7 @@ class Level:
         if flow in self._flows:
             self._flows[flow] = self._flows.pop(flow)
         if not place.done() and self.enter():
-            place.set_result(None)
+            place.set_result(True)
 
     def _forget(self, flow: FlowKey, place: _Place) -> None:
         places = self._flows.get(flow)
@@ -165,7 +169,7 @@ class Level:
     def _time_out(self, flow: FlowKey, place: _Place) -> None:
         if not place.done():
             self._forget(flow, place)
-            place.set_exception(self._reject(flow, "time-out"))
+            place.set_result(False)
 
     def _reject(self, flow: FlowKey, reason: str) -> TooManyRequestsError:
         self.rejected[flow[0], reason] += 1

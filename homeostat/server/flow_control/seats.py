@@ -24,7 +24,7 @@ class Seats:
         self.lent = Lent()
 
     def divide(self, specs: Mapping[str, LevelSpec]) -> None:
-        """Set the levels. One that is gone serves the calls that it has, and lends and borrows no more."""
+        """Set the levels. One that is gone serves the calls that it has, and no longer lends or borrows."""
         for name in self.levels.keys() - specs.keys():
             gone = self.levels[name]
             gone.lower = gone.upper = max(gone.running, 1)

@@ -1,7 +1,8 @@
-"""Limits how many calls run at once, separately for reads, for writes, and for writes of one object.
+"""Limits how many calls run at once: those that change one object, and the reads and writes of exempt callers.
 
-Further calls wait in order, so that under load calls are slower but not refused. If the queue is full too, the call
-fails with 429. Watches do not count, because idle ones cost nothing.
+The calls of all other callers take seats of a priority level instead (`server/flow_control`). Further calls wait in
+order, so that under load calls are slower but not refused. If the queue is full too, the call fails with 429. Watches
+do not count, because idle ones cost nothing.
 
 Of the writes that change the same revision of an object, a commit accepts one, and the others are computed again. With
 hundreds of them, each would be computed for each commit, all in one turn of the event loop.

@@ -105,6 +105,13 @@ def test_mandatory_objects_count_as_present_when_they_are_missing() -> None:
     )
 
 
+def test_a_mandatory_schema_that_an_earlier_version_let_users_change_is_as_it_must_be() -> None:
+    made = classifier(schema("catch-all", 10_000, "gone", rule("jane")), schema("exempt", 1, "gone", rule("jane")))
+    assert made.classify(User("nobody-at-all"), "get", _PODS).key[0] == "catch-all"
+    assert made.classify(SELF, "get", _PODS).key[0] == "exempt"
+    assert made.classify(_JANE, "get", _PODS).lines.startswith(b"X-Kubernetes-Pf-Flowschema-Uid: FlowSchema-global")
+
+
 @pytest.mark.parametrize(
     ("method", "expected"), [("ByUser", "jane"), ("ByNamespace", "team"), ("", "")], ids=["user", "namespace", "none"]
 )
@@ -157,3 +164,13 @@ def test_what_callers_choose_is_kept_within_limits() -> None:
         made.classify_page(_JANE, "get", f"/{each}")
     made.classify_page(_JANE, "get", "/" + "x" * 10_000)
     assert len(made._flows) < 10_001
+
+
+@pytest.mark.parametrize(
+    "user", [User("x" * 10_000), User("x", groups=("y" * 10_000,)), User("x", groups=("yz",) * 1000)]
+)
+def test_nothing_is_kept_for_a_user_with_long_names_or_many_groups(user: User) -> None:
+    made = classifier()
+    made.classify_page(user, "get", "/version")
+    made.classify(user, "get", _PODS)
+    assert not made._flows

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterable
+from contextlib import suppress
+from weakref import ref
 
 import pytest
 
@@ -137,6 +140,28 @@ async def test_a_call_that_waits_too_long_is_rejected(monkeypatch: pytest.Monkey
         await level.turn(_ONE)
     await left(level)
     assert (level.running, level.waiting) == (0, 0)
+
+
+async def test_a_call_that_is_rejected_is_freed_without_a_garbage_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(level_module, "MOST_WAIT_S", 0.0)
+    level = divided(1, a=LevelSpec(shares=1, most_waiting=9, most_waiting_of_flow=9)).levels["a"]
+    assert level.enter()
+
+    class Body: ...
+
+    async def call(body: Body) -> None:
+        await level.turn(_ONE)
+
+    body = Body()
+    kept = ref(body)
+    gc.disable()
+    try:
+        with suppress(TooManyRequestsError):
+            await call(body)
+        del body
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 async def test_new_seats_are_given_at_once_and_lost_ones_when_calls_end() -> None:
