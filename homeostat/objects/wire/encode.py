@@ -16,6 +16,7 @@ from typing import Any
 
 from homeostat.objects import json
 from homeostat.objects.json import JsonObject
+from homeostat.objects.wire.chunk import chunk, varint
 from homeostat.objects.wire.protobuf import MAGIC
 from homeostat.objects.wire.type_table import Field, kind_named, type_named
 
@@ -31,7 +32,6 @@ _SECOND = timedelta(seconds=1)
 _SCHEMA = "apiextensions.v1.JSONSchemaProps"
 _FIRST, _SECOND_FIELD = b"\x0a", b"\x12"
 _SORTED_AT_ONCE = 10_000
-_SMALL = tuple(bytes((number,)) for number in range(128))
 
 _NOTHING: Any = object()
 
@@ -74,23 +74,6 @@ def watch_event(change: str, document: bytes) -> bytes:
     """An event of a watch: its length in four bytes, then a WatchEvent with an object in its envelope."""
     event = chunk(_FIRST, change.encode()) + chunk(_SECOND_FIELD, chunk(_FIRST, document))
     return pack(">I", len(event)) + event
-
-
-def varint(number: int) -> bytes:
-    if 0 <= number < 128:
-        return _SMALL[number]
-    number &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def chunk(tag: bytes, data: bytes) -> bytes:
-    size = len(data)
-    return b"%b%b%b" % (tag, _SMALL[size] if size < 128 else varint(size), data)
 
 
 def message_writer(name: str) -> Writer:

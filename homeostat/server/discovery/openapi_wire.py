@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.wire.chunk import chunk, varint
 
 _Write = Callable[[int, Any], bytes]
 _Message = Mapping[str, tuple[int, _Write]]
@@ -36,18 +37,8 @@ def definitions(named: Iterable[bytes]) -> bytes:
     return _sent(9, b"".join(named))
 
 
-def _varint(number: int) -> bytes:
-    number &= (1 << 64) - 1
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
-
-
 def _sent(number: int, message: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(message)) + message
+    return chunk(varint(number << 3 | 2), message)
 
 
 def _text(number: int, value: str) -> bytes:
@@ -59,11 +50,11 @@ def _texts(number: int, values: Iterable[str]) -> bytes:
 
 
 def _integer(number: int, value: float) -> bytes:
-    return _varint(number << 3) + _varint(int(value))
+    return varint(number << 3) + varint(int(value))
 
 
 def _double(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
+    return varint(number << 3 | 1) + struct.pack("<d", value)
 
 
 def _any(value: Any) -> bytes:
