@@ -16,7 +16,7 @@ class MissingVolumeError(Exception):
 
 
 def needs_audience(store: Store, pod: JsonObject, audience: str) -> bool:
-    """`MissingVolumeError` if it does not, as far as that can be said."""
+    """Raises `MissingVolumeError` if no volume is known to need it, and an object is missing that could say more."""
     missing: list[str] = []
     for volume in structs(struct(pod, "spec"), "volumes"):
         if audience in _projected(volume):
