@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from homeostat.objects.errors import ApiError
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.plane.plane import Plane
 from homeostat.server.services.ranges import AddressRange
@@ -24,6 +26,8 @@ _NAME: Final = "kubernetes"
 _MANAGER: Final = "homeostat"
 _RETRY_S: Final = 30.0
 _HTTPS: Final = 443
+_SLICES: Final = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+_ENDPOINTS: Final = "/api/v1/namespaces/default/endpoints"
 _NAMES: Final = "FQDN"
 """The addressType of host names, which Endpoints cannot have."""
 
@@ -34,17 +38,32 @@ async def publish_own_service(plane: Plane) -> None:
         return
     while True:
         try:
+            objects = service_objects(plane.url, _address(plane))
+            await _delete_outdated(plane.client, dict(objects))
             await asyncio.gather(
-                *(
-                    plane.client.apply(f"{path}/{_NAME}", obj, manager=_MANAGER, force=True)
-                    for path, obj in service_objects(plane.url, _address(plane))
-                )
+                *(plane.client.apply(f"{path}/{_NAME}", obj, manager=_MANAGER, force=True) for path, obj in objects)
             )
             return
         except ApiError as error:
             extra = {"reason": str(error), "retry_s": _RETRY_S}
             log.warning("failed to write the Service of the API server; retrying", extra=extra)
             await asyncio.sleep(_RETRY_S)
+
+
+async def _delete_outdated(client: Client, objects: Mapping[str, JsonObject]) -> None:
+    """The slice of another addressType, which cannot be changed, and Endpoints of an address that is now a name."""
+    slices = await _find(client, _SLICES)
+    if slices is not None and slices["addressType"] != objects[_SLICES]["addressType"]:
+        await client.delete(f"{_SLICES}/{_NAME}")
+    if _ENDPOINTS not in objects and await _find(client, _ENDPOINTS) is not None:
+        await client.delete(f"{_ENDPOINTS}/{_NAME}")
+
+
+async def _find(client: Client, path: str) -> JsonObject | None:
+    try:
+        return await client.get(f"{path}/{_NAME}")
+    except NotFoundError:
+        return None
 
 
 def _address(plane: Plane) -> str:
@@ -77,10 +96,10 @@ def service_objects(url: str, address: str) -> list[tuple[str, JsonObject]]:
     }
     found = [
         ("/api/v1/namespaces/default/services", service),
-        ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", points),
+        (_SLICES, points),
     ]
     if points["addressType"] != _NAMES:
-        found.append(("/api/v1/namespaces/default/endpoints", _endpoints(host, port)))
+        found.append((_ENDPOINTS, _endpoints(host, port)))
     return found
 
 

@@ -62,3 +62,12 @@ async def test_each_of_the_first_objects_has_a_uid_and_the_time_of_the_start(tmp
     metadata = [each["metadata"] for each in (*roles, *services)]
     assert len({each["uid"] for each in metadata}) == len(metadata) > 80
     assert all(began <= datetime.fromisoformat(each["creationTimestamp"]) <= datetime.now(UTC) for each in metadata)
+
+
+async def test_the_own_service_follows_the_address_from_a_number_to_a_name_and_back(tmp_path: Path) -> None:
+    slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+    for address, kind, has_endpoints in (("", "IPv4", 1), ("https://plane.example:7443", "FQDN", 0), ("", "IPv4", 1)):
+        settings = Settings(data=tmp_path, port=0, operators=frozenset(), address=address)
+        async with open_plane(settings) as plane:
+            assert (await plane.client.get(f"{slices}/kubernetes"))["addressType"] == kind
+            assert len((await plane.client.list("/api/v1/namespaces/default/endpoints"))[0]) == has_endpoints
