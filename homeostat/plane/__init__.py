@@ -32,8 +32,8 @@ from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
-from homeostat.server.pki.ahead import IssuedAhead
 from homeostat.server.pki.directory import PkiError, server_context
+from homeostat.server.pki.first_credentials import IssuedAhead
 from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
 

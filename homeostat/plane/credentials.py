@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
-from homeostat.server.pki.ahead import IssuedAhead
 from homeostat.server.pki.directory import Pki, PkiError, hosts_of, keep_issued, prepare_pki, renew
+from homeostat.server.pki.first_credentials import IssuedAhead
 from homeostat.server.pki.kubeconfig import ClientCertificate, kubeconfig
 from homeostat.server.pki.private_file import write_private
 from homeostat.store.files import exclusive

@@ -26,7 +26,7 @@ from homeostat.cli.plane.simulation import Simulation, simulation_options
 from homeostat.cli.plane.welcome import HOUSEKEEPING, welcome
 from homeostat.edge.process.files import raise_file_limit
 from homeostat.edge.process.heap import collect_in_short_steps, release_regularly, settle_heap
-from homeostat.server.pki.ahead import IssuedAhead, issue_ahead
+from homeostat.server.pki.first_credentials import IssuedAhead, issue_ahead
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -8,8 +8,8 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.each import Asked
 from homeostat.cli.resource.kinds import resource_title
+from homeostat.cli.resource.requests import Requests
 from homeostat.cli.resource.state import Goal, status_of
 from homeostat.cli.resource.wait import Awaited, awaited
 from homeostat.operators.actions.api import CANCEL
@@ -40,6 +40,6 @@ async def command(connection: Connection, words: tuple[str, ...]) -> None:
         stored = await connection.client.merge(path, {"metadata": {"annotations": {CANCEL: run.ticket}}})
         return awaited(target.kind, stored, Goal(stored["metadata"]["generation"], ""))
 
-    asked = Asked(connection)
-    await asked.each(words, cancel, done="cancellation requested")
-    await asked.end(is_awaited=False, within_s=0)
+    requests = Requests(connection)
+    await requests.send(words, cancel, done="cancellation requested")
+    await requests.end(is_awaited=False, within_s=0)

@@ -7,7 +7,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.each import Asked
+from homeostat.cli.resource.requests import Requests
 from homeostat.cli.resource.state import Goal
 from homeostat.cli.resource.wait import Awaited, awaited, is_wanted, wait_options
 from homeostat.objects.json import JsonObject
@@ -37,9 +37,9 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         await client.delete(path, _only(found["metadata"]["uid"]))
         return awaited(target.kind, found, Goal(is_gone=True))
 
-    asked = Asked(connection)
-    await asked.each(words, delete, done="marked for deletion")
-    await asked.end(is_awaited=is_wanted(is_awaited), within_s=within_s)
+    requests = Requests(connection)
+    await requests.send(words, delete, done="marked for deletion")
+    await requests.end(is_awaited=is_wanted(is_awaited), within_s=within_s)
 
 
 def _only(uid: str) -> JsonObject:

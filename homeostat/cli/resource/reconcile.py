@@ -9,7 +9,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.each import Asked
+from homeostat.cli.resource.requests import Requests
 from homeostat.cli.resource.state import Goal
 from homeostat.cli.resource.wait import Awaited, awaited, wait_options
 from homeostat.objects.time.timestamp import format_micro_time
@@ -40,6 +40,6 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         goal = Goal(stored["metadata"]["generation"], request, is_gone=is_terminating)
         return awaited(target.kind, stored, goal)
 
-    asked = Asked(connection)
-    await asked.each(words, reconcile, done="reconciliation triggered")
-    await asked.end(is_awaited=is_awaited, within_s=within_s)
+    requests = Requests(connection)
+    await requests.send(words, reconcile, done="reconciliation triggered")
+    await requests.end(is_awaited=is_awaited, within_s=within_s)

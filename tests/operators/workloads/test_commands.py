@@ -111,19 +111,19 @@ def test_a_pod_is_ready_while_its_command_runs_and_ends_by_its_restart_policy() 
     for policy, ends in (("Never", "succeeded"), ("OnFailure", "succeeded"), ("Always", "ready")):
         one = pod(spec={"restartPolicy": policy})
         running, ended = decide(one, given, 4.0), decide(one, given, 6.0)
-        assert running.picture is not None
-        assert ended.picture is not None
-        assert (running.picture.stage, running.again_s, ended.picture.stage) == ("ready", 1.0, ends)
-        assert (ended.picture.restarts, ended.picture.ended) == ((1, "Completed") if policy == "Always" else (0, ""))
+        assert running.state is not None
+        assert ended.state is not None
+        assert (running.state.stage, running.again_s, ended.state.stage) == ("ready", 1.0, ends)
+        assert (ended.state.restarts, ended.state.ended) == ((1, "Completed") if policy == "Always" else (0, ""))
 
 
 def test_a_command_that_ends_again_and_again_runs_between_its_back_offs() -> None:
     given, found, elapsed_s = Fate("fail", after_s=0.0, run_s=5.0, exit_code=3), [], 0.0
     for _ in range(6):
         decision = decide(pod(), given, elapsed_s)
-        assert decision.picture is not None
+        assert decision.state is not None
         assert decision.again_s is not None
-        found.append((decision.picture.stage, decision.picture.restarts, round(decision.again_s)))
+        found.append((decision.state.stage, decision.state.restarts, round(decision.again_s)))
         elapsed_s += decision.again_s + 0.001
     ready, waiting = "ready", "waiting"
     assert found == [(ready, 0, 5), (ready, 1, 5), (waiting, 1, 10), (ready, 2, 5), (waiting, 2, 20), (ready, 3, 5)]

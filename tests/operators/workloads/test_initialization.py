@@ -13,8 +13,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before, limited, stopped
 from homeostat.operators.workloads.pods.ephemeral import decide_ephemeral
-from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.rules import Fate, fate_of
+from homeostat.operators.workloads.pods.state import PodState
 from homeostat.operators.workloads.pods.status import shows, status_of
 from tests.operators.workloads.objects import NOW, pod
 
@@ -31,17 +31,17 @@ def new_pod(*containers: JsonObject, policy: str = "Always", **fields: Any) -> P
     return pod(phase="Pending", ready=False, spec=spec, status={"podIP": ""}, **fields)
 
 
-def picture_of(found: Pod, elapsed_s: float = 1.0) -> Picture:
-    picture = decide(found, fate_of(found, (), USUAL), elapsed_s).picture
-    assert picture is not None
-    return picture
+def picture_of(found: Pod, elapsed_s: float = 1.0) -> PodState:
+    state = decide(found, fate_of(found, (), USUAL), elapsed_s).state
+    assert state is not None
+    return state
 
 
-def written(found: Pod, picture: Picture) -> tuple[Pod, JsonObject]:
+def written(found: Pod, state: PodState) -> tuple[Pod, JsonObject]:
     """The Pod after a kubelet has reported this of it, and its status."""
     now = "2026-11-17T12:00:00Z"
-    ephemeral = decide_ephemeral(found, NOW, is_over=picture.is_over)
-    status = status_of(found, picture, now=now, ip="10.128.0.1", host_ip="172.16.0.1", ephemeral=ephemeral.statuses)
+    ephemeral = decide_ephemeral(found, NOW, is_over=state.is_over)
+    status = status_of(found, state, now=now, ip="10.128.0.1", host_ip="172.16.0.1", ephemeral=ephemeral.statuses)
     return msgspec.structs.replace(found, status=msgspec.convert(status, type(found.status))), status
 
 
@@ -79,11 +79,11 @@ def test_init_containers_show_as_kubelet_shows_them(
     containers: list[JsonObject], policy: str, elapsed_s: float, phase: str, expected: list[str]
 ) -> None:
     found = new_pod(*containers, policy=policy)
-    picture = picture_of(found, elapsed_s)
-    shown, status = written(found, picture)
+    state = picture_of(found, elapsed_s)
+    shown, status = written(found, state)
     assert (status["phase"], states(status)[: len(expected)]) == (phase, expected)
-    assert shows(shown, picture)
-    is_initialized = picture.init is None
+    assert shows(shown, state)
+    is_initialized = state.init is None
     assert condition(status, "Initialized")[0] == str(is_initialized)
 
 
@@ -141,8 +141,8 @@ def test_a_pod_that_is_stopped_before_it_is_initialized_fails() -> None:
     shown, _ = written(found, picture_of(found))
     assert stopped(shown).init == 1
     decision = limited(shown, decide(shown, fate_of(found, (), USUAL), 1.0), NOW + timedelta(seconds=60))
-    assert decision.picture is not None
-    _, status = written(shown, decision.picture)
+    assert decision.state is not None
+    _, status = written(shown, decision.state)
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
     assert states(status) == ["terminated Completed", "terminated Error", WAITS]
 
@@ -169,7 +169,7 @@ def test_ephemeral_containers_run_until_their_command_ends() -> None:
     first = decide_ephemeral(found, NOW, is_over=False)
     assert [[*each["state"]] for each in first.statuses] == [["running"], ["running"], ["terminated"]]
     assert (first.is_shown, first.again_s) == (False, 5.0)
-    shown, _ = written(found, Picture("ready"))
+    shown, _ = written(found, PodState("ready"))
     assert decide_ephemeral(shown, NOW, is_over=False).is_shown
     later = decide_ephemeral(shown, NOW + timedelta(seconds=6), is_over=False)
     assert [[*each["state"]] for each in later.statuses] == [["running"], ["terminated"], ["terminated"]]

@@ -11,8 +11,8 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, Rules
 from homeostat.operators.workloads.pods.decide import Decision, decide, decide_deadline, elapsed_before
-from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.rules import Fate, Outcome, Rulebook, RuleError, fate_of, parse_rules
+from homeostat.operators.workloads.pods.state import PodState
 from homeostat.operators.workloads.pods.status import orphaned_status, shows, status_of
 from tests.operators.workloads.objects import NOW, THEN, pod
 
@@ -40,7 +40,7 @@ RUNNING = {"containerStatuses": [{"name": "web", "ready": True, "restartCount": 
 def test_an_outcome_shows_as_kubelet_shows_it(
     outcome: Outcome, policy: str, elapsed_s: float, stage: str, reason: str, restarts: int
 ) -> None:
-    found = decide(pod(spec={"restartPolicy": policy}), Fate(outcome), elapsed_s).picture
+    found = decide(pod(spec={"restartPolicy": policy}), Fate(outcome), elapsed_s).state
     assert found is not None
     assert (found.stage, found.reason, found.restarts) == (stage, reason, restarts)
 
@@ -50,17 +50,17 @@ def test_the_back_off_doubles_up_to_five_minutes() -> None:
     elapsed_s = 0.1
     for _ in range(7):
         decision = decide(pod(), Fate("crash-loop", after_s=0.0), elapsed_s)
-        assert decision.picture is not None
+        assert decision.state is not None
         assert decision.again_s is not None
-        messages.append(decision.picture.message.split()[1])
+        messages.append(decision.state.message.split()[1])
         elapsed_s += decision.again_s + 0.1
     assert messages == ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s", "5m0s"]
 
 
 def test_a_short_delay_shows_nothing_and_a_long_one_a_running_pod() -> None:
-    assert decide(pod(), Fate(after_s=0.01), 0.0).picture is None
+    assert decide(pod(), Fate(after_s=0.01), 0.0).state is None
     found = decide(pod(), Fate(after_s=5.0), 1.0)
-    assert found.picture == Picture("running")
+    assert found.state == PodState("running")
     assert found.again_s == 4.0
 
 
@@ -122,11 +122,11 @@ def test_an_invalid_annotation_is_an_error() -> None:
 
 def test_a_status_that_says_the_same_is_not_written_again() -> None:
     found = pod(status=RUNNING)
-    assert shows(found, Picture("ready"))
-    assert not shows(found, Picture("running"))
-    assert not shows(found, Picture("ready", restarts=1))
+    assert shows(found, PodState("ready"))
+    assert not shows(found, PodState("running"))
+    assert not shows(found, PodState("ready", restarts=1))
     changed = msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, generation=2))
-    assert not shows(changed, Picture("ready")), "the status is of another generation"
+    assert not shows(changed, PodState("ready")), "the status is of another generation"
 
 
 def condition(status: JsonObject, kind: str) -> JsonObject:
@@ -136,9 +136,9 @@ def condition(status: JsonObject, kind: str) -> JsonObject:
 
 def test_a_condition_keeps_its_time_while_its_status_is_the_same() -> None:
     now = "2026-11-17T12:00:00Z"
-    status = status_of(pod(), Picture("ready"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
+    status = status_of(pod(), PodState("ready"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
     assert condition(status, "Ready")["lastTransitionTime"] == THEN
-    status = status_of(pod(), Picture("running"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
+    status = status_of(pod(), PodState("running"), now=now, ip="10.128.0.1", host_ip="172.16.0.1")
     assert condition(status, "Ready")["lastTransitionTime"] == now
     assert condition(status, "Ready")["message"] == "containers with unready status: [web]"
 
@@ -156,18 +156,18 @@ def restarted(count: int, reason: str = "CrashLoopBackOff", *, containers: int =
 def test_restarts_of_two_containers_are_not_added_up() -> None:
     found = pod(status=restarted(3, containers=2), ready=False)
     for outcome in ("crash-loop", "ready", "never-ready"):
-        picture = decide(found, Fate(outcome, after_s=0.0), 1.0).picture
-        assert picture is not None
-        assert picture.restarts == 3
-    assert shows(found, decide(found, Fate("crash-loop", after_s=0.0), 1.0).picture or Picture("ready"))
+        state = decide(found, Fate(outcome, after_s=0.0), 1.0).state
+        assert state is not None
+        assert state.restarts == 3
+    assert shows(found, decide(found, Fate("crash-loop", after_s=0.0), 1.0).state or PodState("ready"))
     assert found.restarts == 6
 
 
 @pytest.mark.parametrize("back_off_s", [1e-9, 0.001, 0.1, 10.0])
 def test_a_loop_of_a_year_has_its_next_restart_ahead(back_off_s: float) -> None:
     decision = decide(pod(), Fate("crash-loop", after_s=0.0, back_off_s=back_off_s), 365 * 86_400.0)
-    assert decision.picture is not None
-    assert decision.picture.restarts > 1000
+    assert decision.state is not None
+    assert decision.state.restarts > 1000
     assert decision.again_s is not None
     assert 0 < decision.again_s <= max(back_off_s, 0.1) * 30
 
@@ -178,12 +178,12 @@ def test_a_pod_that_is_seen_again_goes_on_where_it_was(restarts: int) -> None:
     found = pod(status=restarted(restarts), ready=False)
     elapsed_s = elapsed_before(found, fate)
     for later_s, expected in ((0.1, restarts), (300.1, restarts + 1)):
-        picture = decide(pod(), fate, elapsed_s + later_s).picture
-        assert picture is not None
-        assert picture.restarts >= expected
-        assert picture.restarts == restarts or later_s > 1
+        state = decide(pod(), fate, elapsed_s + later_s).state
+        assert state is not None
+        assert state.restarts >= expected
+        assert state.restarts == restarts or later_s > 1
     ready = pod(status=restarted(restarts, ""))
-    assert decide(ready, Fate(after_s=5.0), elapsed_before(ready, Fate(after_s=5.0))).picture == Picture(
+    assert decide(ready, Fate(after_s=5.0), elapsed_before(ready, Fate(after_s=5.0))).state == PodState(
         "ready", restarts=restarts
     )
     pulling = pod(status=restarted(0, "ImagePullBackOff"), ready=False)
@@ -191,13 +191,13 @@ def test_a_pod_that_is_seen_again_goes_on_where_it_was(restarts: int) -> None:
     assert elapsed_before(pod(ready=False), Fate(after_s=5.0)) == 0.0
 
 
-def shown(found: Pod, picture: Picture, *, host_ip: str = "172.16.0.1") -> JsonObject:
-    return status_of(found, picture, now="2026-11-17T12:00:00Z", ip="10.128.0.1", host_ip=host_ip)
+def shown(found: Pod, state: PodState, *, host_ip: str = "172.16.0.1") -> JsonObject:
+    return status_of(found, state, now="2026-11-17T12:00:00Z", ip="10.128.0.1", host_ip=host_ip)
 
 
 def test_conditions_of_others_and_the_class_of_the_server_are_kept() -> None:
     other = {"type": "example.com/lb", "status": "False", "lastProbeTime": None, "lastTransitionTime": THEN}
-    status = shown(pod(status={"conditions": [other]}), Picture("ready"))
+    status = shown(pod(status={"conditions": [other]}), PodState("ready"))
     assert condition(status, "example.com/lb") == other
     assert condition(status, "Ready")["status"] == "True"
     assert "qosClass" not in status
@@ -214,7 +214,7 @@ def test_conditions_of_others_and_the_class_of_the_server_are_kept() -> None:
 def test_a_pod_is_ready_when_its_readiness_gates_are(gate: str | None, ready: str, message: str | None) -> None:
     conditions = [] if gate is None else [{"type": "lb", "status": gate}]
     found = pod(spec={"readinessGates": [{"conditionType": "lb"}]}, status={**RUNNING, "conditions": conditions})
-    status = shown(found, Picture("ready"))
+    status = shown(found, PodState("ready"))
     assert condition(status, "Ready")["status"] == ready
     assert condition(status, "Ready").get("message") == message
     assert condition(status, "ContainersReady")["status"] == "True"
@@ -222,18 +222,18 @@ def test_a_pod_is_ready_when_its_readiness_gates_are(gate: str | None, ready: st
     written = msgspec.convert(
         {"metadata": {"name": "a"}, "spec": msgspec.to_builtins(found.spec), "status": status}, Pod
     )
-    assert shows(written, Picture("ready"))
+    assert shows(written, PodState("ready"))
 
 
 def test_an_unknown_address_of_a_node_is_left_out() -> None:
-    assert not shown(pod(), Picture("ready"), host_ip="").keys() & {"hostIP", "hostIPs"}
+    assert not shown(pod(), PodState("ready"), host_ip="").keys() & {"hostIP", "hostIPs"}
 
 
 def test_a_pod_that_is_active_for_too_long_fails() -> None:
     found = pod(spec={"activeDeadlineSeconds": 90}, status={**RUNNING, "startTime": THEN})
     assert decide_deadline(found, NOW).again_s == 30
     assert decide_deadline(pod(status={**RUNNING, "startTime": THEN}), NOW) == Decision()
-    late = decide_deadline(found, NOW + timedelta(seconds=30)).picture
+    late = decide_deadline(found, NOW + timedelta(seconds=30)).state
     assert late is not None
     status = status_of(found, late, now=THEN, ip="10.0.0.1", host_ip="")
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")

@@ -11,9 +11,9 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, READY_AFTER, Pod, PodStatus
 from homeostat.operators.workloads.pods.decide import decide
-from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.probes import UNPROBED, Probed, probed
 from homeostat.operators.workloads.pods.rules import Fate, fate_of
+from homeostat.operators.workloads.pods.state import PodState
 from homeostat.operators.workloads.pods.status import status_of
 from tests.operators.workloads.objects import pod
 
@@ -53,7 +53,7 @@ def test_the_delays_of_probes(containers: list[JsonObject], expected: Probed) ->
 
 def stages(found: Pod, *moments: float) -> list[str]:
     fate = fate_of(found, (), USUAL)
-    pictures = [decide(found, fate, each).picture for each in moments]
+    pictures = [decide(found, fate, each).state for each in moments]
     return ["" if each is None else each.reason or each.stage for each in pictures]
 
 
@@ -91,7 +91,7 @@ def test_annotations_win_over_probes() -> None:
 def test_a_container_has_not_started_until_its_startup_probe_succeeds() -> None:
     def started(stage: Any) -> bool:
         found = probed_pod({"startupProbe": HTTP})
-        status = status_of(found, Picture(stage), now="2026-11-17T12:00:00Z", ip="10.0.0.1", host_ip="")
+        status = status_of(found, PodState(stage), now="2026-11-17T12:00:00Z", ip="10.0.0.1", host_ip="")
         return bool(status["containerStatuses"][0]["started"])
 
     assert (started("running"), started("ready")) == (False, True)
@@ -100,9 +100,9 @@ def test_a_container_has_not_started_until_its_startup_probe_succeeds() -> None:
 def test_a_container_runs_since_its_start_and_not_since_it_is_ready() -> None:
     began, later = "2026-11-17T12:00:00Z", "2026-11-17T12:00:15Z"
     found = probed_pod({"readinessProbe": {**HTTP, "initialDelaySeconds": 15}}, status={"conditions": []})
-    first = status_of(found, Picture("running"), now=began, ip="10.0.0.1", host_ip="")
+    first = status_of(found, PodState("running"), now=began, ip="10.0.0.1", host_ip="")
     shown = msgspec.structs.replace(found, status=msgspec.convert(first, PodStatus))
-    status = status_of(shown, Picture("ready"), now=later, ip="10.0.0.1", host_ip="")
+    status = status_of(shown, PodState("ready"), now=later, ip="10.0.0.1", host_ip="")
     assert status["containerStatuses"][0]["state"] == {"running": {"startedAt": began}}
-    again = status_of(shown, Picture("ready", restarts=1, ended="Error"), now=later, ip="10.0.0.1", host_ip="")
+    again = status_of(shown, PodState("ready", restarts=1, ended="Error"), now=later, ip="10.0.0.1", host_ip="")
     assert again["containerStatuses"][0]["state"] == {"running": {"startedAt": later}}

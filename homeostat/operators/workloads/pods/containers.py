@@ -7,34 +7,34 @@ from typing import Final
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Container, Pod
-from homeostat.operators.workloads.pods.picture import Picture
+from homeostat.operators.workloads.pods.state import PodState
 
 _INITIALIZING: Final = "PodInitializing"
 
 
-def container_statuses(pod: Pod, picture: Picture, *, now: str, started: str) -> list[JsonObject]:
-    if picture.init is not None:
+def container_statuses(pod: Pod, state: PodState, *, now: str, started: str) -> list[JsonObject]:
+    if state.init is not None:
         return [_waiting(each) for each in pod.spec.containers]
-    return [_container(pod, each, picture, now=now, started=started) for each in pod.spec.containers]
+    return [_container(pod, each, state, now=now, started=started) for each in pod.spec.containers]
 
 
-def init_statuses(pod: Pod, picture: Picture, *, now: str, started: str) -> list[JsonObject]:
+def init_statuses(pod: Pod, state: PodState, *, now: str, started: str) -> list[JsonObject]:
     found = []
     for number, each in enumerate(pod.spec.init_containers):
-        if picture.init is None or number < picture.init:
-            found.append(_initialized(pod, each, picture, started))
-        elif number == picture.init:
-            found.append(_container(pod, each, picture, now=now, started=started))
+        if state.init is None or number < state.init:
+            found.append(_initialized(pod, each, state, started))
+        elif number == state.init:
+            found.append(_container(pod, each, state, now=now, started=started))
         else:
             found.append(_waiting(each))
     return found
 
 
-def _container(pod: Pod, container: Container, picture: Picture, *, now: str, started: str) -> JsonObject:
-    number = container_id(pod, container.name, picture.restarts)
+def _container(pod: Pod, container: Container, state: PodState, *, now: str, started: str) -> JsonObject:
+    number = container_id(pod, container.name, state.restarts)
     ended: JsonObject = {
-        "exitCode": picture.exit_code,
-        "reason": picture.ended or picture.reason,
+        "exitCode": state.exit_code,
+        "reason": state.ended or state.reason,
         "startedAt": started,
         "finishedAt": now,
         "containerID": number,
@@ -43,32 +43,32 @@ def _container(pod: Pod, container: Container, picture: Picture, *, now: str, st
         "name": container.name,
         "image": container.image,
         "imageID": "",
-        "ready": picture.stage == "ready",
-        "restartCount": picture.restarts,
-        "started": picture.stage == "ready" or (picture.stage == "running" and container.startup_probe is None),
+        "ready": state.stage == "ready",
+        "restartCount": state.restarts,
+        "started": state.stage == "ready" or (state.stage == "running" and container.startup_probe is None),
         "state": {},
         "lastState": {},
     }
-    match picture.stage:
+    match state.stage:
         case "waiting":
-            found["state"] = {"waiting": _reason(picture.reason, picture.message)}
-            if picture.ended:
+            found["state"] = {"waiting": _reason(state.reason, state.message)}
+            if state.ended:
                 found["lastState"] = {"terminated": ended}
         case "succeeded" | "failed":
             found["state"] = {"terminated": ended}
         case _:
-            found["state"] = {"running": {"startedAt": _running_since(pod, picture, now)}}
-            if picture.ended:
+            found["state"] = {"running": {"startedAt": _running_since(pod, state, now)}}
+            if state.ended:
                 found["lastState"] = {"terminated": ended}
-    if picture.stage != "waiting" or picture.ended:
+    if state.stage != "waiting" or state.ended:
         found["containerID"] = number
         found["imageID"] = image_id(container.image)
     return found
 
 
-def _running_since(pod: Pod, picture: Picture, now: str) -> str:
+def _running_since(pod: Pod, state: PodState, now: str) -> str:
     """Containers that were never restarted have run since the Pod was initialized."""
-    found = pod.condition("Initialized") if picture.init is None and not picture.restarts else None
+    found = pod.condition("Initialized") if state.init is None and not state.restarts else None
     return (found.transitioned if found is not None and found.status == "True" else None) or now
 
 
@@ -90,10 +90,10 @@ def _waiting(container: Container) -> JsonObject:
     }
 
 
-def _initialized(pod: Pod, container: Container, picture: Picture, started: str) -> JsonObject:
+def _initialized(pod: Pod, container: Container, state: PodState, started: str) -> JsonObject:
     """Sidecars run until the Pod ends."""
     number = container_id(pod, container.name, 0)
-    is_over = picture.stage in ("succeeded", "failed")
+    is_over = state.stage in ("succeeded", "failed")
     is_sidecar = container.restart_policy == "Always"
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started, "containerID": number}
     return {

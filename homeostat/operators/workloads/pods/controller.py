@@ -19,8 +19,8 @@ from homeostat.operators.workloads.pods.binder import Binder
 from homeostat.operators.workloads.pods.decide import decide, elapsed_before, limited, stopped
 from homeostat.operators.workloads.pods.ephemeral import NONE, Ephemeral, decide_ephemeral
 from homeostat.operators.workloads.pods.kubelet_events import record_shown
-from homeostat.operators.workloads.pods.picture import Picture
 from homeostat.operators.workloads.pods.rules import SHARED_NAMESPACE, Fate, Rulebook, RuleError
+from homeostat.operators.workloads.pods.state import PodState
 from homeostat.operators.workloads.pods.status import (
     orphaned_status,
     other_conditions,
@@ -244,13 +244,13 @@ class Pods:
             if self._schedules and known is None and not pod.status.pod_ip and pod.metadata.controller is not None:
                 self._binder.record_scheduled(pod, pod.spec.node_name)
         decision = limited(pod, decide(pod, fate, now - began), clock)
-        picture = decision.picture
-        ephemeral = NONE if picture is None else decide_ephemeral(pod, clock, is_over=picture.is_over)
+        state = decision.state
+        ephemeral = NONE if state is None else decide_ephemeral(pod, clock, is_over=state.is_over)
         waits_s = [each for each in (decision.again_s, ephemeral.again_s) if each is not None]
         if waits_s:
             self._reconciler.add(pod.key, after_s=max(min(waits_s), 0.001))
-        if picture is not None and not (shows(pod, picture) and ephemeral.is_shown):
-            await self._write(pod, picture, node, ephemeral)
+        if state is not None and not (shows(pod, state) and ephemeral.is_shown):
+            await self._write(pod, state, node, ephemeral)
 
     def _fate(self, pod: Pod) -> Fate:
         try:
@@ -259,16 +259,16 @@ class Pods:
             self._events.record(POD, pod.metadata, "InvalidRule", str(error), by="workloads", type_="Warning")
             return self._rulebook.usual
 
-    async def _write(self, pod: Pod, picture: Picture, node: NodeFacts | None, ephemeral: Ephemeral = NONE) -> None:
+    async def _write(self, pod: Pod, state: PodState, node: NodeFacts | None, ephemeral: Ephemeral = NONE) -> None:
         host = node.address if node is not None else ""
         is_new, is_on_host = not pod.status.pod_ip, pod.spec.host_network and bool(host)
         ip = pod.status.pod_ip or (host if is_on_host else self._addresses.take())
         now = format_time(datetime.now(UTC))
-        status = status_of(pod, picture, now=now, ip=ip, host_ip=host, ephemeral=ephemeral.statuses)
+        status = status_of(pod, state, now=now, ip=ip, host_ip=host, ephemeral=ephemeral.statuses)
         try:
             await patch_status(self._client, pod, status)
         except BaseException:
             if is_new and not is_on_host:
                 self._addresses.free(ip)
             raise
-        record_shown(self._events, pod, picture, is_new=is_new)
+        record_shown(self._events, pod, state, is_new=is_new)

@@ -15,8 +15,8 @@ from homeostat.operators.workloads.api import Pod
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.pods.commands import Ending
 from homeostat.operators.workloads.pods.eviction import eviction_cause
-from homeostat.operators.workloads.pods.picture import KILLED, OVERDUE, Picture, Stage
 from homeostat.operators.workloads.pods.rules import Fate
+from homeostat.operators.workloads.pods.state import KILLED, OVERDUE, PodState, Stage
 from homeostat.operators.workloads.pods.status import is_initialized
 
 SHORT_S: Final = 0.5
@@ -28,7 +28,7 @@ _PULL_PERIOD_S: Final = 1.0
 
 
 class Decision(msgspec.Struct, frozen=True):
-    picture: Picture | None = None
+    state: PodState | None = None
     """None: nothing is shown yet."""
     again_s: float | None = None
 
@@ -58,32 +58,32 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         case "image-pull-error":
             return _pulling(pod, elapsed_s)
         case "never-ready":
-            return Decision(Picture("running", restarts=pod.most_restarts))
+            return Decision(PodState("running", restarts=pod.most_restarts))
     if left_s > 0:
         if fate.after_s < SHORT_S:
             return Decision(None, left_s)
-        return Decision(Picture("running", restarts=pod.most_restarts), left_s)
+        return Decision(PodState("running", restarts=pod.most_restarts), left_s)
     if fate.outcome == "ready":
-        return Decision(Picture("ready", restarts=pod.most_restarts))
+        return Decision(PodState("ready", restarts=pod.most_restarts))
     if -left_s < fate.run_s:
-        return Decision(Picture("ready", restarts=pod.most_restarts), fate.run_s + left_s)
+        return Decision(PodState("ready", restarts=pod.most_restarts), fate.run_s + left_s)
     match fate.outcome:
         case "succeed" if pod.spec.restart_policy != "Always":
-            return Decision(Picture("succeeded", "Completed"))
+            return Decision(PodState("succeeded", "Completed"))
         case "succeed":
             return _looping(pod, fate, _loop(pod, fate, "Completed", 0), -left_s)
         case "oom-killed":
             return _failing(pod, fate, _loop(pod, fate, "OOMKilled", KILLED), -left_s)
         case "evicted-memory" | "evicted-storage" as outcome:
             cause = eviction_cause(pod.spec, outcome)
-            return Decision(Picture("failed", "Error", exit_code=KILLED, restarts=pod.most_restarts, cause=cause))
+            return Decision(PodState("failed", "Error", exit_code=KILLED, restarts=pod.most_restarts, cause=cause))
     return _failing(pod, fate, _loop(pod, fate, "Error", fate.exit_code), -left_s)
 
 
-def _waiting(pod: Pod) -> Picture:
+def _waiting(pod: Pod) -> PodState:
     if pod.spec.init_containers:
-        return Picture("waiting", "PodInitializing", init=0)
-    return Picture("waiting", "ContainerCreating")
+        return PodState("waiting", "PodInitializing", init=0)
+    return PodState("waiting", "ContainerCreating")
 
 
 def _loop(pod: Pod, fate: Fate, reason: str, code: int) -> _Loop:
@@ -95,8 +95,8 @@ def _initializing(pod: Pod, fate: Fate, number: int, ending: Ending, elapsed_s: 
     """Of an init container that runs or fails, `elapsed_s` after its first start."""
     left_s = ending.after_s - elapsed_s
     if left_s > 0:
-        picture = None if ending.after_s < SHORT_S else Picture("running", init=number)
-        return Decision(picture, None if ending.is_never else left_s)
+        state = None if ending.after_s < SHORT_S else PodState("running", init=number)
+        return Decision(state, None if ending.is_never else left_s)
     found = pod.status.init_container_statuses
     restarts = found[number].restart_count if number < len(found) else 0
     name = pod.spec.init_containers[number].name
@@ -112,7 +112,7 @@ def decide_deadline(pod: Pod, now: datetime) -> Decision:
     left_s = limit_s - (now - time_of(started, now)).total_seconds()
     if left_s > 0:
         return Decision(again_s=left_s)
-    return Decision(Picture("failed", "Error", exit_code=KILLED, restarts=pod.most_restarts, cause=OVERDUE))
+    return Decision(PodState("failed", "Error", exit_code=KILLED, restarts=pod.most_restarts, cause=OVERDUE))
 
 
 def limited(pod: Pod, decision: Decision, now: datetime) -> Decision:
@@ -120,20 +120,20 @@ def limited(pod: Pod, decision: Decision, now: datetime) -> Decision:
     if pod.spec.active_deadline_seconds is None:
         return decision
     deadline = decide_deadline(pod, now)
-    if deadline.picture is None:
+    if deadline.state is None:
         waits_s = [each for each in (deadline.again_s, decision.again_s) if each is not None]
-        return Decision(decision.picture, min(waits_s, default=None))
-    init = decision.picture.init if decision.picture is not None else None
-    return Decision(replace(deadline.picture, init=init, restarts=0 if init is not None else deadline.picture.restarts))
+        return Decision(decision.state, min(waits_s, default=None))
+    init = decision.state.init if decision.state is not None else None
+    return Decision(replace(deadline.state, init=init, restarts=0 if init is not None else deadline.state.restarts))
 
 
-def stopped(pod: Pod) -> Picture:
+def stopped(pod: Pod) -> PodState:
     """Of a Pod that is deleted, when its containers have stopped."""
     if is_initialized(pod) or not pod.spec.init_containers:
-        return Picture("succeeded", "Completed", restarts=pod.most_restarts)
+        return PodState("succeeded", "Completed", restarts=pod.most_restarts)
     found = pod.status.init_container_statuses
     number = next((number for number, each in enumerate(found) if not each.ready), 0)
-    return Picture(
+    return PodState(
         "failed", "Error", exit_code=KILLED, restarts=found[number].restart_count if found else 0, init=number
     )
 
@@ -186,7 +186,7 @@ def _waits(pod: Pod, reason: str) -> bool:
 
 def _failing(pod: Pod, fate: Fate, loop: _Loop, since_s: float) -> Decision:
     if pod.spec.restart_policy == "Never":
-        return Decision(Picture("failed", loop.reason, exit_code=loop.code, init=loop.init))
+        return Decision(PodState("failed", loop.reason, exit_code=loop.code, init=loop.init))
     return _looping(pod, fate, loop, since_s)
 
 
@@ -204,10 +204,10 @@ def _looping(pod: Pod, fate: Fate, loop: _Loop, since_s: float) -> Decision:
     restarts = min(max(restarts, loop.restarts), _MOST_RESTARTS)
     if rest_s < loop.run_s:
         stage: Stage = "ready" if loop.init is None else "running"
-        picture = Picture(stage, restarts=restarts, exit_code=loop.code, ended=loop.reason, init=loop.init)
-        return Decision(picture, loop.run_s - rest_s)
+        state = PodState(stage, restarts=restarts, exit_code=loop.code, ended=loop.reason, init=loop.init)
+        return Decision(state, loop.run_s - rest_s)
     message = _back_off_message(pod, loop.name, back_off_s)
-    picture = Picture(
+    state = PodState(
         "waiting",
         "CrashLoopBackOff",
         message,
@@ -216,7 +216,7 @@ def _looping(pod: Pod, fate: Fate, loop: _Loop, since_s: float) -> Decision:
         ended=loop.reason,
         init=loop.init,
     )
-    return Decision(picture, loop.run_s + back_off_s - rest_s if back_off_s > 0 else None)
+    return Decision(state, loop.run_s + back_off_s - rest_s if back_off_s > 0 else None)
 
 
 def _first_back_off(fate: Fate) -> float:
@@ -249,6 +249,6 @@ def _pulling(pod: Pod, elapsed_s: float) -> Decision:
     image = pod.spec.containers[0].image if pod.spec.containers else ""
     if elapsed_s < _PULL_PERIOD_S:
         message = f'failed to pull and unpack image "{image}": not found'
-        return Decision(Picture("waiting", "ErrImagePull", message), _PULL_PERIOD_S - elapsed_s)
+        return Decision(PodState("waiting", "ErrImagePull", message), _PULL_PERIOD_S - elapsed_s)
     message = f'Back-off pulling image "{image}": ErrImagePull: failed to pull and unpack image "{image}": not found'
-    return Decision(Picture("waiting", "ImagePullBackOff", message))
+    return Decision(PodState("waiting", "ImagePullBackOff", message))

@@ -15,7 +15,7 @@ from homeostat.operators.workloads.api import Container, EphemeralState, Pod
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.pods.commands import NEVER, container_ending, has_short_commands
 from homeostat.operators.workloads.pods.containers import container_id, image_id
-from homeostat.operators.workloads.pods.picture import KILLED
+from homeostat.operators.workloads.pods.state import KILLED
 
 _NEW = EphemeralState()
 

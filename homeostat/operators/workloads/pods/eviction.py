@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from homeostat.operators.workloads.api import PodSpec
-from homeostat.operators.workloads.pods.picture import Cause
+from homeostat.operators.workloads.pods.state import Cause
 
 EVICTED: Final = "Evicted"
 _STORAGE: Final = "ephemeral-storage"

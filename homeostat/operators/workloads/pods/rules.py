@@ -44,8 +44,8 @@ from homeostat.operators.workloads.api import (
 )
 from homeostat.operators.workloads.pods.commands import NEVER, Ending, ending_of
 from homeostat.operators.workloads.pods.initialization import failing_init, init_endings
-from homeostat.operators.workloads.pods.picture import KILLED
 from homeostat.operators.workloads.pods.probes import UNPROBED, probed
+from homeostat.operators.workloads.pods.state import KILLED
 from homeostat.operators.workloads.sizes import integer_of
 
 Outcome = Literal[

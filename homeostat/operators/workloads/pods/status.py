@@ -10,42 +10,42 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod
 from homeostat.operators.workloads.pods.containers import container_statuses, init_statuses
-from homeostat.operators.workloads.pods.picture import Picture
+from homeostat.operators.workloads.pods.state import PodState
 
 _CONDITIONS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 DISRUPTED: Final = "DisruptionTarget"
 
 
-def shows(pod: Pod, picture: Picture) -> bool:
+def shows(pod: Pod, state: PodState) -> bool:
     """Whether the status already says this, so that nothing has to be written."""
     status = pod.status
-    phase = _phase(picture)
+    phase = _phase(state)
     if status.phase != phase or not status.container_statuses or not status.pod_ip:
         return False
-    if picture.is_over:
+    if state.is_over:
         return True
     if status.observed_generation != pod.metadata.generation:
         return False
-    waits = picture.reason if picture.stage == "waiting" else ""
-    if picture.init is not None:
-        return _shows_init(pod, picture, picture.init, waits)
-    is_ready = picture.stage == "ready"
+    waits = state.reason if state.stage == "waiting" else ""
+    if state.init is not None:
+        return _shows_init(pod, state, state.init, waits)
+    is_ready = state.stage == "ready"
     if pod.is_ready != (is_ready and not _closed_gates(pod)):
         return False
     return all(
         each.ready == is_ready
-        and each.restart_count == picture.restarts
+        and each.restart_count == state.restarts
         and (each.state.waiting.reason if each.state.waiting else "") == waits
         for each in status.container_statuses
     )
 
 
-def _shows_init(pod: Pod, picture: Picture, number: int, waits: str) -> bool:
+def _shows_init(pod: Pod, state: PodState, number: int, waits: str) -> bool:
     found = pod.status.init_container_statuses
     if number >= len(found) or is_initialized(pod):
         return False
     each = found[number]
-    return each.restart_count == picture.restarts and (each.state.waiting.reason if each.state.waiting else "") == waits
+    return each.restart_count == state.restarts and (each.state.waiting.reason if each.state.waiting else "") == waits
 
 
 def is_initialized(pod: Pod) -> bool:
@@ -55,25 +55,25 @@ def is_initialized(pod: Pod) -> bool:
 
 
 def status_of(
-    pod: Pod, picture: Picture, *, now: str, ip: str, host_ip: str, ephemeral: Sequence[JsonObject] = ()
+    pod: Pod, state: PodState, *, now: str, ip: str, host_ip: str, ephemeral: Sequence[JsonObject] = ()
 ) -> JsonObject:
     started = pod.status.start_time or now
     status: JsonObject = {
-        "phase": _phase(picture),
-        "conditions": _conditions(pod, picture, now),
+        "phase": _phase(state),
+        "conditions": _conditions(pod, state, now),
         "podIP": ip,
         "podIPs": [{"ip": ip}],
         "startTime": started,
-        "containerStatuses": container_statuses(pod, picture, now=now, started=started),
+        "containerStatuses": container_statuses(pod, state, now=now, started=started),
     }
-    if picture.cause is not None:
-        status |= {"reason": picture.cause.reason, "message": picture.cause.message}
+    if state.cause is not None:
+        status |= {"reason": state.cause.reason, "message": state.cause.message}
     if host_ip:
         status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
     if pod.metadata.generation:
         status["observedGeneration"] = pod.metadata.generation
     if pod.spec.init_containers:
-        status["initContainerStatuses"] = init_statuses(pod, picture, now=now, started=started)
+        status["initContainerStatuses"] = init_statuses(pod, state, now=now, started=started)
     if ephemeral:
         status["ephemeralContainerStatuses"] = list(ephemeral)
     return status
@@ -99,21 +99,21 @@ def orphaned_status(pod: Pod, now: str) -> JsonObject:
     return {"phase": "Failed", "conditions": [condition, *other_conditions(pod, (DISRUPTED,))]}
 
 
-def _phase(picture: Picture) -> str:
-    match picture.stage:
+def _phase(state: PodState) -> str:
+    match state.stage:
         case "succeeded":
             return "Succeeded"
         case "failed":
             return "Failed"
-        case "waiting" if not picture.ended:
+        case "waiting" if not state.ended:
             return "Pending"
-    return "Running" if picture.init is None else "Pending"
+    return "Running" if state.init is None else "Pending"
 
 
-def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
+def _conditions(pod: Pod, state: PodState, now: str) -> list[JsonObject]:
     conditions: list[JsonObject] = []
     for kind in _CONDITIONS:
-        status, reason, message = _condition(pod, kind, picture)
+        status, reason, message = _condition(pod, kind, state)
         former = pod.condition(kind)
         since = former.transitioned if former and former.status == status else now
         found: JsonObject = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since or now}
@@ -125,9 +125,9 @@ def _conditions(pod: Pod, picture: Picture, now: str) -> list[JsonObject]:
             found["observedGeneration"] = pod.metadata.generation
         conditions.append(found)
     others = other_conditions(pod, _CONDITIONS)
-    if picture.cause is not None and picture.cause.is_disruption:
+    if state.cause is not None and state.cause.is_disruption:
         others = [each for each in others if each["type"] != DISRUPTED]
-        others.append(disruption(pod, "TerminationByKubelet", picture.cause.message, now))
+        others.append(disruption(pod, "TerminationByKubelet", state.cause.message, now))
     return [*conditions, *others]
 
 
@@ -176,29 +176,29 @@ def _closed_gates(pod: Pod) -> list[str]:
     return found
 
 
-def _condition(pod: Pod, kind: str, picture: Picture) -> tuple[str, str, str]:
+def _condition(pod: Pod, kind: str, state: PodState) -> tuple[str, str, str]:
     if kind == "PodScheduled":
         return "True", "", ""
     if kind == "PodReadyToStartContainers":
-        return "False" if picture.is_over else "True", "", ""
+        return "False" if state.is_over else "True", "", ""
     if kind == "Initialized":
-        return _initialized(pod, picture)
-    if picture.stage == "ready":
+        return _initialized(pod, state)
+    if state.stage == "ready":
         closed = _closed_gates(pod) if kind == "Ready" else []
         return ("False", "ReadinessGatesNotReady", ", ".join(closed)) if closed else ("True", "", "")
-    if picture.is_over:
-        return "False", "PodCompleted" if picture.stage == "succeeded" else "PodFailed", ""
-    return "False", "ContainersNotReady", f"containers with unready status: [{' '.join(_unready(pod, picture))}]"
+    if state.is_over:
+        return "False", "PodCompleted" if state.stage == "succeeded" else "PodFailed", ""
+    return "False", "ContainersNotReady", f"containers with unready status: [{' '.join(_unready(pod, state))}]"
 
 
-def _initialized(pod: Pod, picture: Picture) -> tuple[str, str, str]:
-    if picture.init is None:
-        return "True", "PodCompleted" if picture.stage == "succeeded" else "", ""
-    names = " ".join(each.name for each in pod.spec.init_containers[picture.init :])
+def _initialized(pod: Pod, state: PodState) -> tuple[str, str, str]:
+    if state.init is None:
+        return "True", "PodCompleted" if state.stage == "succeeded" else "", ""
+    names = " ".join(each.name for each in pod.spec.init_containers[state.init :])
     return "False", "ContainersNotInitialized", f"containers with incomplete status: [{names}]"
 
 
-def _unready(pod: Pod, picture: Picture) -> list[str]:
-    waiting = () if picture.init is None else pod.spec.init_containers[picture.init :]
+def _unready(pod: Pod, state: PodState) -> list[str]:
+    waiting = () if state.init is None else pod.spec.init_containers[state.init :]
     sidecars = [each.name for each in waiting if each.restart_policy == "Always"]
     return [*sidecars, *(each.name for each in pod.spec.containers)]

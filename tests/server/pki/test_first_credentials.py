@@ -11,7 +11,7 @@ from tests.server.pki.test_directory import HOSTS, NOW, contents, prepared
 # A process of its own: that of the tests has threads.
 _PROGRAM = """
 import os, signal, threading, time
-from homeostat.server.pki.ahead import IssuedAhead, issue_ahead
+from homeostat.server.pki.first_credentials import IssuedAhead, issue_ahead
 
 large = {"ca.key": b"k" * 200_000, "ca.crt": b"c"}
 ahead = IssuedAhead.begin(lambda: large)

@@ -20,7 +20,7 @@ class Cause(msgspec.Struct, frozen=True):
     """The Node lacked something, and the Pod was in its way."""
 
 
-class Picture(msgspec.Struct, frozen=True):
+class PodState(msgspec.Struct, frozen=True):
     """`reason` is that of waiting or ended containers."""
 
     stage: Stage

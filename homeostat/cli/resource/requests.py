@@ -16,20 +16,20 @@ from homeostat.objects.errors import ApiError
 Ask = Callable[[Target], Awaitable[Awaited]]
 
 
-class Asked:
-    """`granted` are the resources whose requests succeeded."""
+class Requests:
+    """`accepted` are the resources whose requests succeeded."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.granted: list[Awaited] = []
+        self.accepted: list[Awaited] = []
         self._is_refused = False
 
-    async def each(self, words: Sequence[str], ask: Ask, *, done: str) -> None:
+    async def send(self, words: Sequence[str], ask: Ask, *, done: str) -> None:
         """Prints the name of each resource and `done`."""
         for target in await named_resources(self._connection.client, words):
             title = resource_title(target.kind.kind, target.name)
             try:
-                self.granted.append(await ask(target))
+                self.accepted.append(await ask(target))
             except ApiError as error:
                 self._is_refused = True
                 Failure(error.message).show()
@@ -39,6 +39,6 @@ class Asked:
     async def end(self, *, is_awaited: bool, within_s: float) -> None:
         """Exits with 1 if a request failed, or if a resource does not reach its goal in time."""
         if is_awaited:
-            await wait_for(self._connection.client, self.granted, within_s)
+            await wait_for(self._connection.client, self.accepted, within_s)
         if self._is_refused:
             raise click.exceptions.Exit(1)
