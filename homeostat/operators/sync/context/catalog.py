@@ -33,6 +33,10 @@ class Catalog:
     def context(self, name: str = "") -> JsonObject:
         """The named or the current context."""
         wanted = name or self.current
+        if not wanted and not self.contexts:
+            raise NotFoundError(
+                "there is no context yet; write one (`context print-template`) and add it: `context add -f FILE`"
+            )
         if not wanted:
             raise NotFoundError("there is no current context; choose one with --context or `context use NAME`")
         for each in self.contexts:

@@ -8,7 +8,7 @@ import pytest
 from homeostat.external.git.lock import file_lock
 from homeostat.operators.sync.context import catalog as module
 from homeostat.operators.sync.context.catalog import Catalog, change_catalog, read_catalog
-from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
+from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, ValidationError
 
 
 def _context(name: str) -> dict[str, object]:
@@ -45,3 +45,10 @@ async def test_a_catalog_that_stays_locked_is_a_conflict(tmp_path: Path, monkeyp
     async with file_lock(tmp_path / ".contexts.yaml.lock", timeout_s=1):
         with pytest.raises(ConflictError, match="try again"):
             await change_catalog(tmp_path / "contexts.yaml", lambda _: Catalog())
+
+
+def test_without_a_current_context_the_error_says_how_to_add_or_to_choose_one() -> None:
+    with pytest.raises(NotFoundError, match="add it: `context add -f FILE`"):
+        Catalog().context()
+    with pytest.raises(NotFoundError, match="choose one with --context"):
+        Catalog((_context("a"),)).context()
