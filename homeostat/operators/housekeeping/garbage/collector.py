@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Iterable
 
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.edge.turn import Turn
 from homeostat.objects.declared import OwnerReference
 from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.garbage.decide import Delete, Keep, Release, decide
@@ -42,6 +44,7 @@ log = logging.getLogger(__name__)
 
 _WORKERS = 64
 _ORPHANED_AT_ONCE = 24
+_QUEUED_AT_ONCE = 64
 _YIELD_EVERY = 64
 
 
@@ -55,6 +58,9 @@ class Collector:
         self._workers = Workers(self._queue, self._reconcile, name="garbage collection", count=_WORKERS)
         self._deferred: set[str] = set()
         """Objects to reconcile when every kind is known and listed."""
+        self._arriving: deque[str] = deque()
+        """Objects that are not in the queue yet, because they were added with many others."""
+        self._has_arrived = asyncio.Event()
         self._unlisted: dict[str, set[str]] = {}
         """By kind: known objects that have not appeared in the current list yet."""
         feed.subscribe(self._observe)
@@ -63,6 +69,7 @@ class Collector:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._workers.run())
+            tasks.create_task(self._queue_the_rest())
 
     def _observe(self, event: FeedEvent) -> None:
         match event:
@@ -96,8 +103,22 @@ class Collector:
         if not self._feed.is_synced:
             self._deferred.update(uids)
             return
-        for uid in uids:
+        added = list(uids)
+        for uid in added[:_QUEUED_AT_ONCE]:
             self._queue.add(uid)
+        self._arriving.extend(added[_QUEUED_AT_ONCE:])
+        if self._arriving:
+            self._has_arrived.set()
+
+    async def _queue_the_rest(self) -> None:
+        """An owner may have thousands of dependents, which one event adds."""
+        while True:
+            await self._has_arrived.wait()
+            self._has_arrived.clear()
+            turn = Turn()
+            while self._arriving:
+                self._queue.add(self._arriving.popleft())
+                await turn.pause()
 
     async def _reconcile(self, uid: str) -> None:
         node = self._graph.get(uid)
