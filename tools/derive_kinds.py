@@ -2,10 +2,10 @@
 
     python -m tools.derive_kinds FACTS GO_MODULES
 
-FACTS holds `openapi/` (OpenAPI v3 documents), `proto-fields.json` (message -> number -> name, type, repeated) and
-`golden/` (which the tests of the decoder read). GO_MODULES holds the unpacked Go modules `k8s.io/api@V`,
-`k8s.io/apimachinery@V`, `k8s.io/apiextensions-apiserver@V` and `k8s.io/kube-aggregator@V` of the same release, which
-is that of FACTS; other releases of some of them may be beside them.
+FACTS holds `openapi/` (OpenAPI v3 documents) and `golden/` (which the tests of the decoder read). GO_MODULES holds the
+unpacked Go modules `k8s.io/api@V`, `k8s.io/apimachinery@V`, `k8s.io/apiextensions-apiserver@V` and
+`k8s.io/kube-aggregator@V` of the same release, which is that of FACTS; other releases of some of them may be beside
+them. The protobuf messages of a package are in the `generated.proto` beside its Go structs.
 
 The table is one text file a package, in a form of its own and without descriptions; `objects/wire/type_table.py`
 describes it. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group,
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tools.go_structs import GoField, GoStruct, structs_in
+from tools.proto_messages import Messages, messages_in
 
 MODULES = ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
 TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "wire" / "data"
@@ -65,6 +66,12 @@ GROUPS = {
     "apiextensions.v1": "apiextensions.k8s.io",
     "apiregistration.v1": "apiregistration.k8s.io",
 }
+ROOTS = {
+    "admissionregistration.v1beta1": tuple(
+        f"MutatingAdmissionPolicy{each}" for each in ("", "Binding", "BindingList", "List")
+    )
+}
+"""The kinds that are served of a package of which not all are: the table has these and what they are made of."""
 
 LEAVES = {
     f"{META}.Time": "time",
@@ -89,13 +96,18 @@ ZEROS = ("", 0)
 
 class Facts:
     def __init__(self, facts: Path, go_modules: Path) -> None:
-        self.messages: dict[str, dict[str, dict[str, Any]]] = json.loads((facts / "proto-fields.json").read_text())
+        self._go_modules, self._release = go_modules, release_in(go_modules)
+        self.messages: Messages = {}
+        for package in PROTO_PACKAGES:
+            self.messages.update(messages_in((self._directory(package) / "generated.proto").read_text()))
         self.schemas: dict[str, dict[str, Any]] = {}
         for path in sorted((facts / "openapi").glob("*.json")):
             self.schemas.update(json.loads(path.read_text())["components"]["schemas"])
-        self._go_modules, self._release = go_modules, release_in(go_modules)
 
     def go_package(self, package: str) -> dict[str, GoStruct]:
+        return structs_in(self._directory(package))
+
+    def _directory(self, package: str) -> Path:
         match package:
             case "meta.v1":
                 module, path = "apimachinery", "pkg/apis/meta/v1"
@@ -105,7 +117,7 @@ class Facts:
                 module, path = "kube-aggregator", "pkg/apis/apiregistration/v1"
             case _:
                 module, path = "api", package.replace(".", "/")
-        return structs_in(self._go_modules / f"{module}@{self._release}" / path)
+        return self._go_modules / f"{module}@{self._release}" / path
 
 
 def release_in(go_modules: Path) -> str:
@@ -122,16 +134,31 @@ def release_in(go_modules: Path) -> str:
 def package_lines(facts: Facts, package: str) -> Iterator[str]:
     prefix = PROTO_PACKAGES[package]
     go_structs = facts.go_package(package)
+    served = reachable(facts.messages, [f"{prefix}.{each}" for each in ROOTS.get(package, ())])
     yield f"{GROUPS[package] or '-'} {package.partition('.')[2]}"
     for message in sorted(facts.messages):
         parent, _, name = message.rpartition(".")
         if parent != prefix or message in LEAVES or (package == "meta.v1" and name in PLUMBING):
+            continue
+        if served and message not in served:
             continue
         if name not in go_structs and f"{META}.{name}" in facts.messages:
             continue  # an alias of the type in meta.v1
         if name not in go_structs:
             raise SystemExit(f"{message}: no Go struct of this name; are the modules of the same release?")
         yield from type_lines(facts, message, go_structs[name])
+
+
+def reachable(messages: Messages, roots: Iterable[str]) -> set[str]:
+    """The messages of these names, and those that their fields have."""
+    found, ahead = set[str](), list(roots)
+    while ahead:
+        message = ahead.pop()
+        if message not in found and message in messages:
+            found.add(message)
+            types = [wire["type"] for wire in messages[message].values()]
+            ahead += [each.removeprefix("map<string,").removesuffix(">") for each in types]
+    return found
 
 
 def type_lines(facts: Facts, message: str, struct: GoStruct) -> Iterator[str]:
