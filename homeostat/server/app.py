@@ -52,10 +52,10 @@ from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight, Lane
-from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate, not_acceptable
-from homeostat.server.request.options import check_timeout, parse_options
+from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate
+from homeostat.server.request.options import check_timeout
 from homeostat.server.request.paths import ObjectPath, parse_path
-from homeostat.server.request.requested import attributes_of, requested, selected, selected_nodes, verb_of
+from homeostat.server.request.requested import attributes_of, options_of, requested, selected, selected_nodes, verb_of
 from homeostat.server.verbs.computed import read_computed
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
@@ -65,7 +65,7 @@ from homeostat.server.verbs.patch import patch
 from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
-from homeostat.server.view.answer import one, warning_headers
+from homeostat.server.view.answer import one, require_acceptable, warning_headers
 from homeostat.store.base import StoreError
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class App(msgspec.Struct):
             kind=kind,
             path=path,
             user=user,
-            options=parse_options(request.query),
+            options=options_of(request, path),
             body=request.body,
             content_type=headers.get("content-type", ""),
             user_agent=headers.get("user-agent", ""),
@@ -300,7 +300,7 @@ class App(msgspec.Struct):
             annotations=noted,
         )
         if call.representation is not PLAIN:
-            _require_known(call)
+            require_acceptable(call, verb)
         if kind.deprecation:
             call.warnings.append(kind.deprecation)
         run: Verb
@@ -377,15 +377,6 @@ def _has(kind: Kind, subresource: str) -> bool:
         case "eviction" | "binding" | "ephemeralcontainers" | "resize":
             return kind.kind == "Pod" and not kind.group
     return False
-
-
-def _require_known(call: Call) -> None:
-    """Refuse protobuf for a kind that Kubernetes does not define, of which it could only be the metadata."""
-    if call.representation is call.representation.of_objects and call.representation.encoding == "protobuf":
-        from homeostat.server.view.protobuf_view import type_of
-
-        if type_of(call.kind) is None:
-            raise not_acceptable()
 
 
 def refusal(error: ApiError, request: Request | None = None) -> Reply:

@@ -109,6 +109,9 @@ class Pages:
         return Reply(200, body(), JSON)
 
     async def _show_version(self, request: Request, user: User) -> Reply:
+        accepted = request.headers.get("accept", "")
+        if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
+            raise NotAcceptableError("406: Not Acceptable\n\nAvailable representations: application/json")
         shown = {} if UNAUTHENTICATED in user.groups else {_OWN: self._hosted()}
         return Reply(200, encode({**self._version, **shown}), JSON)
 

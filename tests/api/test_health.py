@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from homeostat.server.access.user import NOBODY
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
@@ -51,6 +53,19 @@ async def test_the_server_is_found_as_a_service(api: Api) -> None:
     assert points["endpoints"][0]["addresses"] == ["127.0.0.1"]
     (subset,) = (await api("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).json["subsets"]
     assert subset == {"addresses": [{"ip": "127.0.0.1"}], "ports": points["ports"]}
+
+
+async def test_steps_of_the_start_have_the_names_of_kube_apiserver(api: Api) -> None:
+    for page in ("livez", "readyz", "healthz"):
+        assert (await api("GET", f"/{page}/poststarthook/rbac/bootstrap-roles")).body == b"ok"
+        assert (await api("GET", f"/{page}/poststarthook/start-service-ip-repair-controllers")).status == 404
+    assert (await api("GET", "/readyz", verbose="", exclude="poststarthook/rbac/bootstrap-roles")).status == 200
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/yaml", "application/vnd.kubernetes.protobuf"])
+async def test_the_version_is_json_alone(api: Api, accept: str) -> None:
+    assert (await api("GET", "/version", headers={"accept": accept})).status == 406
+    assert (await api("GET", "/version", headers={"accept": f"{accept}, */*"})).status == 200
 
 
 async def test_a_check_has_the_name_of_kube_apiserver_too(api: Api) -> None:

@@ -16,6 +16,7 @@ from homeostat.server.access.user import SELF
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
+WATCHED = CONFIGMAPS.replace("/v1/", "/v1/watch/")
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
 
 
@@ -269,6 +270,19 @@ async def test_metadata_alone_is_served(api: Api) -> None:
     assert set(one) == {"kind", "apiVersion", "metadata"}
 
 
+async def test_the_metadata_of_one_object_are_not_those_of_a_list(api: Api) -> None:
+    await make(api, "a")
+    many, one = (f"application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata{end}" for end in ("List", ""))
+    for method, path, accept in (
+        ("GET", CONFIGMAPS, one),
+        ("GET", f"{CONFIGMAPS}/a", many),
+        ("DELETE", CONFIGMAPS, one),
+    ):
+        refused = await api(method, path, headers={"accept": f"{accept},application/json"})
+        assert (refused.status, "you requested PartialObjectMetadata" in refused.json["message"]) == (406, True)
+    assert (await api("GET", f"{CONFIGMAPS}/a")).status == 200
+
+
 async def test_what_is_not_served_is_not_acceptable(api: Api) -> None:
     for accept in (
         "application/cbor",
@@ -311,6 +325,17 @@ async def test_a_watch_follows_from_a_revision(api: Api) -> None:
     versions = [int(obj["metadata"]["resourceVersion"]) for _, obj in events]
     assert versions == sorted(set(versions))
     assert versions[-1] == api.plane.store.revision
+
+
+@pytest.mark.parametrize("path", ["/api/v1/watch/configmaps", WATCHED, f"{WATCHED}/a"])
+async def test_the_old_paths_of_watches_are_watches_whatever_the_parameter_says(api: Api, path: str) -> None:
+    since = api.plane.store.revision
+    watch = await api.watch(path, resourceVersion=since, watch="false")
+    await make(api, "a")
+    assert [(kind, obj["metadata"]["name"]) for kind, obj in [await watch.next()]] == [("ADDED", "a")]
+    watch.close()
+    assert (await api("POST", path, configmap("b"))).status == 405
+    assert (await api("GET", path, resourceVersionMatch="Exact")).status == 422
 
 
 async def test_a_watch_may_leave_out_what_only_the_status_subresource_changed(api: Api) -> None:

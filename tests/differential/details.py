@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api.objects import deployment
-from tests.differential.step import CM, CRDS, DEPLOY, JSON, MERGE, NS, STRATEGIC, TABLE, Step, api, cm
+from tests.differential.step import (
+    CM,
+    CRDS,
+    DEPLOY,
+    JSON,
+    MERGE,
+    NS,
+    PARTIAL,
+    PARTIAL_LIST,
+    STRATEGIC,
+    TABLE,
+    Step,
+    api,
+    cm,
+)
 
 AGED = "/apis/example.com/v1/namespaces/diff/aged"
 AGED_V2 = "/apis/example.com/v2/namespaces/diff/aged"
@@ -255,6 +269,14 @@ DETAILS_STEPS = [
         JSON,
     ),
     Step("old metadata of one", "GET", f"{CM}/a", accept=OLD_PARTIAL),
+    Step("metadata of one as of a list", "GET", f"{CM}/a", accept=f"{PARTIAL_LIST},application/json"),
+    Step("metadata of many as of one", "GET", CM, accept=f"{PARTIAL},application/json"),
+    Step("create on a path of watches", "POST", "/api/v1/watch/namespaces/diff/configmaps", cm("w")),
+    Step("delete on a path of watches", "DELETE", "/api/v1/watch/namespaces/diff/configmaps/a"),
+    Step("watch of an unknown kind", "GET", "/api/v1/watch/gizmos"),
+    Step("watch of a subresource", "GET", "/apis/apps/v1/watch/namespaces/diff/deployments/web/status"),
+    Step("version in a form of none", "GET", "/version", accept="text/html"),
+    Step("step of the start", "GET", "/readyz/poststarthook/rbac/bootstrap-roles"),
     Step("old metadata of many", "GET", CM, accept=OLD_PARTIAL_LIST),
     Step("daemon scaled nowhere", "PATCH", f"{DAEMONS}/d", {"spec": {"minReadySeconds": 1}}, MERGE),
     Step("daemon with another template", "PATCH", f"{DAEMONS}/d", _IMAGE, JSON),

@@ -31,6 +31,8 @@ class Representation(msgspec.Struct, frozen=True, gc=False):
     encoding: Literal["json", "yaml", "protobuf"] = "json"
     version: str = "v1"
     """Of the Table or of the metadata, in meta.k8s.io."""
+    is_list: bool = False
+    """Whether the client requested the metadata of a list."""
     has_bare_items: bool = False
     """Whether the items of a list of metadata lack apiVersion and kind, as in protobuf, which the client prefers."""
 
@@ -114,11 +116,11 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
             return Representation("table", encoding, version)
         # The metadata of v1beta1 have other field numbers.
         case (
-            "PartialObjectMetadata" | "PartialObjectMetadataList",
+            "PartialObjectMetadata" | "PartialObjectMetadataList" as asked,
             "meta.k8s.io",
             "v1" | "v1beta1" as version,
         ) if not discovery and (encoding != "protobuf" or version == "v1"):
-            return Representation("partial", encoding, version)
+            return Representation("partial", encoding, version, is_list=asked.endswith("List"))
     return None
 
 

@@ -2,6 +2,7 @@
 
     /api/v1/namespaces/{ns}/pods/{name}/status      group "", version v1
     /apis/{group}/{version}/{plural}[/{name}[/{subresource}]]
+    /api/v1/watch/namespaces/{ns}/pods[/{name}]     a watch, as clients asked for it before `?watch=true`
 
 Any other path (`/version`, `/openapi/v3`, `/apis` itself) is not an object's and parses to None.
 """
@@ -21,8 +22,10 @@ class ObjectPath(NamedTuple):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    is_watch: bool = False
 
 
+_WATCH = "watch"
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _MAX_SEGMENTS = 9
 _MOST_COLLECTIONS = 1_000
@@ -46,7 +49,9 @@ def parse_path(path: str) -> ObjectPath | None:
     if known is not None and known[2] != "namespaces" and name and owner and "%" not in path and "/." not in path:
         return ObjectPath(known[0], known[1], known[2], known[3], owner, name)
     parsed = _parse(path)
-    if parsed is not None and not parsed.subresource and name and "%" not in path and "/." not in path:
+    if parsed is None or parsed.is_watch or (parsed.plural == _WATCH and not parsed.namespace):
+        return parsed
+    if not parsed.subresource and name and "%" not in path and "/." not in path:
         _remember(above if parsed.name else path, parsed)
     return parsed
 
@@ -71,14 +76,18 @@ def _parse(path: str) -> ObjectPath | None:
         return None
     if count - at > _MAX_SEGMENTS or ("" in parts and "" in parts[at:]):
         return None
+    is_watch = parts[at] == _WATCH and count - at > 1
+    at += is_watch
     namespace = ""
     if parts[at] == "namespaces" and count - at > 2 and not _is_of_namespace(parts, at):
         namespace = parts[at + 1]
         at += 2
     if count - at == 2:
-        return ObjectPath(group, version, parts[at], namespace, parts[at + 1])
+        return ObjectPath(group, version, parts[at], namespace, parts[at + 1], is_watch=is_watch)
     if count - at == 1:
-        return ObjectPath(group, version, parts[at], namespace)
+        return ObjectPath(group, version, parts[at], namespace, is_watch=is_watch)
+    if is_watch:
+        return None  # Subresources cannot be watched.
     return ObjectPath(group, version, parts[at], namespace, parts[at + 1], "/".join(parts[at + 2 :]))
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from homeostat.edge.request import Request
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.selectors import FieldTerm, parse_fields
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.user import User
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.options import parse_options
+from homeostat.server.request.options import Options, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
 
 WITHOUT_OBJECT: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -25,9 +27,16 @@ def verb_of(request: Request, path: ObjectPath) -> str:
     """Empty for a method that no verb has."""
     verbs = WITH_OBJECT if path.name else WITHOUT_OBJECT
     verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
+    if path.is_watch:
+        return "watch" if verb in {"list", "get"} else ""
     if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
         return "watch"
     return verb
+
+
+def options_of(request: Request, path: ObjectPath) -> Options:
+    options = parse_options(request.query)
+    return msgspec.structs.replace(options, watch=True) if path.is_watch else options
 
 
 def selected(query: str, field: str) -> str:

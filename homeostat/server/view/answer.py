@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from homeostat.edge.items import Items, whole_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.threads import in_thread
+from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
-from homeostat.server.request.negotiate import JSON, PLAIN, YAML, Representation
+from homeostat.server.request.negotiate import JSON, PLAIN, YAML, Representation, not_acceptable
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
@@ -24,6 +25,9 @@ MOST_WARNINGS = 24
 """Some clients accept no more than 100 headers in all."""
 _WARNING_CHARACTERS = 4096
 _CUT_WARNING_CHARACTERS = 256
+_LISTING = frozenset({"list", "deletecollection"})
+_SHOWING = _LISTING | {"get", "create", "update", "patch"}
+"""The verbs that are answered with objects, and the first two with lists of them."""
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -41,6 +45,24 @@ def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def _quoted(text: str) -> str:
     printable = "".join(char if char.isprintable() and char.isascii() else " " for char in text)
     return printable.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def require_acceptable(call: Call, verb: str) -> None:
+    """Refuse a representation that the answer of the verb cannot have.
+
+    The metadata of one object are no list, nor the other way round. A kind that Kubernetes does not define could only
+    show its metadata in protobuf.
+    """
+    representation = call.representation
+    if representation.form == "partial" and representation.is_list != (verb in _LISTING) and verb in _SHOWING:
+        asked = "PartialObjectMetadataList" if representation.is_list else "PartialObjectMetadata"
+        found = f"is not a list ({call.kind.kind})" if representation.is_list else f"is a list ({call.kind.list_kind})"
+        raise NotAcceptableError(f"you requested {asked}, but the requested object {found}")
+    if representation is representation.of_objects and representation.encoding == "protobuf":
+        from homeostat.server.view.protobuf_view import type_of
+
+        if type_of(call.kind) is None:
+            raise not_acceptable()
 
 
 def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
