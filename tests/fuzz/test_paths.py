@@ -28,7 +28,7 @@ NOWHERE = {
     "/api/v1/namespaces/default/configmaps/base/status/more": 404,
     "/api/v1/namespaces/default/pods/x/log": 404,
     "/api/v1/nodes/x/proxy/y": 404,
-    "/api/v1/watch/namespaces/default/configmaps": 404,
+    "/api/v1/watch/namespaces/default/gizmos": 404,
     "/apis/nothing": 404,
     "/apis/nothing/v1": 404,
     "/apis/nothing/v1/things": 404,
