@@ -18,6 +18,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Protocol
 
 from homeostat.edge.metrics.counters import Counters
+from homeostat.edge.turn import shared_turn
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,6 @@ before anybody knows whether the client reads; a TLS transport does not even rep
 
 LAST_CHUNK = b"0\r\n\r\n"
 _FRAMING = 16
-_PIECES_A_TURN = 2
 
 
 def split(data: bytes | memoryview, size: int = PIECE) -> Iterator[memoryview]:
@@ -64,11 +64,11 @@ def produced_by(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Calla
 
 
 async def send_pieces(stream: Stream, pieces: Iterable[bytes | memoryview]) -> None:
-    """Send data as the client reads it, few pieces in one turn of the event loop."""
-    for number, piece in enumerate(pieces, 1):
+    """Send data as the client reads it. All who do so share the turns of the event loop."""
+    turn = shared_turn()
+    for piece in pieces:
+        await turn.pause()
         stream.send(frame(bytes(piece)))
-        if not number % _PIECES_A_TURN:
-            await asyncio.sleep(0)
         await stream.drain()
         if stream.closed:
             return

@@ -7,6 +7,7 @@
 
 `pause` returns at once until the turn has taken its time, and lets others run then. Several tasks may share one `Turn`:
 one of them at a time lets others run. If all did at once, each would take a turn of its own before anybody else.
+`shared_turn` is for all that is produced for clients on an event loop, however many they are.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import asyncio
 from typing import Final
 
 TURN_S: Final = 0.005
+_shared: dict[asyncio.AbstractEventLoop, Turn] = {}
 
 
 class Turn:
@@ -33,3 +35,14 @@ class Turn:
         async with self._pausing:
             await asyncio.sleep(0)
             self._until = self._clock() + TURN_S
+
+
+def shared_turn() -> Turn:
+    """The same for all on this event loop."""
+    loop = asyncio.get_running_loop()
+    turn = _shared.get(loop)
+    if turn is None:
+        for closed in [each for each in list(_shared) if each.is_closed()]:
+            _shared.pop(closed, None)
+        turn = _shared[loop] = Turn()
+    return turn

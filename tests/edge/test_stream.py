@@ -13,7 +13,7 @@ from homeostat.edge.connection.turns import MOST_REQUESTS
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
-from homeostat.edge.stream import PIECE, HttpStream, Stream, frame, unframe
+from homeostat.edge.stream import PIECE, HttpStream, Stream, frame, produced_by, send_pieces, unframe
 from tests.edge.wire import Client, connected, eventually, request, running
 
 
@@ -75,6 +75,32 @@ async def test_a_closed_stream_leaves_the_connection_usable() -> None:
         assert (await client.answer()).body == b"plain"
         await watch(client)
         assert len(channel.streams) == len(channel.ended) == 1
+
+
+async def test_a_crowd_of_senders_shares_the_turns_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    sent: list[int] = [0]
+
+    class Piece(bytes):
+        def __bytes__(self) -> bytes:
+            sent[-1] += 1
+            return b"x"
+
+    async def send(stream: Stream) -> None:
+        await send_pieces(stream, [Piece()] * 10)
+
+    async def count_steps() -> None:
+        while sum(sent) < 200:
+            sent.append(0)
+            await asyncio.sleep(0)
+
+    async with running(lambda _: StreamReply(200, produced_by(send))) as server, AsyncExitStack() as opened:
+        clients = [await opened.enter_async_context(connected(server)) for _ in range(20)]
+        for client in clients:
+            client.send(request("GET", "/"))
+        await asyncio.wait_for(count_steps(), 30)
+        assert {len([chunk async for chunk in client.chunks()]) for client in clients if await client.head()} == {10}
+    assert max(sent) == 1, "pieces in one step of the loop"
 
 
 async def test_a_stream_closed_as_it_starts_is_an_answer_without_body() -> None:

@@ -19,6 +19,7 @@ from homeostat.edge.items import pieces_of
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import shared_turn
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.server.conversion.conversions import MOST_REVIEWED
 from homeostat.server.conversion.review import ConversionError
@@ -159,8 +160,10 @@ class Watcher:
             if self._call.kind.conversion is not None:
                 records = await self._call.backend.conversions.shown(self._call.kind, records, is_watch=True)
             records = await self._selection.pick(records, user)
+            turn = shared_turn()
             for batch in batches(records):
                 events = partial(added_events, self._view, batch)
+                await turn.pause()
                 parts = await in_thread(events, user=user) if self._view.takes_long(batch) else events()
                 await send_pieces(stream, pieces_of(parts))
                 self._sent_one()

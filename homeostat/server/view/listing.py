@@ -18,6 +18,7 @@ from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Fields, StreamReply
 from homeostat.edge.stream import Stream, produced_by, send_pieces
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import shared_turn
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.view.answer import indented, many, warning_headers
@@ -112,8 +113,10 @@ async def _produce(
     zipper = zlib.compressobj(1, zlib.DEFLATED, 31) if is_zipped else None
     send = send_pieces if zipper is None else partial(_send_zipped, zipper)
     await send(stream, [form.head])
+    turn = shared_turn()
     for batch in batches(records):
         make = partial(form.pieces, batch)
+        await turn.pause()
         await send(stream, await in_thread(make, user=user) if form.is_slow or view.takes_long(batch) else make())
         if stream.closed:
             return
