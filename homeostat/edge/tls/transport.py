@@ -217,7 +217,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._is_closing = True
             self._tcp.write(_REFUSAL)
             # The client closes, or the handshake times out: closing now could discard what was just sent.
-            self._tcp.write_eof()
+            self._half_close()
             return
         # The alert says why.
         self._flush()
@@ -344,10 +344,17 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._tls.unwrap()
         self._flush()
         if waits and not self._tcp.is_closing():
-            self._tcp.write_eof()
+            self._half_close()
             self._tcp.resume_reading()
         else:
             self._tcp.close()
+
+    def _half_close(self) -> None:
+        try:
+            self._tcp.write_eof()
+        except OSError:
+            # The peer has reset the connection, and asyncio has not read that yet.
+            self._tcp.abort()
 
     def _flush(self) -> None:
         if self._outgoing.pending:

@@ -400,3 +400,21 @@ async def test_tls_in_tls_is_for_clients(authority: Authority, settings: dict[st
             await loop.start_tls(outer, Received(), context, **settings)
     finally:
         loop.close()
+
+
+async def test_a_client_may_close_at_the_same_moment_as_the_server(authority: Authority) -> None:
+    loop, unhandled = asyncio.get_running_loop(), list[Any]()
+    loop.set_exception_handler(lambda _, context: unhandled.append(context))
+
+    def connect(port: int) -> ssl.SSLSocket:
+        client = authority.client().wrap_socket(
+            socket.create_connection(("127.0.0.1", port)), server_hostname="localhost"
+        )
+        client.sendall(request())
+        client.recv(1 << 16)
+        return client
+
+    async with running(lambda _: Reply(200), tls=authority.server) as server:
+        client = await asyncio.to_thread(connect, server.port)
+        client.close()
+    assert unhandled == []
