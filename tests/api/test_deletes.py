@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+from typing import Any
+
 import pytest
 
+from homeostat.server.verbs.delete import _is_deleted
+from homeostat.server.view.encode import object_of
 from tests.api.conftest import JSON_PATCH, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, WIDGETS, configmap, definition, widget
 
@@ -140,3 +145,39 @@ async def test_a_job_that_is_being_deleted_keeps_what_was_decided(api: Api) -> N
     assert (await api("DELETE", f"{jobs}/b")).json["metadata"]["finalizers"] == ["orphan"]
     await api("POST", jobs, {"metadata": {"name": "c"}, "spec": spec})
     assert (await api("DELETE", f"{jobs}/c", orphanDependents="false")).json["status"] == "Success"
+
+
+@pytest.mark.parametrize("path", [f"{CONFIGMAPS}/large-0", CONFIGMAPS], ids=["one", "collection"])
+async def test_a_large_object_is_deleted_beside_the_event_loop(api: Api, path: str, monkeypatch: Any) -> None:
+    for number in range(3):
+        await api("POST", CONFIGMAPS, configmap(f"large-{number}", data={"text": "x" * 70_000}))
+    threads: set[int] = set()
+
+    def decode(kind: Any, record: Any) -> Any:
+        threads.add(get_ident() if record.key.name.startswith("large") else 0)
+        return object_of(kind, record)
+
+    monkeypatch.setattr("homeostat.server.verbs.delete.object_of", decode)
+    assert (await api("DELETE", path)).status == 200
+    assert (await api("GET", f"{CONFIGMAPS}/large-0")).status == 404
+    assert threads - {0}
+    assert get_ident() not in threads
+
+
+async def test_a_collection_of_large_objects_is_deleted_in_small_parts(api: Api, monkeypatch: Any) -> None:
+    monkeypatch.setattr("homeostat.server.verbs.delete._BYTES_AT_ONCE", 100_000)
+    for number in range(6):
+        await api("POST", CONFIGMAPS, configmap(f"large-{number}", data={"text": "x" * 70_000}))
+    at_once = [0]
+
+    async def count(deletion: Any) -> bool:
+        at_once.append(at_once[-1] + 1)
+        is_deleted = await _is_deleted(deletion)
+        at_once.append(at_once[-1] - 1)
+        return is_deleted
+
+    monkeypatch.setattr("homeostat.server.verbs.delete._is_deleted", count)
+    listed = (await api("DELETE", CONFIGMAPS)).json
+    assert len(listed["items"]) >= 6
+    assert max(at_once) <= 3
+    assert (await api("GET", CONFIGMAPS)).json["items"] == []

@@ -16,12 +16,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
 from functools import partial, wraps
 from threading import get_ident
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
-from homeostat.server.request.call import Admission, Allocator, Answer, Call, Conversions
+from homeostat.server.request.call import Admission, Allocator, Call, Conversions
 from homeostat.server.request.too_long import TooLongError
 from homeostat.store.base import Store
 
@@ -34,14 +34,15 @@ _SMALL_BYTES = 4 * 1024
 _COPY = b"copy"
 """An operation of a JSON patch by which a short patch makes a large object."""
 
-Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
+T = TypeVar("T")
+Verb = Callable[[Call], Coroutine[Any, Any, T]]
 
 
-def offloaded(verb: Verb) -> Verb:
+def offloaded(verb: Verb[T]) -> Verb[T]:
     """Make a verb run its expensive calls in a thread."""
 
     @wraps(verb)
-    async def run(call: Call) -> Answer:
+    async def run(call: Call) -> T:
         if is_large(call):
             return await _offload(verb, call)
         try:
@@ -93,7 +94,7 @@ def is_heavy(value: object) -> bool:
     return size >= LARGE_BYTES
 
 
-async def _offload(verb: Verb, call: Call) -> Answer:
+async def _offload(verb: Verb[T], call: Call) -> T:
     loop = asyncio.get_running_loop()
     caller = _LoopCaller(loop)
     backend = replace(
@@ -111,7 +112,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
         while True:
             reached = await in_thread(partial(_resume, work, outcome), user=call.user.name)
             if isinstance(reached, _Done):
-                return reached.answer
+                return cast("T", reached.result)
             if not isinstance(reached, _LoopWait):
                 message = f"{verb.__name__} of {call.kind.group_resource} awaited the event loop in a worker thread"
                 raise RuntimeError(message)
@@ -123,7 +124,7 @@ async def _offload(verb: Verb, call: Call) -> Answer:
 
 
 class _Done(NamedTuple):
-    answer: Answer
+    result: object
 
 
 class _LoopWait(NamedTuple):
@@ -137,7 +138,7 @@ class _LoopWait(NamedTuple):
         return take((yield self))
 
 
-def _resume(work: Coroutine[Any, Any, Answer], outcome: Box | None) -> object:
+def _resume(work: Coroutine[Any, Any, Any], outcome: Box | None) -> object:
     """In the thread: run up to the next wait for the loop, or to the end."""
     try:
         return work.send(outcome)

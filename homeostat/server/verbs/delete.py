@@ -8,7 +8,8 @@ period.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from itertools import compress
 
 import msgspec
 
@@ -26,11 +27,12 @@ from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import offloaded
 from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import one, status_success
 from homeostat.server.view.encode import draft_of, list_metadata, object_bytes, object_of, stored_draft
-from homeostat.server.view.listing import list_reply
+from homeostat.server.view.listing import batches, list_reply
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
 from homeostat.server.view.view import view_of
@@ -74,8 +76,10 @@ _JOB_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
-_AT_ONCE = 64
-"""Deletions of a collection that run at the same time, so that they share commits."""
+_AT_ONCE, _BYTES_AT_ONCE = 64, 1024 * 1024
+"""Deletions of a collection that run at the same time, so that they share commits. Each has its object decoded, which
+takes many times the memory.
+"""
 
 
 class Preconditions(msgspec.Struct, frozen=True):
@@ -96,6 +100,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
 _NO_DELETE_OPTIONS = DeleteOptions()
 
 
+@offloaded
 async def delete(call: Call) -> Answer:
     options = read_options(call)
     if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
@@ -266,17 +271,22 @@ async def delete_collection(call: Call) -> Answer:
     selection = selection_of(call)
     shown = await call.show_all(call.store.select(selection.scope))
     records = await selection.pick(shown, call.user.name)
+
+    @offloaded
+    async def delete_one(one: Call) -> None:
+        await delete_object(one, options)
+
     deleted: list[Record] = []
-    for start in range(0, len(records), _AT_ONCE):
-        some = records[start : start + _AT_ONCE]
-        written = await asyncio.gather(*(_delete_listed(call, record, options) for record in some))
-        deleted += [record for record, each in zip(some, written, strict=True) if each is not None]
+    for some in batches(records, most=_AT_ONCE, most_bytes=_BYTES_AT_ONCE):
+        are_deleted = await asyncio.gather(*(_is_deleted(delete_one(call.of(*record.key[1:]))) for record in some))
+        deleted += compress(some, are_deleted)
     return await list_reply(call, view_of(call), deleted, list_metadata(call.store.revision))
 
 
-async def _delete_listed(call: Call, record: Record, options: DeleteOptions) -> Written | None:
-    """Delete one object of a collection; None if another writer was faster."""
+async def _is_deleted(deletion: Awaitable[None]) -> bool:
+    """Wait for the deletion of one object of a collection; False if another writer was faster."""
     try:
-        return await delete_object(call.of(record.key.namespace, record.key.name), options)
+        await deletion
     except NotFoundError:
-        return None
+        return False
+    return True

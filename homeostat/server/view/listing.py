@@ -44,12 +44,13 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-gzip")
 """One thread: compression in several would take the processors from the event loop."""
 
 
-def batches(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def batches(records: Sequence[Record], *, most: int = 0, most_bytes: int = 0) -> Iterator[Sequence[Record]]:
     """Some records at a time: few enough that the event loop can handle a batch in some milliseconds."""
+    most, most_bytes = most or _BATCH_RECORDS, most_bytes or _BATCH_BYTES
     start = size = 0
     for at, record in enumerate(records, 1):
         size += len(record.value)
-        if size >= _BATCH_BYTES or at - start >= _BATCH_RECORDS:
+        if size >= most_bytes or at - start >= most:
             yield records[start:at]
             start, size = at, 0
     if start < len(records):
