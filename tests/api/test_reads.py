@@ -6,6 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.server.access.user import SELF
+from homeostat.server.view.encode import Note, note_of
+from homeostat.store.base import Record
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
@@ -409,6 +412,31 @@ async def test_a_watch_from_a_compacted_revision_says_so_in_the_stream(api: Api)
     kind, status = await watch.next()
     assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
     assert await watch.ends()
+
+
+@pytest.mark.parametrize(
+    "query", [{"labelSelector": "app"}, {"fieldSelector": "type=Opaque"}], ids=["labels", "fields"]
+)
+async def test_a_selector_reads_large_objects_beside_the_event_loop(
+    api: Api, query: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = CONFIGMAPS.replace("configmaps", "secrets")
+    for name in "ab":
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": {"app": name}}}
+        assert (await api("POST", secrets, secret | {"stringData": {"text": "x" * 200_000}})).status == 201
+    threads: list[int] = []
+
+    def read(record: Record) -> Note:
+        threads.append(get_ident())
+        return note_of(record)
+
+    monkeypatch.setattr("homeostat.server.view.selection.note_of", read)
+    assert {"a", "b"} <= set(names_of((await api("GET", secrets, **query)).json))
+    assert threads
+    assert get_ident() not in threads
+    threads.clear()
+    await api("GET", secrets, **query)
+    assert set(threads) == {get_ident()}, "they are known now"
 
 
 async def test_a_watch_that_is_closed_while_it_starts_replays_no_more(api: Api, monkeypatch: Any) -> None:

@@ -16,13 +16,16 @@ from homeostat.store.base import Event, Record, Scope
 Test = Callable[[Record], bool]
 _MANY_TESTS = 10_000
 """Labels that nobody has read yet take some microseconds an object."""
+_MANY_BYTES = 256 * 1024
+"""Of objects that nobody has read yet: the larger they are, the longer it takes to find their labels or fields."""
 
 
 class Selection:
     """Selects the records for which all `tests` hold; without tests, the whole scope."""
 
-    def __init__(self, scope: Scope, tests: Sequence[Test], *, terms: int = 0) -> None:
+    def __init__(self, scope: Scope, tests: Sequence[Test], *, terms: int = 0, reads_fields: bool = False) -> None:
         self.scope = scope
+        self._reads_fields = reads_fields
         self.is_all = not tests
         self._tests = tuple(tests)
         self._terms = terms
@@ -31,10 +34,16 @@ class Selection:
         return all(test(record) for test in self._tests)
 
     async def pick(self, records: Sequence[Record], user: str = "") -> Sequence[Record]:
-        """The records that match; many records or terms are tested in a thread."""
-        if len(records) * self._terms < _MANY_TESTS:
+        """The records that match; many records or terms, and large records, are tested in a thread."""
+        if self.is_all or (len(records) * self._terms < _MANY_TESTS and self._unread(records) < _MANY_BYTES):
             return self.filter(records)
         return await in_thread(lambda: self.filter(records), user=user)
+
+    def _unread(self, records: Sequence[Record]) -> int:
+        """The bytes of the records whose labels or fields are not known yet."""
+        if self._reads_fields:
+            return sum(len(each.value) for each in records if each.note is None or each.note.fields is None)
+        return sum(len(each.value) for each in records if each.note is None)
 
     def filter(self, records: Sequence[Record]) -> Sequence[Record]:
         for test in self._tests:
@@ -54,17 +63,18 @@ class Selection:
 def selection_of(call: Call) -> Selection:
     scope = call.scope
     tests: list[Test] = []
-    terms = 0
+    terms, reads_fields = 0, False
     for term in parse_fields(call.options.field_selector) if call.options.field_selector else ():
         scope, test = _narrowed(call.kind, scope, term)
         if test is not None:
             tests.append(test)
+            reads_fields = reads_fields or term.field in call.kind.behaviour.selectable_fields
     if call.options.label_selector:
         selector = parse_labels(call.options.label_selector)
         if selector:
             tests.append(_by_labels(selector))
             terms += len(selector.requirements)
-    return Selection(scope, tests, terms=terms + len(tests))
+    return Selection(scope, tests, terms=terms + len(tests), reads_fields=reads_fields)
 
 
 def _by_labels(selector: LabelSelector) -> Test:
