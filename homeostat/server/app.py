@@ -316,7 +316,7 @@ class App(msgspec.Struct):
         objects = self.in_flight.objects_of(verb, path.name)
         if objects is None:
             return await self._in_lane(call, run, verb, flow)
-        key = call.key
+        key = (call.key, flow.level)
         if not objects.enter(key):
             await objects.turn(key)
         try:

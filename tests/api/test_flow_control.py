@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -18,14 +19,18 @@ ALICE = User("alice", groups=("system:authenticated",))
 _EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
 
 
-async def limit_alice(api: Api) -> tuple[str, str]:
+async def limit_alice(api: Api, response: dict[str, Any] | None = None) -> tuple[str, str]:
     """A level of three seats for her; the uids of the FlowSchema and the level."""
     rule = {
         "subjects": [{"kind": "User", "user": {"name": "alice"}}],
         "resourceRules": [_EVERYTHING],
         "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
     }
-    limited = {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}, "borrowingLimitPercent": 0}
+    limited = {
+        "nominalConcurrencyShares": 1,
+        "limitResponse": response or {"type": "Reject"},
+        "borrowingLimitPercent": 0,
+    }
     level = await api("POST", PRIORITY_LEVELS, _object("tiny", {"type": "Limited", "limited": limited}))
     spec = {"priorityLevelConfiguration": {"name": "tiny"}, "matchingPrecedence": 700, "rules": [rule]}
     schema = await api("POST", FLOW_SCHEMAS, _object("of-alice", spec))
@@ -74,9 +79,9 @@ async def test_a_level_without_a_free_seat_rejects_its_own_calls_and_no_others(a
     )
 
 
-async def test_a_watch_takes_no_seat(api: Api) -> None:
-    await limit_alice(api)
-    role = {"metadata": {"name": "a"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["watch"]}]}
+async def let_alice(api: Api, verb: str) -> None:
+    """With ConfigMaps."""
+    role = {"metadata": {"name": "a"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": [verb]}]}
     binding = {
         "metadata": {"name": "a"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
@@ -84,6 +89,32 @@ async def test_a_watch_takes_no_seat(api: Api) -> None:
     }
     assert (await api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role)).status == 201
     assert (await api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)).status == 201
+
+
+async def test_calls_that_wait_for_a_seat_do_not_hold_up_a_write_of_another_level(api: Api) -> None:
+    queuing = {"queues": 1, "handSize": 1, "queueLengthLimit": 50}
+    await limit_alice(api, {"type": "Queue", "queuing": queuing})
+    await let_alice(api, "patch")
+    assert (await api("POST", CONFIGMAPS, {"metadata": {"name": "a"}})).status == 201
+    assert (await asked(api, "/version", ALICE)).status == 200
+    level = api.plane.app.flows.seats.levels["tiny"]
+    assert [level.enter() for _ in range(3)] == [True, True, True]
+    change = {"data": {"by": "alice"}}
+    hers = [
+        asyncio.ensure_future(api("PATCH", f"{CONFIGMAPS}/a", change, user=ALICE, type=MERGE_PATCH)) for _ in range(9)
+    ]
+    await asyncio.sleep(0)
+    other = api("PATCH", f"{CONFIGMAPS}/a", {"data": {"by": "bob"}}, type=MERGE_PATCH)
+    assert (await asyncio.wait_for(other, 5)).status == 200
+    for _ in range(3):
+        level.leave()
+    assert {each.status for each in await asyncio.gather(*hers)} == {200}
+    assert (level.running, level.waiting, len(api.plane.app.in_flight.objects)) == (0, 0, 0)
+
+
+async def test_a_watch_takes_no_seat(api: Api) -> None:
+    await limit_alice(api)
+    await let_alice(api, "watch")
     watches = [await api.watch(CONFIGMAPS, user=ALICE) for _ in range(4)]
     assert api.plane.app.flows.seats.levels["tiny"].running == 0
     for each in watches:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Hashable
 from contextlib import suppress
 from typing import Final
 
 from homeostat.objects.errors import TooManyRequestsError
-from homeostat.store.base import Key
 
 _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _CHANGING = frozenset({"update", "patch", "delete"})
@@ -74,35 +74,38 @@ class Lane:
 
 
 class ObjectLanes:
-    """A lane for each object that is being changed, used as a `Lane` is."""
+    """A lane for each object that is being changed, used as a `Lane` is.
+
+    The key has the priority level as well: calls that wait for a seat there must not hold up those of other levels.
+    """
 
     __slots__ = ("_lanes", "_most", "_most_waiting")
 
     def __init__(self, most: int, most_waiting: int) -> None:
-        self._lanes: dict[Key, Lane] = {}
+        self._lanes: dict[Hashable, Lane] = {}
         self._most, self._most_waiting = most, most_waiting
 
     def __len__(self) -> int:
         return len(self._lanes)
 
-    def enter(self, key: Key) -> bool:
+    def enter(self, key: Hashable) -> bool:
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane("writes of one object", self._most, self._most_waiting)
         return lane.enter()
 
-    async def turn(self, key: Key) -> None:
+    async def turn(self, key: Hashable) -> None:
         try:
             await self._lanes[key].turn()
         except asyncio.CancelledError:
             self._forget(key)
             raise
 
-    def leave(self, key: Key) -> None:
+    def leave(self, key: Hashable) -> None:
         self._lanes[key].leave()
         self._forget(key)
 
-    def _forget(self, key: Key) -> None:
+    def _forget(self, key: Hashable) -> None:
         lane = self._lanes.get(key)
         if lane is not None and lane.is_empty:
             del self._lanes[key]
