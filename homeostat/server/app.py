@@ -307,6 +307,7 @@ class App(msgspec.Struct):
         if kind.compute is not None:
             run = read_computed
         elif not kind.is_stored:
+            require_small_body(call)
             call.representation = negotiate(headers.get("accept", ""), is_plain=True)
             run = self._review
         else:
@@ -347,8 +348,6 @@ class App(msgspec.Struct):
         return msgspec.structs.replace(attributes, selected_nodes=selected_nodes(request.query))
 
     async def _review(self, call: Call) -> Answer:
-        require_small_body(call)
-        await settle_body(call)
         obj = parse_body(call)
         if not isinstance(obj, dict):
             raise BadRequestError(f"expected a {call.kind.kind}")
