@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -80,27 +79,6 @@ async def test_pods_go_before_the_rest_of_a_namespace(world: World) -> None:
     assert "deletionTimestamp" not in (await world.client.get(configmap_path("used", "team")))["metadata"]
     await world.unhold(f"{path}/pods/held")
     await world.gone(path)
-
-
-async def test_pods_that_are_terminating_are_not_deleted_again(world: World) -> None:
-    path = await world.furnished("team")
-    await world.client.create(f"{path}/pods", pod("held", finalizers=[HOLD]))
-    await world.delete(path)
-    await told(world, path, "NamespaceContentRemaining", "SomeResourcesRemain")
-    before = await deletions_of_pods(world)
-    assert before
-    await world.client.merge(path, {"metadata": {"labels": {"reconcile": "again"}}})
-    await world.quiet()
-    assert await deletions_of_pods(world) == before
-    await world.unhold(f"{path}/pods/held")
-    await world.gone(path)
-
-
-async def deletions_of_pods(world: World) -> float:
-    """How often all Pods of a namespace were deleted."""
-    page = (await world.client.fetch("GET", "/metrics", accept="text/plain")).decode()
-    lines = [line for line in page.splitlines() if re.match(r'[a-z_]+_total\{.*resource="pods"', line)]
-    return sum(float(line.split()[-1]) for line in lines if 'verb="deletecollection"' in line.lower())
 
 
 async def test_a_finalizer_of_the_namespace_itself_outlasts_its_content(world: World) -> None:

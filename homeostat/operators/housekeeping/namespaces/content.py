@@ -12,7 +12,6 @@ import msgspec
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.operators.housekeeping.garbage.graph import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from homeostat.operators.housekeeping.metadata.metadata import Metadata
 
 _FINE = {
@@ -25,14 +24,6 @@ _FINE = {
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
     "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 }
-
-
-def is_released(metadata: Metadata) -> bool:
-    """Whether the object is terminating and waits for others only. Another deletion would change nothing, and take some
-    seconds for thousands of Pods whose Node is gone.
-    """
-    waits_for_dependents = not {FOREGROUND_FINALIZER, ORPHAN_FINALIZER}.isdisjoint(metadata.finalizers or ())
-    return metadata.deletion_timestamp is not None and not waits_for_dependents
 
 
 class RemainingContent(msgspec.Struct):

@@ -19,7 +19,7 @@ from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import NAMESPACE_KEY, POD_KEY, key_of
-from homeostat.operators.housekeeping.namespaces.content import RemainingContent, is_released, merge_conditions
+from homeostat.operators.housekeeping.namespaces.content import RemainingContent, merge_conditions
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 
@@ -105,11 +105,9 @@ class Namespaces:
     async def _sweep(self, name: str, kinds: Iterable[Kind], remaining: RemainingContent) -> None:
         for kind in kinds:
             try:
-                found = await self._metadata.list(kind, name)
-                if not all(map(is_released, found)):
+                if await self._metadata.list(kind, name):
                     await self._metadata.delete_all(kind, name)
-                    found = await self._metadata.list(kind, name)
-                remaining.count(kind, found)
+                    remaining.count(kind, await self._metadata.list(kind, name))
             except ApiError as error:
                 remaining.errors.append(error)
 
