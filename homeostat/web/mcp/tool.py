@@ -15,6 +15,12 @@ from homeostat.objects.json import Json, JsonObject, encode
 MAX_RESULT_BYTES: Final = 1 << 20
 """Text of one result; a longer one is cut, and says so."""
 _MOST_PROBLEMS: Final = 10
+_MOST_DESCRIBED: Final = 1_000
+"""Values of arguments whose problems are described. The library describes all of them at once, each with the
+value, and holds the interpreter lock meanwhile: half a minute for a message of 3 MB.
+"""
+_LONGEST_DESCRIBED: Final = 16_384
+"""Characters of their keys and texts."""
 
 
 class ToolError(Exception):
@@ -49,6 +55,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return jsonschema_rs.validator_for(self.input_schema)
 
     def _problems(self, arguments: JsonObject) -> list[str]:
+        if self._validator.is_valid(arguments):
+            return []
+        if not _is_short(arguments):
+            return ["they are too long to say where; compare them with inputSchema, or send fewer"]
         return [_problem(each) for each in islice(self._validator.iter_errors(arguments), _MOST_PROBLEMS)]
 
     async def run(self, arguments: JsonObject) -> JsonObject:
@@ -64,6 +74,24 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         content = _text(msgspec.json.format(encode(found), indent=2).decode())
         structured = {"structuredContent": found} if isinstance(found, dict) else {}
         return {"content": [content], **structured, "isError": False}
+
+
+def _is_short(arguments: JsonObject) -> bool:
+    waiting: list[Json] = [arguments]
+    values = characters = 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, dict | list):
+            values += len(value)
+            if values > _MOST_DESCRIBED:
+                return False
+            waiting.extend(value)
+            waiting.extend(value.values() if isinstance(value, dict) else ())
+        if characters > _LONGEST_DESCRIBED:
+            return False
+    return True
 
 
 def _problem(error: Any) -> str:

@@ -80,6 +80,19 @@ async def test_a_large_message_is_decoded_beside_the_event_loop(url: str) -> Non
     assert turns.longest_s < LONGEST_TURN_S
 
 
+async def test_large_invalid_arguments_hold_up_nobody(url: str) -> None:
+    call = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"shout",%b}' % dense_body("arguments")[1:]
+    async with (
+        measured_turns() as turns,
+        aiohttp.ClientSession(headers={"Content-Type": "application/json"}) as session,
+        session.post(url, data=BytesIO(call)) as response,
+    ):
+        result = (await response.json())["result"]
+    assert result["isError"]
+    assert "too long to say where" in result["content"][0]["text"]
+    assert turns.longest_s < LONGEST_TURN_S
+
+
 async def test_a_modern_client_sees_an_unknown_method_in_the_status(url: str) -> None:
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "resources/list"}
     status, answer = await post(url, message("resources/list", {"_meta": META}), headers)
