@@ -12,6 +12,7 @@ import msgspec
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import RECONCILIATION, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.dependencies import Dependencies
@@ -59,6 +60,7 @@ class Actor:
         ready = self._assignments.of_run(obj, obj.read_status(ResourceStatus), run)
         if isinstance(ready, Fault):
             return _ended(run, ready)
+        run = _at(run, started=self._stamp())
         try:
             end = await self._run(obj, run, ready)
         except Wait:
@@ -69,14 +71,17 @@ class Actor:
             case None:
                 return cancelled(run)
             case Underway(handle=handle):
-                return msgspec.structs.replace(run, handle=handle)
+                return _at(msgspec.structs.replace(run, handle=handle), waiting=self._stamp())
             case Outcome() as outcome:
-                return msgspec.structs.replace(run, outcome=outcome)
+                return _at(msgspec.structs.replace(run, outcome=outcome), ended=self._stamp())
             case Fault(is_certain=False) if isinstance(ready.plugin, Remote):
                 # The run may have started nevertheless; following it finds out.
                 return run
             case Fault() as fault:
                 return _ended(run, fault)
+
+    def _stamp(self) -> str:
+        return format_micro_time(self._dependencies.now())
 
     async def _cancel(self, obj: Resource, run: Run) -> Run:
         """Lets the plugin cancel the run, which is followed until it has ended. A run that cannot be cancelled is no
@@ -138,6 +143,10 @@ async def _cancelled(ready: Assignment) -> Underway | Fault:
 def _ended(run: Run, fault: Fault) -> Run:
     outcome = Outcome(is_success=False, reason=fault.reason, message=fault.message)
     return msgspec.structs.replace(run, outcome=outcome)
+
+
+def _at(run: Run, **times: str) -> Run:
+    return msgspec.structs.replace(run, steps=msgspec.structs.replace(run.steps, **times))
 
 
 def _receipt(run: Run) -> Receipt:

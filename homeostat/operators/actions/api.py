@@ -18,7 +18,7 @@ from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
-from homeostat.operators.actions.runs.run import Changes, Part, Purpose, Run, Trigger
+from homeostat.operators.actions.runs.run import Changes, Part, Purpose, Run, Steps, Trigger
 
 GROUP: Final = "homeostat.dev"
 RESOURCES: Final = "resources.homeostat.dev"
@@ -186,6 +186,7 @@ class ReconciliationSpec(Part, frozen=True, kw_only=True):
     url: str = ""
     started: Time
     finished: Time
+    steps: Steps = Steps()
     duration_seconds: Annotated[float, Meta(ge=0)] = 0.0
 
 

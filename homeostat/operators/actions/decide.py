@@ -170,10 +170,12 @@ def _follow(context: Context) -> Decision[Action]:
             return _abandon(context, run)
         case Underway(handle=handle, again_after_s=after_s):
             if handle is not None and handle != run.handle:
-                return Decision((Adopt(replace(run, handle=handle)),))
+                waiting = run.steps.waiting or format_micro_time(context.world.ended)
+                return Decision((Adopt(replace(run, handle=handle, steps=replace(run.steps, waiting=waiting))),))
             return _wait(context, run, timedelta(seconds=requested_delay_s(after_s, _POLL_S)))
         case Outcome() as outcome:
-            return Decision((Adopt(replace(run, outcome=outcome)),))
+            steps = replace(run.steps, ended=format_micro_time(context.world.ended))
+            return Decision((Adopt(replace(run, outcome=outcome, steps=steps)),))
         case Fault(reason=reason, message=message, is_certain=False) if not _is_given_up(context, run):
             raise Wait(reason, _AGAIN, message=f"Cannot read run status: {message}")
         case Fault(reason=reason, message=message):

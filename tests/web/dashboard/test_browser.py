@@ -176,4 +176,6 @@ async def test_the_one_time_link_signs_in_by_one_click(guarded: Site, plane: Pla
 async def test_pages_of_resources_and_the_login_are_accessible(site: Site, browser: Browser) -> None:
     await site.declare("/resources", note("a"))
     await site.shows("/resources/1", "phase-ready")
+    await site.declare("/resources/1/reconcile", {})
+    await site.shows("/resources/1", "run-timeline")
     assert await faults_of(browser, site.url, ("", "/resources", "/resources/1", "/login")) == []

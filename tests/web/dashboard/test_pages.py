@@ -105,7 +105,8 @@ async def test_a_resource_shows_its_history_the_newest_first(site: Site, shelf: 
     assert "initial" in runs[1]
     for printed in ("a plan", "shelved a", "text: hello", "place: a"):
         assert printed in page.text
-    assert "Durations of the last 2 runs" in (await site.open("/resources/1")).text
+    chart = (await site.open("/resources/1")).document.one("div", class_="chart").text
+    assert chart.startswith("The last 2 runs: 1 failed; the longest took ")
 
 
 async def _runs(site: Site) -> list[str]:

@@ -12,7 +12,7 @@ from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Cancel, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.runs.history import Prune, Record, plan_history
-from homeostat.operators.actions.runs.run import Outcome, Purpose, Trigger, shortened
+from homeostat.operators.actions.runs.run import Outcome, Purpose, Steps, Trigger, shortened
 from homeostat.operators.actions.schedule import LATEST_S, after, requested_delay_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.world import Fault, World
 
@@ -156,6 +156,7 @@ def _recorded(context: Context, outcome: Outcome, *, error: str = "", plan: str 
         url=outcome.url,
         started=began,
         finished=format_micro_time(world.ended),
+        steps=run.steps if run is not None else Steps(),
         duration_seconds=max((world.ended - parse_time(began)).total_seconds(), 0.0),
     )
     return plan_history(resource, context.status.reconciliations + 1, spec, world.pace.keep)

@@ -57,6 +57,14 @@ class Outcome(Part, frozen=True, kw_only=True):
     """Seconds until the next check for drift; default: the interval of the type."""
 
 
+class Steps(Part, frozen=True, kw_only=True):
+    """When a run came to each step: its plugin was called, it waited for another system, it ended."""
+
+    started: Time | None = None
+    waiting: Time | None = None
+    ended: Time | None = None
+
+
 class Run(Part, frozen=True, kw_only=True):
     ticket: str
     purpose: Purpose
@@ -77,6 +85,7 @@ class Run(Part, frozen=True, kw_only=True):
     """Somebody cancelled it; how it ended is in the outcome."""
     handle: dict[str, Any] | None = None
     outcome: Outcome | None = None
+    steps: Steps = Steps()
 
 
 def shortened(text: str, limit: int = LONGEST_TEXT) -> str:

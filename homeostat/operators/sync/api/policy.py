@@ -114,6 +114,7 @@ class SyncRecord(Part, frozen=True, kw_only=True):
     held: Annotated[Count, doc("Changes that were not allowed then; in the mode observe, all.")] = 0
     failed: Count = 0
     error: Annotated[str, Meta(max_length=LONGEST_VALUE)] = ""
+    duration_seconds: Annotated[float, Meta(ge=0)] = 0.0
 
 
 class Failure(Part, frozen=True, kw_only=True):

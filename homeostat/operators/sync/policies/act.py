@@ -120,10 +120,12 @@ class Actor:
 
     def _failed(self, policy: SyncPolicy, action: Sync, reason: str, event: str, message: str, began: float) -> Receipt:
         """A sync that ended before any resource was compared."""
-        self._means.series.synced(_key(policy), reason, time.monotonic() - began)
+        took_s = time.monotonic() - began
+        self._means.series.synced(_key(policy), reason, took_s)
         status = _failure(policy, action, reason, message, self._now())
         self._tell(policy, Notice("Warning", event, message[:LONGEST_MESSAGE]), is_repeated=_is_same(policy, message))
-        history = with_sync(policy.read_status(PolicyStatus), action, format_time(self._now()), None, message)
+        before, now = policy.read_status(PolicyStatus), format_time(self._now())
+        history = with_sync(before, action, now, None, message, took_s=took_s)
         return Receipt({**status, "lastSyncMode": action.mode, "history": history})
 
     def _reported(
@@ -143,9 +145,10 @@ class Actor:
             "heldMessage": report.held[0].message[:LONGEST_MESSAGE] if report.held else None,
         }
         error = "" if report.is_complete else _summary(report)
-        status["history"] = with_sync(policy.read_status(PolicyStatus), action, format_time(now), report, error)
-        reason = "Ready" if report.is_complete else _FAILED
         duration_s = time.monotonic() - began
+        before = policy.read_status(PolicyStatus)
+        status["history"] = with_sync(before, action, format_time(now), report, error, took_s=duration_s)
+        reason = "Ready" if report.is_complete else _FAILED
         self._means.series.synced(_key(policy), reason, duration_s, applied=report.applied, pruned=report.pruned)
         if not report.is_complete:
             message = error

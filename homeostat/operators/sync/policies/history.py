@@ -10,7 +10,9 @@ from homeostat.operators.sync.policies.world import Sync
 from homeostat.operators.sync.run.report import Report
 
 
-def with_sync(before: PolicyStatus, action: Sync, time: str, report: Report | None, error: str = "") -> Json:
+def with_sync(
+    before: PolicyStatus, action: Sync, time: str, report: Report | None, error: str = "", *, took_s: float = 0.0
+) -> Json:
     """The history with this sync, unless it found everything as the one before. `report` is None for a sync that ended
     before anything was compared.
     """
@@ -25,6 +27,7 @@ def with_sync(before: PolicyStatus, action: Sync, time: str, report: Report | No
         held=len(report.held) if report is not None else 0,
         failed=len(report.failed) if report is not None else 0,
         error=error[:LONGEST_VALUE],
+        duration_seconds=round(took_s, 3),
     )
     last = before.history[0] if before.history else None
     has_changed = bool(new.created or new.updated or new.deleted)

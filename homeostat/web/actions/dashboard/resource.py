@@ -23,7 +23,7 @@ from homeostat.operators.actions.runs.run import Run
 from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.actions.bodies import plugin_of
 from homeostat.web.actions.cancel import cancel_run
-from homeostat.web.actions.dashboard.history import changes_text, durations, history, printed, timeline
+from homeostat.web.actions.dashboard.history import changes_text, history, printed, run_phases, timeline
 from homeostat.web.actions.dashboard.types import type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import phase_of
@@ -215,7 +215,8 @@ def _run(run: Run, output: str, *, is_cancelling: bool) -> Markup:
     word = f"Cancelling: {run.purpose}" if is_cancelling else f"Running: {run.purpose}"
     heading = el("h2", word, el("span", class_="busy", aria_hidden="true"))
     live = printed("Output so far", output) or el("p", "No output yet.", class_="note")
-    return el("section", heading, shown_facts, printed("Plan", run.plan), live, class_="run", id="run")
+    steps = run_phases(run.began, run.steps)
+    return el("section", heading, shown_facts, steps, printed("Plan", run.plan), live, class_="run", id="run")
 
 
 def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Markup:
@@ -226,7 +227,7 @@ def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Mark
         else None
     )
     nothing = el("div", el("p", "No runs yet."), class_="empty")
-    body: Node = [timeline(shown), durations(shown), history(shown), more] if shown else nothing
+    body: Node = [timeline(shown), history(shown), more] if shown else nothing
     return el("section", el("h2", "History"), body, id="history")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from homeostat.operators.sync.api.policy import PolicyStatus, SyncRecord
 from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.html.command import command, shell
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, seconds, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.runs import Run, run_chart
 
 
 def syncs_section(status: PolicyStatus, repository: str = "") -> Node:
@@ -14,11 +15,11 @@ def syncs_section(status: PolicyStatus, repository: str = "") -> Node:
     if not status.history:
         return None
     rows = [_row(at, each, repository) for at, each in enumerate(status.history)]
-    headings = ("When", "Result", "Trigger", "Revision", "Changes", "Error")
+    headings = ("When", "Result", "Took", "Trigger", "Revision", "Changes", "Error")
     note = el("p", "Syncs that found everything as before are not listed.", class_="summary")
-    return el(
-        "section", el("h2", "Last syncs"), note, table("Last syncs", headings, rows), _rollback(status), id="syncs"
-    )
+    chart = run_chart([_run(at, each) for at, each in enumerate(status.history)], "sync")
+    listed = table("Last syncs", headings, rows)
+    return el("section", el("h2", "Last syncs"), note, chart, listed, _rollback(status), id="syncs")
 
 
 def _rollback(status: PolicyStatus) -> Node:
@@ -50,12 +51,22 @@ def _rollback(status: PolicyStatus) -> Node:
     ]
 
 
+def _result(each: SyncRecord) -> tuple[str, str]:
+    return ("failed", "bad") if each.error else ("held", "warn") if each.held else ("succeeded", "good")
+
+
+def _run(at: int, each: SyncRecord) -> Run:
+    word, look = _result(each)
+    return Run(each.time, each.duration_seconds, look, word, f"{each.trigger}, {_changes(each)}", f"#row-sync-{at}")
+
+
 def _row(at: int, each: SyncRecord, repository: str) -> Markup:
-    word, look = ("failed", "bad") if each.error else ("held", "warn") if each.held else ("succeeded", "good")
+    word, look = _result(each)
     return row(
         f"sync-{at}",
         moment(each.time),
         chip(word, look),
+        seconds(each.duration_seconds) if each.duration_seconds else "–",
         f"{each.trigger} ({each.mode})",
         commit_link(repository, each.revision),
         _changes(each),

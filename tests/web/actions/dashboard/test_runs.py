@@ -27,6 +27,16 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
     page = await site.shows(here, "Retry now")
     timeline = page.document.one("figure", class_="run-timeline")
     assert "failed" in timeline.text
+    assert [each.attributes["class"] for each in page.document.all("a") if "#run-" in each.attributes["href"]] == [
+        "good",
+        "bad",
+    ]
+    done = page.document.all("ol", class_="phases")[-1].text
+    assert [each for each in ("Planned", "Started", "Waiting", "Verifying") if each in done] == [
+        "Planned",
+        "Started",
+        "Verifying",
+    ]
     for action, word in (("pause", "Resume"), ("resume", "Retry now")):
         assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403
         assert (await site.send(f"{here}/{action}", {"proof": proof})).status == 303

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.api.kinds import KINDS
 from homeostat.operators.sync.api.parts import GROUP
-from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
+from homeostat.web.dashboard.html.markup import el
+from homeostat.web.sync.dashboard.syncs import syncs_section
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
-from tests.web.dashboard.site import Site
+from tests.web.dashboard.site import Document, Site
 
 SPEC: JsonObject = {
     "resourceRepositoryRef": {"name": "files"},
@@ -181,3 +185,11 @@ async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, gua
     assert (await guarded.open("/sync", Cookie=nobody)).status == 403
     assert "Sync" not in (await guarded.open("", Cookie=nobody)).document.all("nav")[0].text
     assert not (await plane.client.get(SYNC_POLICY.kind.path("default", "customers")))["spec"]["suspend"]
+
+
+def test_syncs_are_drawn_over_time_and_lead_to_their_rows() -> None:
+    page = Document(str(el("main", syncs_section(msgspec.convert(DRIFTED, PolicyStatus)))))
+    bars = page.all("a", class_="bad") + page.all("a", class_="warn") + page.all("a", class_="good")
+    rows = {each.attributes["id"] for each in page.all("tr") if "id" in each.attributes}
+    assert [each.attributes["href"] for each in bars] == [f"#row-sync-{at}" for at in (2, 0, 3, 4, 1)]
+    assert {each.attributes["href"].removeprefix("#") for each in bars} == rows
