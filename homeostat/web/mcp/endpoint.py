@@ -83,9 +83,9 @@ def _mismatch(request: Request, value: Json, version: str) -> str:
     if not version:
         return "the header MCP-Protocol-Version is missing"
     if version != message.version:
-        return f"MCP-Protocol-Version is {version}, and the body declares {message.version or 'no version'}"
+        return f"MCP-Protocol-Version is {version}, and the body declares {message.version[:100] or 'no version'}"
     if request.headers.get("mcp-method") != message.method:
-        return f"the header Mcp-Method must be {message.method}"
+        return f"the header Mcp-Method must be {message.method[:100]}"
     name = message.params.get("name")
     if message.method == "tools/call" and _decoded(request.headers.get("mcp-name", "")) != name:
         return "the header Mcp-Name must be the name of the tool"

@@ -119,7 +119,7 @@ class McpServer:
             case "tools/call":
                 called = await self._called(message.params)
                 return _complete(called) if is_modern else called
-        raise RpcError(METHOD_NOT_FOUND, f'there is no method "{message.method}"')
+        raise RpcError(METHOD_NOT_FOUND, f'there is no method "{message.method[:100]}"')
 
     def _is_modern(self, message: Message) -> bool:
         version = message.version

@@ -13,7 +13,9 @@ import msgspec
 from homeostat.objects.json import Json, JsonObject, encode
 
 MAX_RESULT_BYTES: Final = 1 << 20
-"""Text of one result; a longer one is cut, and says so."""
+"""Text of one result; a longer one is cut, and says so. Data that are longer are returned as text alone."""
+_LARGEST_INDENTED: Final = 64 << 10
+"""Bytes of data whose text is indented. Indented, a megabyte of deeply nested data would be 200."""
 _MOST_PROBLEMS: Final = 10
 _MOST_DESCRIBED: Final = 1_000
 """Values of arguments whose problems are described. The library describes all of them at once, each with the
@@ -71,9 +73,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return _failed(str(error))
         if isinstance(found, str):
             return {"content": [_text(found)], "isError": False}
-        content = _text(msgspec.json.format(encode(found), indent=2).decode())
-        structured = {"structuredContent": found} if isinstance(found, dict) else {}
-        return {"content": [content], **structured, "isError": False}
+        data = encode(found)
+        is_structured = isinstance(found, dict) and len(data) <= MAX_RESULT_BYTES
+        structured = {"structuredContent": found} if is_structured else {}
+        return {"content": [_text(_readable(data))], **structured, "isError": False}
 
 
 def _is_short(arguments: JsonObject) -> bool:
@@ -97,6 +100,12 @@ def _is_short(arguments: JsonObject) -> bool:
 def _problem(error: Any) -> str:
     place = "/".join(map(str, error.instance_path))
     return f"at '/{place}': {error.message}" if place else str(error.message)
+
+
+def _readable(data: bytes) -> str:
+    if len(data) <= _LARGEST_INDENTED:
+        data = msgspec.json.format(data, indent=2)
+    return data[: MAX_RESULT_BYTES + 1].decode(errors="replace")
 
 
 def _failed(message: str) -> JsonObject:

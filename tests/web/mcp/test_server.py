@@ -94,6 +94,26 @@ async def test_a_long_result_is_cut() -> None:
     assert len(result["content"][0]["text"]) < MAX_RESULT_BYTES + 100
 
 
+async def test_nested_data_are_not_indented_to_a_multiple_of_their_size() -> None:
+    nested: Any = [1] * 100_000
+    for _ in range(150):
+        nested = [nested]
+
+    async def call(_: JsonObject) -> JsonObject:
+        return {"found": nested}
+
+    result = await Tool(name="a", title="A", description="", input_schema={}, call=call).run({})
+    assert msgspec.json.decode(result["content"][0]["text"]) == result["structuredContent"]
+    nested *= 6
+    result = await Tool(name="a", title="A", description="", input_schema={}, call=call).run({})
+    assert "structuredContent" not in result
+    assert "[cut after" in result["content"][0]["text"]
+
+
+async def test_an_unknown_method_is_named_shortly() -> None:
+    assert len((await ask("a" * 1_000))["error"]["message"]) < 200
+
+
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
