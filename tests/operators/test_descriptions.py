@@ -39,6 +39,27 @@ print([each for each in sys.modules if each.startswith(("homeostat.web", *(f"{mo
     assert done.stdout.strip() == "[]"
 
 
+def test_an_operator_that_is_loaded_imports_nothing_more_to_be_set_up() -> None:
+    """A plane loads it in a thread and sets it up on the event loop."""
+    program = """
+import asyncio, sys
+from homeostat.client.base import Client
+from homeostat.operators.catalog import OURS, load_operator
+from homeostat.runtime.manager import Manager
+
+async def main():
+    for name in OURS:
+        module = load_operator(name)
+        before = set(sys.modules)
+        Manager(Client(None)).add(name, module.register, module.KINDS)
+        print(*(each for each in sys.modules if each not in before))
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not done.stdout.split()
+
+
 class _Reads(Mapping[str, str]):
     """An environment that remembers what it was asked for."""
 

@@ -7,19 +7,17 @@ finalizer, until its last resource is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from homeostat.operators.actions.access import RULES, USER_RULES
-from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
+from homeostat.operators.actions.api import KINDS
 from homeostat.operators.actions.deployment import ALERTS, PANELS
-from homeostat.operators.actions.types.naming import kind_of_type
+from homeostat.operators.deferred import deferred
 from homeostat.runtime.faces.face import Face
 
 if TYPE_CHECKING:
-    from homeostat.runtime.cache.index import Name
-    from homeostat.runtime.setup import Setup
-    from homeostat.runtime.watch.routes import Route
+    from homeostat.operators.actions.controllers import register
 
 __all__ = [
     "ALERTS",
@@ -33,6 +31,7 @@ __all__ = [
     "check_environment",
     "register",
 ]
+__getattr__ = deferred(__name__, __all__, {"register": "controllers"})
 
 FACES = (
     Face(
@@ -69,39 +68,6 @@ SETTINGS = (
 )
 """Without VAULT_ADDR no other setting of a Vault is read."""
 
-FINALIZER = "homeostat.dev/definition"
-_RECONCILE_TIMEOUT_S = 3600.0
-"""A reconciliation of a type may rewrite every resource of it."""
-
-
-def register(setup: Setup) -> None:
-    # Imported here: the dashboard needs the kinds of this package, and not its controllers.
-    from homeostat.operators.actions.controllers import ResourceControls
-    from homeostat.operators.actions.inputs.controller import InputControl
-    from homeostat.operators.actions.runs.sweep import sweep_regularly
-    from homeostat.operators.actions.settings import read_settings
-    from homeostat.operators.actions.types.guard import TypeGuard
-    from homeostat.operators.actions.types.operator import TypeOperator
-    from homeostat.runtime.control.reconcile import Options
-    from homeostat.runtime.watch.predicates import generation_changed
-    from homeostat.runtime.watch.routes import to_mapped
-
-    settings = read_settings(setup.environment)
-    types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
-    operator = TypeOperator(setup.client, lambda: types.cache)
-    options = Options(finalizer=FINALIZER, timeout_s=_RECONCILE_TIMEOUT_S, decides_in_thread=True)
-    controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, options, name="types")
-    # Another type of the same kind adds a version to the definition, or is a duplicate of an older one.
-    siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
-    controller.also(types, siblings, when=generation_changed)
-    controls = ResourceControls(setup, types.cache, settings)
-    setup.metrics.register(controls.series)
-    types.add_handler(controls.note)
-    setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
-    setup.run(controls.run)
-    setup.run(InputControl(setup, types).run)
-    setup.run(lambda: sweep_regularly(setup.client, controls.keep_of, namespace=setup.namespace))
-
 
 def check_environment(environment: Mapping[str, str]) -> None:
     """Raises `ValueError` for settings that `register`, or the first type, would refuse."""
@@ -110,8 +76,3 @@ def check_environment(environment: Mapping[str, str]) -> None:
 
     read_settings(environment)
     vault_settings(environment)
-
-
-def _siblings(changed: ResourceType, types: Iterable[ResourceType]) -> list[Name]:
-    kind = kind_of_type(changed.spec)
-    return [("", each.metadata.name) for each in types if kind_of_type(each.spec) == kind]

@@ -1,4 +1,5 @@
-"""Runs one controller for each kind of resource, as resource types are created, changed and deleted.
+"""Sets up the operator, and runs one controller for each kind of resource, as resource types are created, changed and
+deleted.
 
 A controller starts when the definition of its kind is established and stops when the last type of the kind is deleted.
 When a type changes, all its resources are reconciled: their plugin, configuration or interval may have changed.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
@@ -16,22 +17,33 @@ from typing import Any
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import (
     FINALIZER,
+    RESOURCE_TYPE,
     Keep,
     Resource,
     ResourceType,
 )
 from homeostat.operators.actions.dependencies import Dependencies, open_in_setup
+from homeostat.operators.actions.inputs.controller import InputControl
 from homeostat.operators.actions.metrics import Series
-from homeostat.operators.actions.settings import ActionSettings
+from homeostat.operators.actions.runs.sweep import sweep_regularly
+from homeostat.operators.actions.settings import ActionSettings, read_settings
 from homeostat.operators.actions.types.effective import Versions, kept_by, newest, versions_in_force
+from homeostat.operators.actions.types.guard import TypeGuard
 from homeostat.operators.actions.types.naming import kind_name, kind_of_type, resource_kind
+from homeostat.operators.actions.types.operator import TypeOperator
 from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.index import Name
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.predicates import generation_changed
+from homeostat.runtime.watch.routes import Route, to_mapped
 
 log = logging.getLogger(__name__)
 
+_TYPE_FINALIZER = "homeostat.dev/definition"
+_TYPE_TIMEOUT_S = 3600.0
+"""A reconciliation of a type may rewrite every resource of it."""
 _RECONCILE_TIMEOUT_S = 2 * 3600.0
 _SYNC_WITHIN_S = 10.0
 _MOST_NAMED = 10
@@ -174,3 +186,26 @@ class ResourceControls:
 def _is_served_alike(one: Kind, other: Kind) -> bool:
     """Returns whether both are served at the same path: a change of short names needs no new controller."""
     return (one.path(""), one.kind) == (other.path(""), other.kind)
+
+
+def register(setup: Setup) -> None:
+    settings = read_settings(setup.environment)
+    types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
+    operator = TypeOperator(setup.client, lambda: types.cache)
+    options = Options(finalizer=_TYPE_FINALIZER, timeout_s=_TYPE_TIMEOUT_S, decides_in_thread=True)
+    controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, options, name="types")
+    # Another type of the same kind adds a version to the definition, or is a duplicate of an older one.
+    siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
+    controller.also(types, siblings, when=generation_changed)
+    controls = ResourceControls(setup, types.cache, settings)
+    setup.metrics.register(controls.series)
+    types.add_handler(controls.note)
+    setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
+    setup.run(controls.run)
+    setup.run(InputControl(setup, types).run)
+    setup.run(lambda: sweep_regularly(setup.client, controls.keep_of, namespace=setup.namespace))
+
+
+def _siblings(changed: ResourceType, types: Iterable[ResourceType]) -> list[Name]:
+    kind = kind_of_type(changed.spec)
+    return [("", each.metadata.name) for each in types if kind_of_type(each.spec) == kind]
