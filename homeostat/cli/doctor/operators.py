@@ -42,8 +42,9 @@ async def check_operator(
     yield await check_permissions(client, "permissions of the operator", permissions_of(declared, kinds), remedy=remedy)
     if leases:
         election = permissions_of(LEASE_RULES, kinds, namespace=leases)
+        elsewhere = "if the leases are in another namespace: --namespace NAME; else "
         yield await check_permissions(
-            client, "permissions for leader election", election, remedy=f"{remedy} --leader-elect"
+            client, "permissions for leader election", election, remedy=f"{elsewhere}{remedy} --leader-elect"
         )
     webhook = getattr(module, "WEBHOOK", None)
     if webhook is not None:

@@ -51,6 +51,7 @@ def test_missing_permissions_are_named(up: Up, tmp_path: Path) -> None:
     found = results(done)
     assert (found["connection"], found["permissions of the operator"]) == ("OK", "FAIL")
     assert "not allowed to patch devopspolicies.devops.stochastic.io" in done.out
+    assert "if the leases are in another namespace: --namespace NAME" in done.out
     assert found["webhook"] == "SKIPPED"
 
 
