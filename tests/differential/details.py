@@ -73,6 +73,13 @@ def _policy(name: str, expression: str) -> dict[str, Any]:
     return api("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", name, spec=spec)
 
 
+_OTHER_UID = "0b5d0f5a-0000-4000-8000-000000000000"
+_ELSEWHERE: dict[str, dict[str, str]] = {
+    "a stale version": {"resourceVersion": "1"},
+    "another uid and version": {"uid": _OTHER_UID, "resourceVersion": "1"},
+}
+"""What somebody saw who then rolls back: it must have changed since."""
+_ROLLED = {"spec": {"template": {"metadata": {"labels": {"app": "x"}}, "$patch": "replace"}}}
 DAEMONS = "/apis/apps/v1/namespaces/diff/daemonsets"
 _OLD = {"deprecated.daemonset.template.generation": "1"}
 _IMAGE = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "busybox:2"}]
@@ -281,4 +288,18 @@ DETAILS_STEPS = [
     Step("daemon scaled nowhere", "PATCH", f"{DAEMONS}/d", {"spec": {"minReadySeconds": 1}}, MERGE),
     Step("daemon with another template", "PATCH", f"{DAEMONS}/d", _IMAGE, JSON),
     Step("daemon with another generation", "PATCH", f"{DAEMONS}/d", {"metadata": {"annotations": _OLD}}, MERGE),
+    *(
+        Step(f"daemon patched as of {name}", "PATCH", f"{DAEMONS}/d", {**_ROLLED, "metadata": seen}, STRATEGIC)
+        for name, seen in _ELSEWHERE.items()
+    ),
+    *(
+        Step(
+            f"deployment replaced as of {name}",
+            "PATCH",
+            f"{DEPLOY}/web",
+            [{"op": "replace", "path": f"/metadata/{field}", "value": value} for field, value in seen.items()],
+            JSON,
+        )
+        for name, seen in _ELSEWHERE.items()
+    ),
 ]

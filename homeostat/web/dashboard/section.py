@@ -20,6 +20,7 @@ from homeostat.web.dashboard.home.report import Report
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.login import FORM_BYTES
+from homeostat.web.dashboard.origin import FindOrigin
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.refusal import forbidden
@@ -49,6 +50,10 @@ class Section:
     """Further parts of Home, below the reports of all sections."""
     findings: FindAbout | None = None
     """Its pages about an object of any kind, for the page of that object (`finding.py`)."""
+    origin: FindOrigin | None = None
+    """Who else declares a workload, for the page that rolls it back (`origin.py`). Whoever may change the workload sees
+    the answer, not only those who see the section.
+    """
     run: Callable[[], Awaitable[object]] | None = None
     """Runs as long as the dashboard is served: the watches of its pages, for instance."""
     largest_form: int = FORM_BYTES

@@ -28,6 +28,7 @@ from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, is_back, kind_path, object_path
 from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
+from homeostat.web.dashboard.objects.rollback.revisions import is_rollable, undo_command
 from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -164,6 +165,9 @@ async def _choices(place: Place) -> Markup:
     if {"patch", "get"} <= place.kind.verbs and await may(place.client, "patch", *of):
         edit = el("a", "Edit", href=place.page("edit"), class_="button")
         rows.append(el("div", command(on_object("edit", *of)), edit))
+        if is_rollable(place.kind):
+            back = el("a", "Roll back", href=place.page("rollback"), class_="button")
+            rows.append(el("div", command(undo_command(*of)), back))
     if "delete" in place.kind.verbs and await may(place.client, "delete", *of):
         delete = el("a", "Delete", href=place.page("delete"), class_="button danger")
         rows.append(el("div", command(on_object("delete", *of)), delete))

@@ -14,6 +14,7 @@ from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
 from homeostat.web.dashboard.objects.object import ObjectPage
+from homeostat.web.dashboard.objects.rollback.page import PAGE, RollbackPage
 from homeostat.web.dashboard.section import Section
 
 
@@ -22,6 +23,8 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
     of_kind = f"{HERE}/{{group}}/{{plural}}"
     one = f"{of_kind}/{{namespace}}/{{name}}"
     create, edit, delete = CreatePage(client, kinds), EditPage(client, kinds), DeletePage(client, kinds)
+    origins = [each.origin for each in sections if each.origin is not None]
+    rollback = RollbackPage(client, kinds, origins)
     return Section(
         title=TITLE,
         path=HERE,
@@ -32,8 +35,14 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
             one: ObjectPage(client, kinds, Findings(sections)).show,
             f"{one}/edit": edit.show,
             f"{one}/delete": delete.show,
+            f"{one}/{PAGE}": rollback.show,
         },
-        forms={CREATE: create.take, f"{one}/edit": edit.take, f"{one}/delete": delete.take},
+        forms={
+            CREATE: create.take,
+            f"{one}/edit": edit.take,
+            f"{one}/delete": delete.take,
+            f"{one}/{PAGE}": rollback.take,
+        },
         largest_form=LARGEST_FORM,
         is_for_cluster_users=True,
     )

@@ -9,6 +9,7 @@ from homeostat.web.dashboard.section import Section
 from homeostat.web.images.dashboard.findings import ImageFindings
 from homeostat.web.images.dashboard.image import ImagePage
 from homeostat.web.images.dashboard.images import HERE, TITLE, Images
+from homeostat.web.images.dashboard.origins import ImageOrigins
 from homeostat.web.images.dashboard.report import ImageReport
 from homeostat.web.images.dashboard.updates import TrackedUpdates
 from homeostat.web.kit.gate import Question
@@ -20,6 +21,7 @@ def open_section(client: Client, within: str = "") -> Section:
     updates = TrackedUpdates(watched)
     images, image = Images(updates), ImagePage(client, updates)
     one = f"{HERE}/{{namespace}}/{{record}}"
+    questions = tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT))
     return Section(
         title=TITLE,
         path=HERE,
@@ -27,8 +29,9 @@ def open_section(client: Client, within: str = "") -> Section:
         forms={f"{one}/update": image.request, f"{one}/pin": image.pin, f"{one}/unpin": image.unpin},
         report=ImageReport(updates).make,
         findings=ImageFindings(updates).find,
+        origin=ImageOrigins(updates, questions).find,
         groups=(IMAGE_UPDATE.kind.group,),
         is_for_administrators=True,
-        questions=tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT)),
+        questions=questions,
         run=watched.run,
     )

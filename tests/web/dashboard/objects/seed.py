@@ -89,3 +89,18 @@ async def bind(client: Client, user: str, role: str) -> None:
         "subjects": [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}],
     }
     await client.create(f"{ROLES}/clusterrolebindings", binding)
+
+
+async def seed_revisions(client: Client, *images: str) -> None:
+    """ReplicaSets of the Deployment `web`, as its controller would have left them: the last one is the newest."""
+    web = await client.get(f"{DEPLOYMENTS}/web")
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": web["metadata"]["uid"]}
+    for number, image in enumerate(images, start=1):
+        labels = {"app": "web", "pod-template-hash": f"h{number}"}
+        template = {**web["spec"]["template"], "metadata": {"labels": labels}}
+        template["spec"] = {**template["spec"], "containers": [{**template["spec"]["containers"][0], "image": image}]}
+        notes = {"deployment.kubernetes.io/revision": str(number), "kubernetes.io/change-cause": f"{HOSTILE} {number}"}
+        owners = [{**owner, "controller": True}]
+        metadata = {"name": f"web-h{number}", "labels": labels, "annotations": notes, "ownerReferences": owners}
+        spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+        await client.create("/apis/apps/v1/namespaces/shop/replicasets", {"metadata": metadata, "spec": spec})

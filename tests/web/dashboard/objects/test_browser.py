@@ -8,8 +8,8 @@ from playwright.async_api import Browser, Page, expect
 
 from homeostat.plane import Plane
 from tests.web.actions.shelf import World
-from tests.web.dashboard.inspection import faults_of
-from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_lamps
+from tests.web.dashboard.inspection import faults_of, violations
+from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_lamps, seed_revisions
 from tests.web.dashboard.site import Site, note
 
 WEB = "/objects/apps/deployments/shop/web"
@@ -52,6 +52,15 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
     await expect(watcher.locator("#managed pre")).to_be_visible()
     assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 4
 
+    await seed_revisions(plane.client, "web:0", "web:1")
+    await tab.get_by_role("link", name="Roll back").click()
+    await tab.get_by_role("button", name="Preview 1").press("Enter")
+    await expect(tab.locator("ins", has_text="image: web:0")).to_be_visible()
+    assert await violations(tab) == []
+    await tab.get_by_role("button", name="Roll back to revision 1").press("Enter")
+    await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}")
+    await expect(watcher.locator("pre.value").first).to_contain_text("image: web:0")
+
     await tab.get_by_role("link", name="Delete").click()
     await tab.get_by_role("button", name="Delete web").click()
     await expect(tab).to_have_url(re.compile(r"/objects/apps/deployments\?namespace=shop$"))
@@ -83,6 +92,8 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
 async def test_every_page_fits_and_is_clear(plane: Plane, site: Site, shelf: World, browser: Browser) -> None:
     await seed(plane.client)
     await seed_lamps(plane.client)
+    await seed_revisions(plane.client, "web:0", f"registry.example.org/{'long/' * 20}web:1", "web:1")
+    await plane.client.merge(f"{DEPLOYMENTS}/web", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}})
     await site.declare("/resources", note("good"))
     await site.shows("", "1 ready")
     shelf.trouble = "the shelf is full " * 9
@@ -91,5 +102,5 @@ async def test_every_page_fits_and_is_clear(plane: Plane, site: Site, shelf: Wor
     await site.shows("/objects/light.example/lamps", "porch")
     lamp = "/objects/light.example/lamps/shop/hall"
     pages = ["", "/objects", "/objects/core/configmaps", "/objects/light.example/lamps", "/objects/batch/jobs", WEB]
-    pages += [lamp, f"{lamp}/edit", f"{lamp}/delete", "/objects/create", "/nothing"]
+    pages += [lamp, f"{lamp}/edit", f"{lamp}/delete", "/objects/create", "/nothing", f"{WEB}/rollback"]
     assert await faults_of(browser, site.url, pages) == []

@@ -13,10 +13,12 @@ from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.objects.kind import POD
+from homeostat.objects.roles import rule
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.tokens.file import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.dashboard.objects.access import may
+from tests.web.dashboard.declaring import visitor
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, bind, seed
 from tests.web.dashboard.site import Page, Site
 
@@ -54,7 +56,7 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
         "step": "apply",
         "uid": "x",
     }
-    for action in ("edit", "delete"):
+    for action in ("edit", "delete", "rollback"):
         assert (await seen(f"{WEB}/{action}")).status == 403, action
         assert (await guarded.send(f"{WEB}/{action}", sent, Cookie=cookie)).status == 403, action
     assert (await seen("/objects/create?group=core&plural=configmaps&namespace=shop")).status == 403
@@ -71,6 +73,11 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     assert [each["path"] for each in found if each["title"] == "web"] == [f"/dashboard{WEB}"]
     assert all("/secrets/" not in each["path"] for each in json.loads((await seen("/find?q=db")).source)["found"])
     assert (await plane.client.get(f"{DEPLOYMENTS}/web"))["spec"]["replicas"] == 2
+
+    patcher = await visitor(plane, guarded, "patcher", [rule("apps", ["deployments"], ["get", "list", "patch"])])
+    refused = await guarded.open(f"{WEB}/rollback", Cookie=patcher)
+    assert refused.status == 403
+    assert 'Its revisions cannot be read: replicasets.apps is forbidden: User "patcher"' in refused.text
 
     admin = await guarded.send("/login", {"username": "admin", "password": "correct horse"})
     session = admin.headers["Set-Cookie"].partition(";")[0]

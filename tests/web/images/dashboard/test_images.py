@@ -74,6 +74,12 @@ async def test_workloads_show_their_tags_and_can_be_updated_and_pinned(plane: Pl
     commands = [each.text for each in page.document.all("code", class_="command")]
     assert commands[:2] == ["homeostat image update default/web", "homeostat image pin default/web"]
 
+    warned = (await site.open("/objects/apps/deployments/default/web/rollback")).document.one("div", class_="origin")
+    assert "The manifests in git@github.com:acme/manifests.git declare this workload." in warned.text
+    assert f"git revert --no-edit {'c' * 40} && git push" in warned.text
+    unknown = await site.open("/objects/apps/deployments/default/broken/rollback")
+    assert "git revert" not in unknown.document.one("div", class_="origin").text
+
     proof = page.document.all("input", name="proof")[0].attributes["value"]
     for action in ("update", "pin"):
         assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403
