@@ -7,7 +7,8 @@ finalizer must go. It reads with the client and not from caches, which may be st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.crd.custom_kind import CustomKind
+from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import Cause, ForbiddenError, NotFoundError, forbidden, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.api.policy import SYNC_POLICY, PolicySpec, SyncPolicy
@@ -24,7 +26,7 @@ from homeostat.operators.sync.api.store import SECRET_STORE, SecretStore
 from homeostat.operators.sync.api.webhook import REPOSITORY_WEBHOOK, RepositoryWebhook
 from homeostat.operators.sync.credentials.secrets import SecretValueError, SecretValues
 from homeostat.operators.sync.dependencies.observe import read_spec
-from homeostat.operators.sync.validation.overlap import overlapping
+from homeostat.operators.sync.validation.overlap import age, overlapping
 from homeostat.operators.sync.validation.specs import Spec, warnings_of
 from homeostat.runtime.guard import Guard
 
@@ -36,6 +38,27 @@ _SHAPES: Final[dict[str, type[Object]]] = {
     SYNC_POLICY.kind.kind: SyncPolicy,
     REPOSITORY_WEBHOOK.kind.kind: RepositoryWebhook,
 }
+_PAGE: Final = 100
+"""Policies that are compared in one turn of the event loop."""
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """A policy without its status, which may be a hundred times as large."""
+
+    metadata: Metadata
+    spec: PolicySpec
+
+
+class _ListMeta(msgspec.Struct, frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct, frozen=True):
+    metadata: _ListMeta
+    items: tuple[_Listed, ...]
+
+
+_read_page: Final = msgspec.json.Decoder(_Page).decode
 
 
 class Admission:
@@ -69,11 +92,15 @@ class Admission:
         return await self._webhook(obj) if isinstance(obj, RepositoryWebhook) else []
 
     async def _overlaps(self, policy: SyncPolicy) -> list[Cause]:
-        others = await self._policies(policy.metadata.namespace)
-        names = [each.metadata.name for each in overlapping(policy, others, self._environment)]
-        if not names:
+        rivals = [
+            rival
+            async for page in self._policies(policy.metadata.namespace)
+            for rival in overlapping(policy, page, self._environment)
+        ]
+        if not rivals:
             return []
-        text = f'overlaps the path of SyncPolicy "{names[0]}", which syncs the same ManagedServer; choose another path'
+        oldest = min(rivals, key=age).metadata.name
+        text = f'overlaps the path of SyncPolicy "{oldest}", which syncs the same ManagedServer; choose another path'
         return [forbidden("spec.source.path", text)]
 
     async def _webhook(self, webhook: RepositoryWebhook) -> list[Cause]:
@@ -99,7 +126,8 @@ class Admission:
         metadata = old["metadata"]
         users = [
             each.metadata.name
-            for each in await self._policies(metadata.get("namespace", ""))
+            async for page in self._policies(metadata.get("namespace", ""))
+            for each in page
             if not each.is_terminating and _refers(read_spec(each.spec, self._environment)[0], kind, metadata["name"])
         ]
         if users:
@@ -111,9 +139,16 @@ class Admission:
                 name=metadata["name"],
             )
 
-    async def _policies(self, namespace: str) -> list[SyncPolicy]:
-        found, _ = await self._client.list(SYNC_POLICY.kind.path(namespace))
-        return [msgspec.convert({"metadata": each["metadata"], "spec": each["spec"]}, SyncPolicy) for each in found]
+    async def _policies(self, namespace: str) -> AsyncIterator[list[SyncPolicy]]:
+        """In pages. A server in this process answers without waiting, so that others get their turn only in between."""
+        path, token = SYNC_POLICY.kind.path(namespace), ""
+        while True:
+            page = _read_page(await self._client.fetch("GET", path, {"limit": _PAGE, "continue": token}))
+            yield [SyncPolicy(metadata=each.metadata, spec=each.spec) for each in page.items]
+            token = page.metadata.continue_
+            if not token:
+                return
+            await asyncio.sleep(0)
 
 
 def _read(kind: CustomKind, obj: JsonObject) -> Object:

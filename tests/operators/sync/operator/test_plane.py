@@ -19,7 +19,10 @@ import pytest
 from aiohttp import web
 
 from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
 from homeostat.operators import sync
+from homeostat.operators.sync.admission.check import Admission
+from homeostat.operators.sync.api.policy import SYNC_POLICY as POLICY
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.faces.listeners import FaceChoice, Place
 from homeostat.runtime.installation import install
@@ -131,6 +134,35 @@ async def test_a_push_webhook_converges_and_bad_ones_change_nothing(served: Serv
         lambda status: [each["reason"] for each in status["conditions"]] == ["Suspended"], "RepositoryWebhook", "hook"
     )
     assert "WebhookReceived" in [reason for reason, _ in await served.events()]
+
+
+async def test_many_policies_are_compared_in_several_turns(data: Path) -> None:
+    """A plane answers its own operators without waiting, so that nobody else has a turn in between."""
+    async with open_plane(Settings(data=data, port=0, operators=frozenset(), is_open=True)) as plane:
+        await install(plane.client, sync.KINDS)
+        refs = {f"{each}Ref": {"name": "any"} for each in ("resourceRepository", "managedServer", "secretStore")}
+
+        def policy(path: str) -> JsonObject:
+            return POLICY.kind.new(path, spec={**refs, "source": {"path": path}})
+
+        for number in range(210):
+            await plane.client.create(POLICY.kind.path("default"), policy(f"a{number:03}"))
+        admission, turns = Admission(plane.client, {}), 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        counting = asyncio.create_task(count())
+        new = policy("new")
+        assert await admission.check(POLICY, None, {**new, "metadata": {"name": "new", "namespace": "default"}}) == []
+        counting.cancel()
+        assert turns >= 2
+        taken = policy("a209")
+        with pytest.raises(ApiError, match='overlaps the path of SyncPolicy "a209"'):
+            await admission.check(POLICY, None, {**taken, "metadata": {"name": "new", "namespace": "default"}})
 
 
 async def test_writes_are_checked_in_process_and_by_the_webhook(served: Served) -> None:
