@@ -72,8 +72,8 @@ class _Source:
 
     def at(self, parts: tuple[str, ...]) -> list[Layer]:
         """The collection documents of every directory that matches these segments."""
-        found = []
-        for each in self.matched.get(parts) or self._match(parts):
+        found, known = [], self.matched.get(parts)
+        for each in self._match(parts) if known is None else known:
             inner = each.directories.get(WILDCARD)
             if inner is not None and (layer := self._layer(inner, len(parts), is_collection=True)):
                 found.append(layer)
