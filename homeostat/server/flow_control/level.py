@@ -9,7 +9,7 @@ a fixed number of queues instead; here a flow may have as many waiting calls as 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from math import inf
 from typing import Final
 
@@ -89,7 +89,7 @@ class Level:
         self.running = self.waiting = 0
         self.rejected: Counter[tuple[str, str]] = Counter()
         """By FlowSchema and reason."""
-        self._flows: dict[FlowKey, deque[_Place]] = {}
+        self._flows: OrderedDict[FlowKey, OrderedDict[_Place, None]] = OrderedDict()
         """The places of those that wait; the next flow is the first."""
 
     @property
@@ -124,10 +124,10 @@ class Level:
         if self.waiting >= self.spec.most_waiting or len(places or ()) >= self.spec.most_waiting_of_flow:
             raise self._reject(flow, "queue-full")
         if places is None:
-            places = self._flows[flow] = deque()
+            places = self._flows[flow] = OrderedDict()
         loop = asyncio.get_running_loop()
         place: _Place = loop.create_future()
-        places.append(place)
+        places[place] = None
         self.waiting += 1
         self._lent.waiting[self] = None
         timer = loop.call_later(MOST_WAIT_S, self._time_out, flow, place)
@@ -148,10 +148,10 @@ class Level:
     def admit_next(self) -> None:
         """Give a seat, which must be free, to the call whose turn it is."""
         flow, places = next(iter(self._flows.items()))
-        place = places[0]
+        place = next(iter(places))
         self._forget(flow, place)
         if flow in self._flows:
-            self._flows[flow] = self._flows.pop(flow)
+            self._flows.move_to_end(flow)
         if not place.done() and self.enter():
             place.set_result(True)
 
@@ -159,7 +159,7 @@ class Level:
         places = self._flows.get(flow)
         if places is None or place not in places:
             return  # Its turn came before the cancellation arrived.
-        places.remove(place)
+        del places[place]
         self.waiting -= 1
         if not places:
             del self._flows[flow]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from homeostat.objects.flow_control import level_of
@@ -49,13 +47,29 @@ class _PathRule(msgspec.Struct, frozen=True, gc=False):
         return request.path in self.paths or request.path.startswith(self.prefixes)
 
 
+class _Subjects(msgspec.Struct, frozen=True, gc=False):
+    """A rule may have hundreds, and each request is compared with many rules."""
+
+    is_everybody: bool
+    users: frozenset[str]
+    groups: frozenset[str]
+    accounts: frozenset[tuple[str, str]]
+    """By namespace and name."""
+
+    def include(self, user: User) -> bool:
+        if self.is_everybody or user.name in self.users or not self.groups.isdisjoint(user.groups):
+            return True
+        found = split_service_account(user.name) if self.accounts else None
+        return found is not None and ((found[0], found[1]) in self.accounts or (found[0], _ALL) in self.accounts)
+
+
 class _Rule(msgspec.Struct, frozen=True):
-    subjects: tuple[Callable[[User], bool], ...]
+    subjects: _Subjects
     resources: tuple[_ResourceRule, ...]
     paths: tuple[_PathRule, ...]
 
     def matches(self, request: Attributes) -> bool:
-        if not any(matches(request.user) for matches in self.subjects):
+        if not self.subjects.include(request.user):
             return False
         rules: tuple[_PathRule | _ResourceRule, ...] = self.paths if request.path else self.resources
         return any(each.matches(request) for each in rules)
@@ -97,7 +111,7 @@ def schema_of(obj: JsonObject) -> Schema:
 
 def _rule_of(rule: JsonObject) -> _Rule:
     return _Rule(
-        tuple(_subject_of(each) for each in structs(rule, "subjects")),
+        _subjects_of(rule),
         tuple(
             _ResourceRule(
                 _names(each, "verbs"),
@@ -129,19 +143,15 @@ def _prefix(path: str) -> str:
     return prefix if prefix.endswith("/") else f"{prefix}/"
 
 
-def _subject_of(subject: JsonObject) -> Callable[[User], bool]:
-    match subject.get("kind"):
-        case "User":
-            name = text(struct(subject, "user"), "name")
-            return lambda user: name in {_ALL, user.name}
-        case "Group":
-            group = text(struct(subject, "group"), "name")
-            return lambda user: group == _ALL or group in user.groups
-    account = struct(subject, "serviceAccount")
-    namespace, name = text(account, "namespace"), text(account, "name")
-
-    def matches(user: User) -> bool:
-        found = split_service_account(user.name)
-        return found is not None and found[0] == namespace and name in {_ALL, found[1]}
-
-    return matches
+def _subjects_of(rule: JsonObject) -> _Subjects:
+    users, groups, accounts = set[str](), set[str](), set[tuple[str, str]]()
+    for subject in structs(rule, "subjects"):
+        match subject.get("kind"):
+            case "User":
+                users.add(text(struct(subject, "user"), "name"))
+            case "Group":
+                groups.add(text(struct(subject, "group"), "name"))
+            case _:
+                account = struct(subject, "serviceAccount")
+                accounts.add((text(account, "namespace"), text(account, "name")))
+    return _Subjects(_ALL in users or _ALL in groups, frozenset(users), frozenset(groups), frozenset(accounts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from weakref import ref
@@ -208,3 +209,15 @@ async def test_a_call_that_waits_in_a_deleted_level_without_seats_is_served() ->
     seats.divide({"a": spec})
     await asyncio.sleep(0)
     assert order == ["b"]
+
+
+async def test_thousands_of_callers_of_a_flow_go_away_at_once() -> None:
+    spec = LevelSpec(shares=1, most_waiting=8_000, most_waiting_of_flow=8_000)
+    level, order = divided(1, one=spec).levels["one"], list[str]()
+    tasks = await begun(level, _ONE, order, map(str, range(8_001)))
+    began = time.thread_time()
+    for task in reversed(tasks):
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (level.waiting, order) == (0, ["0"])
+    assert time.thread_time() - began < 0.4
