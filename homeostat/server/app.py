@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
@@ -109,10 +111,17 @@ class App(msgspec.Struct):
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))
-        return self.deadlines.keep(answer, self._timed_out) if isinstance(answer, Started) else answer
+        return self.deadlines.keep(answer, partial(self._timed_out, request)) if isinstance(answer, Started) else answer
 
-    def _timed_out(self) -> Answer:
-        return refusal(TimedOutError(f"the request timed out after {self.deadlines.limit_s:g} s"))
+    def _timed_out(self, request: Request) -> Answer:
+        answer = refusal(TimedOutError(f"the request timed out after {self.deadlines.limit_s:g} s"), request)
+        with suppress(ApiError):  # it may have waited to be authenticated
+            flows, user, path = self.flows, self.user_of(request), parse_path(request.path)
+            if path is None:
+                answer.lines = flows.classify_page(user, request.method.lower(), request.path).lines
+            else:
+                answer.lines = flows.classify(user, verb_of(request, path), path).lines
+        return answer
 
     async def _answer(self, request: Request) -> Answer:
         began = perf_counter()

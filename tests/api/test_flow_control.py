@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from inspect import isawaitable
 from typing import Any
 
 import pytest
@@ -56,6 +57,27 @@ async def test_each_answer_names_the_flow_schema_and_the_level(api: Api) -> None
     other = await asked(api, "/version", SELF)
     assert other.lines
     assert other.lines != lines
+
+
+async def test_a_call_that_times_out_is_answered_in_the_form_of_its_caller(api: Api) -> None:
+    schema, level = await limit_alice(
+        api, {"type": "Queue", "queuing": {"queues": 1, "handSize": 1, "queueLengthLimit": 1}}
+    )
+    app = api.plane.app
+    await asked(api, "/version", ALICE)
+    assert [app.flows.seats.levels["tiny"].enter() for _ in range(3)] == [True] * 3
+    headers = Headers()
+    headers.add("accept", "application/vnd.kubernetes.protobuf")
+    waits = app.handle(Request("GET", "/version", "", headers, b"", Peer(""), {"user": ALICE}))
+    assert isawaitable(waits)
+    task = asyncio.ensure_future(waits)
+    await asyncio.sleep(0)
+    app.deadlines.tick(asyncio.get_running_loop().time() + app.deadlines.limit_s + 1)
+    answer = await task
+    assert isinstance(answer, Reply)
+    assert (answer.status, whole_of(answer.body)[:4]) == (504, b"k8s\0")
+    assert f"Flowschema-Uid: {schema}" in answer.lines.decode()
+    assert f"Prioritylevel-Uid: {level}" in answer.lines.decode()
 
 
 async def test_a_level_without_a_free_seat_rejects_its_own_calls_and_no_others(api: Api) -> None:
