@@ -49,6 +49,7 @@ from homeostat.operators.workloads.pods.rules import Fate, Rulebook
 from homeostat.operators.workloads.replicas.controller import Replicas
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.selection import SELECTED
 from homeostat.operators.workloads.services.controller import SLICE_INDEXES, Services, StoredSlice
 from homeostat.operators.workloads.services.endpoints import StoredEndpoints
 from homeostat.operators.workloads.settings import NAMES, read_settings
@@ -77,7 +78,7 @@ def register(setup: Setup) -> None:
     Nodes(setup, nodes, settings, events)
     rulebook = Rulebook(Fate(after_s=settings.ready_after_s))
     claims = setup.watch(CLAIM, Workload, indexes=CLAIM_INDEXES)
-    budgets = setup.watch(BUDGET, Workload)
+    budgets = setup.watch(BUDGET, Workload, indexes=SELECTED)
     schedules = not settings.is_nodes_only
     Pods(
         setup,
@@ -96,23 +97,23 @@ def register(setup: Setup) -> None:
         return
     Evictions(setup, pods, nodes, events)
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
-    Deployments(setup, setup.watch(DEPLOYMENT, Workload), sets, pods, events)
+    Deployments(setup, setup.watch(DEPLOYMENT, Workload, indexes=SELECTED), sets, pods, events)
 
     def creation_of(kind: Kind, component: str, words: Words = USUAL) -> Creation:
         return Creation(setup.client, scheduler, events, pods.cache, kind, component=component, words=words)
 
     for kind, component in _REPLICATED:
-        Replicas(setup, kind, setup.watch(kind, Workload), pods, creation_of(kind, component))
+        Replicas(setup, kind, setup.watch(kind, Workload, indexes=SELECTED), pods, creation_of(kind, component))
     jobs = setup.watch(JOB, Workload, indexes=FAMILY)
     Jobs(setup, jobs, pods, creation_of(JOB, "job-controller"), events)
     CronJobs(setup, setup.watch(CRON_JOB, Workload), jobs, events)
     revisions = Revisions(setup.client, setup.watch(CONTROLLER_REVISION, Revision, indexes=FAMILY).cache)
-    stateful_sets = setup.watch(STATEFUL_SET, Workload)
+    stateful_sets = setup.watch(STATEFUL_SET, Workload, indexes=SELECTED)
     stateful = creation_of(STATEFUL_SET, "statefulset-controller", OF_STATEFUL_SETS)
     StatefulSets(setup, stateful_sets, pods, revisions=revisions, creation=stateful, events=events)
     DaemonSets(
         setup,
-        setup.watch(DAEMON_SET, Workload),
+        setup.watch(DAEMON_SET, Workload, indexes=SELECTED),
         nodes,
         pods,
         revisions=revisions,
@@ -127,7 +128,9 @@ def register(setup: Setup) -> None:
 
 def _register_services(setup: Setup, pods: Informer[Pod]) -> None:
     slices = setup.watch(ENDPOINT_SLICE, StoredSlice, indexes=SLICE_INDEXES)
-    Services(setup, setup.watch(SERVICE, Workload), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods)
+    Services(
+        setup, setup.watch(SERVICE, Workload, indexes=SELECTED), slices, setup.watch(ENDPOINTS, StoredEndpoints), pods
+    )
 
 
 def _register_volumes(setup: Setup, claims: Informer[Workload], pods: Informer[Pod], events: Events) -> None:

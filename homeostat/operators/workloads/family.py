@@ -11,6 +11,7 @@ from homeostat.objects.selectors import LabelSelector
 from homeostat.operators.workloads.api import Meta, Pod, Workload
 from homeostat.operators.workloads.ownership import HasMeta, adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key
+from homeostat.operators.workloads.selection import BY_LABEL, label_keys, possible_pods
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
 
@@ -40,6 +41,7 @@ POD_INDEXES: Mapping[str, KeysOf[Pod]] = {
     ORPHANS: orphan_keys,
     BY_NODE: node_keys,
     BY_CLAIM: claim_keys,
+    BY_LABEL: label_keys,
 }
 
 
@@ -83,7 +85,8 @@ async def claim_pods(
 ) -> list[Pod]:
     """The Pods that a workload owns, after it has adopted and released some."""
     meta = workload.metadata
-    candidates = [*pods.indexed(BY_OWNER, meta.uid), *pods.indexed(ORPHANS, meta.namespace)]
+    orphans = (each for each in possible_pods(workload, pods) if each.metadata.controller is None)
+    candidates = [*pods.indexed(BY_OWNER, meta.uid), *orphans]
     found = claim(meta, selector, candidates, adopts=adopts)
     lost = set()
     if found.adopted:

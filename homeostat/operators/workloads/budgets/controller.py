@@ -12,6 +12,7 @@ from homeostat.operators.workloads.budgets.decide import decide
 from homeostat.operators.workloads.budgets.owners import OWNERS, wanted_sizes
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.selection import possible_pods, possible_selectors
 from homeostat.operators.workloads.status import status_patch
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
@@ -50,10 +51,10 @@ class Budgets:
                 self._reconciler.soon(each.key)
 
     def _note_pod(self, change: Change[Pod]) -> None:
-        for budget in self._budgets.in_namespace(change.namespace):
+        found = [each.metadata.labels for each in (change.old, change.new) if each is not None]
+        for budget in possible_selectors(self._budgets, change.namespace, *found):
             selector = self._selector(budget)
-            found = (each for each in (change.old, change.new) if each is not None)
-            if selector is not None and any(selector.matches(each.metadata.labels) for each in found):
+            if selector is not None and any(map(selector.matches, found)):
                 self._reconciler.soon(budget.key)
 
     async def _reconcile(self, key: Key) -> None:
@@ -61,7 +62,7 @@ class Budgets:
         if budget is None or budget.metadata.is_terminating:
             return
         selector = self._selector(budget)
-        found = self._pods.in_namespace(key[0]) if selector is not None else ()
+        found = possible_pods(budget, self._pods) if selector is not None else ()
         pods = [each for each in found if selector is not None and selector.matches(each.metadata.labels)]
         if not pods and self._is_news(budget):
             self._events.record(BUDGET, budget.metadata, "NoPods", "No matching pods found", by=_COMPONENT)

@@ -17,6 +17,7 @@ from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
 from homeostat.operators.workloads.scheduling.scheduler import Scheduler
+from homeostat.operators.workloads.selection import possible_selectors
 from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
 from homeostat.runtime.cache.cache import Change
@@ -52,7 +53,7 @@ class DaemonSets:
     def _possible_owners(self, pod: Pod) -> list[Key]:
         return [
             each.key
-            for each in self._daemons.in_namespace(pod.metadata.namespace)
+            for each in possible_selectors(self._daemons, pod.metadata.namespace, pod.metadata.labels)
             if selects(each.spec.get("selector"), pod.metadata.labels)
         ]
 

@@ -18,6 +18,7 @@ from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
 from homeostat.operators.workloads.ownership import adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.selection import possible_selectors
 from homeostat.operators.workloads.status import status_patch
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
@@ -49,7 +50,7 @@ class Deployments:
             if owner is not None and owner.is_of(DEPLOYMENT):
                 self._reconciler.soon((change.namespace, owner.name))
             elif each is not None and owner is None:
-                for deployment in self._deployments.in_namespace(change.namespace):
+                for deployment in possible_selectors(self._deployments, change.namespace, each.metadata.labels):
                     if selects(deployment.spec.get("selector"), each.metadata.labels):
                         self._reconciler.soon(deployment.key)
 

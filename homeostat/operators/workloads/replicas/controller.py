@@ -12,6 +12,7 @@ from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.replicas.decide import decide, selector_of_set
+from homeostat.operators.workloads.selection import possible_selectors
 from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
 from homeostat.runtime.cache.informer import Informer
@@ -30,7 +31,8 @@ class Replicas:
 
     def _possible_owners(self, pod: Pod) -> list[Key]:
         """The sets that an orphan matches."""
-        return [each.key for each in self._sets.cache.in_namespace(pod.metadata.namespace) if self._selects(each, pod)]
+        found = possible_selectors(self._sets.cache, pod.metadata.namespace, pod.metadata.labels)
+        return [each.key for each in found if self._selects(each, pod)]
 
     def _selects(self, workload: Workload, pod: Pod) -> bool:
         try:

@@ -14,6 +14,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json
 from homeostat.operators.workloads.api import ENDPOINT_SLICE, ENDPOINTS, Meta, Pod, Workload
 from homeostat.operators.workloads.reconciler import Key, Reconciler
+from homeostat.operators.workloads.selection import possible_pods, possible_selectors
 from homeostat.operators.workloads.services.decide import (
     MANAGED_BY,
     MANAGER,
@@ -83,8 +84,9 @@ class Services:
         old, new = change.old, change.new
         if old is not None and new is not None and _facts(old) == _facts(new):
             return
-        for service in self._services.in_namespace(change.namespace):
-            if any(each is not None and _selects(service, each) for each in (old, new)):
+        found = [each for each in (old, new) if each is not None]
+        for service in possible_selectors(self._services, change.namespace, *(each.metadata.labels for each in found)):
+            if any(_selects(service, each) for each in found):
                 self._reconciler.add(service.key, after_s=_GATHER_S)
 
     async def _reconcile(self, key: Key) -> None:
@@ -93,7 +95,7 @@ class Services:
         if service is None or not has_slices(service):
             await self._forget(key, is_deleted=service is None)
             return
-        pods = [each for each in self._pods.in_namespace(key[0]) if _selects(service, each)]
+        pods = [each for each in possible_pods(service, self._pods) if _selects(service, each)]
         await self._write_endpoints(service, pods)
         await self._write_slices(key, decide(service, pods, self._stored("service", key)))
 

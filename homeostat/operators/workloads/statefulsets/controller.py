@@ -15,6 +15,7 @@ from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.revisions import Revisions
+from homeostat.operators.workloads.selection import possible_selectors
 from homeostat.operators.workloads.statefulsets.decide import (
     HASH,
     Create,
@@ -54,7 +55,7 @@ class StatefulSets:
     def _possible_owners(self, pod: Pod) -> list[Key]:
         return [
             each.key
-            for each in self._sets.in_namespace(pod.metadata.namespace)
+            for each in possible_selectors(self._sets, pod.metadata.namespace, pod.metadata.labels)
             if ordinal_of(each, pod) is not None and selects(each.spec.get("selector"), pod.metadata.labels)
         ]
 
