@@ -133,8 +133,8 @@ async def test_a_broken_wire_to_the_plane_is_survived(plane: InputPlane, source:
     source[0].body = encode([thing("a")])
     plane.faults.add("things")
     await plane.declare_input("one", "url", source[1])
-    obj = await eventually(lambda: plane.input("one"), lambda obj: condition_of(obj, "Ready").get("status") == "False")
-    assert condition_of(obj, "Ready")["reason"] == "Unreachable"
+    obj = await plane.reported("one", reason="Unreachable")
+    assert condition_of(obj, "Ready")["status"] == "False"
     plane.faults.clear()
     await plane.become({"a": "hello"})
 
