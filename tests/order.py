@@ -33,7 +33,7 @@ TOGETHER = {
         "client/test_projection.py",
         "operators/actions/test_postgres_cluster.py",
         "operators/actions/types/test_versions.py",
-        "operators/contracts/test_extras.py",
+        "operators/contracts/test_optional.py",
         "operators/contracts/test_live.py",
         "operators/contracts/test_scenarios.py",
         "operators/images/test_scenarios.py",

@@ -1,5 +1,5 @@
 """Secret stores: environment variables and files. Further ones are Kubernetes Secrets (`kubernetes.py`) and a Vault
-(`external/vault/client.py`); `external/secret_stores.py` opens those that are configured.
+(`external/vault/client.py`); `external/process_stores.py` opens those that are configured.
 """
 
 from __future__ import annotations

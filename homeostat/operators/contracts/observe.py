@@ -22,7 +22,7 @@ from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
 from homeostat.operators.contracts.live.drifts import Drifts
-from homeostat.operators.contracts.live.extras import extras_of
+from homeostat.operators.contracts.live.optional import options_of
 from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
 from homeostat.operators.contracts.live.targets import Targets
 from homeostat.operators.contracts.live.trust import Trust, TrustedKeys
@@ -197,11 +197,11 @@ class Observer:
         if isinstance(snapshot, Failure):
             return Observed(target=target, namespace=namespace, snapshot=snapshot), _UNSEEN_RETRY_S
         outcomes = self._outcomes(pacto, prepared, target, snapshot)
-        extras, changes_in_s = extras_of(pacto, self._pactos, self._now())
+        options, changes_in_s = options_of(pacto, self._pactos, self._now())
         service = target.service if snapshot.has_service else ""
         if drifts := await self._drifts.read(pacto, contract, source.files, service):
-            extras = msgspec.structs.replace(extras, drifts=drifts)
-        observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes, extras=extras)
+            options = msgspec.structs.replace(options, drifts=drifts)
+        observed = Observed(target=target, namespace=namespace, snapshot=snapshot, outcomes=outcomes, options=options)
         interval_s = pacto.spec.check_interval_seconds
         dues = (self._prober.due_in_s(owner, interval_s), self._drifts.due_in_s(pacto), changes_in_s)
         return observed, min((each for each in dues if each is not None), default=None)

@@ -92,7 +92,7 @@ class PactoOperator:
         coming = forecast(evaluation, world.now, days=world.settings.forecast_days)
         key = (obj.metadata.namespace, obj.metadata.name)
         if self._pactos.knows(*key):
-            drifts = () if world.observed is None else drift_counts(world.observed.extras.drifts)
+            drifts = () if world.observed is None else drift_counts(world.observed.options.drifts)
             self._series.show(key, figures(evaluation, drifts), None if coming is None else coming.expires_at)
         else:
             # It was deleted while it was observed.

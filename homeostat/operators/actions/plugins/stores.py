@@ -1,4 +1,4 @@
-"""The secret stores of the process, by name: those of `external/secret_stores.py`, and those of installed packages.
+"""The secret stores of the process, by name: those of `external/process_stores.py`, and those of installed packages.
 
 A package adds one by an entry point of the group `homeostat.secrets`, which is called with the environment.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from homeostat.external.secret_stores import process_stores
+from homeostat.external.process_stores import process_stores
 from homeostat.external.secrets.stores import SecretStore
 from homeostat.operators.actions.plugins.catalog import Catalog, discover
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.secret_stores import SECRETS_DIRECTORY
+from homeostat.external.process_stores import SECRETS_DIRECTORY
 from homeostat.external.secrets.scrub import HIDDEN
 from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets
 from homeostat.external.vault.session import VaultRefusedError

@@ -20,7 +20,7 @@ from homeostat.operators.contracts.engine.checks.endpoint import (
     judge_probe,
     plan_probes,
 )
-from homeostat.operators.contracts.engine.checks.extras import NO_EXTRAS, Extras, adjust, check_extras
+from homeostat.operators.contracts.engine.checks.optional import NO_OPTIONS, CheckOptions, adjust, check_optional
 from homeostat.operators.contracts.engine.checks.resources import Target, check_resources, compare_ports
 from homeostat.operators.contracts.engine.checks.runtime import check_runtime
 from homeostat.operators.contracts.engine.checks.served import served_fields
@@ -87,7 +87,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Snapshot | Failure
     outcomes: Mapping[str, Outcome] = {}
     """Of probes, by URL; one that is missing is pending."""
-    extras: Extras = NO_EXTRAS
+    options: CheckOptions = NO_OPTIONS
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,10 +220,10 @@ def _checked(
         if shown := endpoint_fields(probes, observed.outcomes):
             fields["endpoints"] = shown
     fields |= _observed_fields(contract, target, snapshot)
-    if observed.extras is not NO_EXTRAS:
-        if drifts := served_fields(observed.extras.drifts):
+    if observed.options is not NO_OPTIONS:
+        if drifts := served_fields(observed.options.drifts):
             fields["apiDrift"] = drifts
-        verdicts = adjust([*verdicts, *check_extras(contract, snapshot.workload, observed.extras)], observed.extras)
+        verdicts = adjust([*verdicts, *check_optional(contract, snapshot.workload, observed.options)], observed.options)
     return _evaluation(contract_status(verdicts), verdicts, fields, contract, readiness, probes)
 
 

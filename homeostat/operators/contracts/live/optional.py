@@ -9,7 +9,7 @@ import msgspec
 from homeostat.objects.declared import readable_status
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.contracts.api import Pacto
-from homeostat.operators.contracts.engine.checks.extras import ALL, NO_EXTRAS, Extras
+from homeostat.operators.contracts.engine.checks.optional import ALL, NO_OPTIONS, CheckOptions
 from homeostat.operators.contracts.spec import AllowedDrift
 from homeostat.runtime.cache.cache import Cache
 
@@ -25,11 +25,11 @@ class RunningStatus(msgspec.Struct, frozen=True, rename="camel"):
     contract_version: str = ""
 
 
-def extras_of(pacto: Pacto, pactos: Cache[Pacto], now: datetime) -> tuple[Extras, float | None]:
+def options_of(pacto: Pacto, pactos: Cache[Pacto], now: datetime) -> tuple[CheckOptions, float | None]:
     """The optional checks, and in how many seconds allowed drift begins or ends."""
     checks = pacto.spec.checks
     if checks is None:
-        return NO_EXTRAS, None
+        return NO_OPTIONS, None
     allowed: dict[str, str] = {}
     changes: list[float] = []
     for each in checks.allowed_drift:
@@ -38,14 +38,14 @@ def extras_of(pacto: Pacto, pactos: Cache[Pacto], now: datetime) -> tuple[Extras
         if since <= now < until:
             text = f"allowed until {each.until}: {each.reason}"
             allowed |= dict.fromkeys(each.checks or (ALL,), text)
-    extras = Extras(
+    options = CheckOptions(
         severities=checks.severities or {},
         allowed=allowed,
         containers=checks.containers or {},
         has_scaling=bool(checks.scaling),
         running=running_versions(pacto, pactos) if checks.can_deploy else None,
     )
-    return extras, min(changes, default=None)
+    return options, min(changes, default=None)
 
 
 def running_versions(pacto: Pacto, pactos: Cache[Pacto]) -> dict[str, frozenset[str]]:

@@ -26,7 +26,7 @@ ALL: Final = ""
 _MOST_SHOWN: Final = 5
 
 
-class Extras(msgspec.Struct, frozen=True, kw_only=True):
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     severities: Mapping[str, Level] = {}
     allowed: Mapping[str, str] = {}
     """By check, or `ALL`: why a failure is allowed now."""
@@ -39,18 +39,18 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """Of the OpenAPI documents that are compared."""
 
 
-NO_EXTRAS: Final = Extras()
+NO_OPTIONS: Final = CheckOptions()
 
 
-def check_extras(contract: Contract, workload: Workload | None, extras: Extras) -> Iterator[Verdict]:
-    if workload is not None and extras.containers:
-        yield check_containers(extras.containers, workload)
-    if workload is not None and extras.has_scaling and workload.replicas is not None and contract.scaling is not None:
+def check_optional(contract: Contract, workload: Workload | None, options: CheckOptions) -> Iterator[Verdict]:
+    if workload is not None and options.containers:
+        yield check_containers(options.containers, workload)
+    if workload is not None and options.has_scaling and workload.replicas is not None and contract.scaling is not None:
         yield check_scaling(contract, workload.replicas)
-    if extras.running is not None:
-        yield check_dependencies(contract, extras.running)
-    if extras.drifts:
-        yield check_served(extras.drifts)
+    if options.running is not None:
+        yield check_dependencies(contract, options.running)
+    if options.drifts:
+        yield check_served(options.drifts)
 
 
 def check_containers(declared: Mapping[str, str], workload: Workload) -> Verdict:
@@ -82,14 +82,14 @@ def check_dependencies(contract: Contract, running: Mapping[str, Collection[str]
     return judge(DEPENDENCIES, not obstacles, message, reason="Incompatible", good="Compatible")
 
 
-def adjust(verdicts: Iterable[Verdict], extras: Extras) -> list[Verdict]:
+def adjust(verdicts: Iterable[Verdict], options: CheckOptions) -> list[Verdict]:
     """Apply severities and allowed drift. An invalid contract is never allowed."""
-    return [each if each.check == CONTRACT_VALID else _adjusted(each, extras) for each in verdicts]
+    return [each if each.check == CONTRACT_VALID else _adjusted(each, options) for each in verdicts]
 
 
-def _adjusted(verdict: Verdict, extras: Extras) -> Verdict:
-    level = extras.severities.get(verdict.check)
-    reason = extras.allowed.get(verdict.check, extras.allowed.get(ALL, "")) if verdict.is_failed else ""
+def _adjusted(verdict: Verdict, options: CheckOptions) -> Verdict:
+    level = options.severities.get(verdict.check)
+    reason = options.allowed.get(verdict.check, options.allowed.get(ALL, "")) if verdict.is_failed else ""
     if level is None and not reason:
         return verdict
     return Verdict(
