@@ -396,6 +396,7 @@ STEPS = [
     Step("delete wrong uid", "DELETE", f"{CM}/a", {"preconditions": {"uid": "other"}}),
     Step("delete bad policy", "DELETE", f"{CM}/a", {"propagationPolicy": "Sideways"}),
     Step("delete dry run", "DELETE", f"{CM}/a?dryRun=All"),
+    Step("delete dry run by its body", "DELETE", f"{CM}/a", {"dryRun": ["All"], "propagationPolicy": "Background"}),
     Step("delete", "DELETE", f"{CM}/a"),
     Step("delete again", "DELETE", f"{CM}/a"),
     Step("hold", "POST", CM, cm("held", finalizers=["example.com/hold"])),

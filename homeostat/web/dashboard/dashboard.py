@@ -33,7 +33,7 @@ from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.html.paging import place
-from homeostat.web.dashboard.login import FORM_BYTES, Identify, LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.login import FORM_BYTES, MOST_FIELDS, Identify, LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.objects.section import objects_section
@@ -88,7 +88,7 @@ class Dashboard:
             for path, view in section.views.items():
                 add("GET", path, self._page(view, section))
             for path, effect in section.forms.items():
-                add("POST", path, self._form(effect, section))
+                add("POST", path, self._form(effect, section, section.most_fields.get(path, MOST_FIELDS)))
         add("GET", f"{ROOT}/login", self._login.show)
         add("POST", f"{ROOT}/login", self._login.take)
         add("POST", f"{ROOT}/logout", self._log_out)
@@ -136,14 +136,14 @@ class Dashboard:
 
         return show
 
-    def _form(self, effect: Effect, section: Section) -> Handle:
+    def _form(self, effect: Effect, section: Section, most_fields: int) -> Handle:
         async def take(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
                 await section.check_visible(visit.caller)
                 await self._pause()
-                self._check_form(request, section.largest_form)
+                self._check_form(request, section.largest_form, most_fields)
                 done = await effect(visit)
                 return (
                     redirect(done) if isinstance(done, str) else page_reply(request, done, visit.viewer, self._static)
@@ -188,9 +188,9 @@ class Dashboard:
         viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
         return msgspec.structs.replace(visit, viewer=viewer)
 
-    def _check_form(self, request: Request, largest: int = FORM_BYTES) -> None:
+    def _check_form(self, request: Request, largest: int = FORM_BYTES, most_fields: int = MOST_FIELDS) -> None:
         proof = COOKIE.form_proof(self._secret, COOKIE.value(request))
-        given = read_form(request, largest).get("proof", "")
+        given = read_form(request, largest, most_fields=most_fields).get("proof", "")
         if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
             raise forbidden("this form has expired; go back, reload the page and try again")
 

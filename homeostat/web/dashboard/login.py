@@ -40,7 +40,7 @@ Identify = Callable[[Request], Awaitable[Caller]]
 _ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
 _ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _USUAL_DATA: Final = "~/.homeostat"
-_MOST_FIELDS: Final = 20
+MOST_FIELDS: Final = 20
 FORM_BYTES: Final = 64 * 1024
 """The limit of a form. Nobody needs to be logged in to send one, and decoding takes some 100 ms a megabyte."""
 
@@ -135,11 +135,11 @@ def login_place(request: Request) -> str:
     return f"{HERE}?{urlencode({'next': COOKIE.place_of(here)})}"
 
 
-def read_form(request: Request, largest: int = FORM_BYTES) -> dict[str, str]:
+def read_form(request: Request, largest: int = FORM_BYTES, *, most_fields: int = MOST_FIELDS) -> dict[str, str]:
     if len(request.body) > largest:
         raise RefusalError(413, f"the form has {len(request.body)} bytes; a form may have {largest}")
     try:
-        return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=most_fields))
     except (UnicodeDecodeError, ValueError) as error:
         raise RefusalError(400, "the form cannot be read") from error
 

@@ -21,6 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.login import FORM_BYTES
 from homeostat.web.dashboard.origin import FindOrigin
+from homeostat.web.dashboard.trigger import Triggers
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.refusal import forbidden
@@ -46,6 +47,8 @@ class Section:
     """
     groups: tuple[str, ...] = ()
     """The API groups of its objects: Home shows their Events."""
+    triggers: Triggers = field(default_factory=dict)
+    """How its objects are reconciled now (`trigger.py`)."""
     summary: Callable[[Visit], Awaitable[Node]] | None = None
     """Further parts of Home, below the reports of all sections."""
     findings: FindAbout | None = None
@@ -58,6 +61,8 @@ class Section:
     """Runs as long as the dashboard is served: the watches of its pages, for instance."""
     largest_form: int = FORM_BYTES
     """The largest body of its forms, in bytes."""
+    most_fields: Mapping[str, int] = field(default_factory=dict)
+    """How many fields a form may have, by path, where it needs more than others."""
     is_for_administrators: bool = False
     questions: tuple[Question, ...] = ()
     """With `is_for_administrators`: whoever the Kubernetes API allows all of these sees the section, too."""

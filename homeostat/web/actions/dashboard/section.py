@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.operators.actions.api import GROUP, RESOURCES
+from homeostat.operators.actions.api import GROUP, REQUESTED, RESOURCES
 from homeostat.web.actions.dashboard.findings import ResourceFindings
 from homeostat.web.actions.dashboard.inputs import INPUTS, Inputs
 from homeostat.web.actions.dashboard.listing import HERE, Listing
@@ -12,6 +12,7 @@ from homeostat.web.actions.dashboard.report import ResourceReport
 from homeostat.web.actions.dashboard.resource import ResourcePage
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.trigger import Trigger
 
 
 def resource_section(face: Face) -> Section:
@@ -35,5 +36,6 @@ def resource_section(face: Face) -> Section:
         report=ResourceReport(face, counts).make,
         findings=ResourceFindings(face).find,
         groups=(GROUP, RESOURCES),
+        triggers={(RESOURCES, "*"): Trigger(REQUESTED)},
         summary=ResourceOverview(face, counts).show,
     )

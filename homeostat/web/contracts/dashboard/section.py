@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from homeostat.client.base import Client
-from homeostat.operators.contracts.api import PACTO, PACTO_REVISION
+from homeostat.operators.contracts.api import PACTO, PACTO_REVISION, REQUESTED
 from homeostat.web.contracts.dashboard.contract import ContractPage
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE, Contracts
 from homeostat.web.contracts.dashboard.findings import ContractFindings
@@ -15,6 +15,7 @@ from homeostat.web.contracts.dashboard.report import ContractReport
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.trigger import Trigger
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 
@@ -44,6 +45,7 @@ def open_section(client: Client, within: str = "") -> Section:
         report=ContractReport(contracts).make,
         findings=ContractFindings(contracts).find,
         groups=(PACTO.kind.group,),
+        triggers={(PACTO.kind.group, PACTO.kind.plural): Trigger(REQUESTED)},
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),
         run=run,

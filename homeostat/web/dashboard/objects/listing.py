@@ -8,7 +8,7 @@ sorted only up to `MOST_SORTED` objects; beyond that, the page is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
@@ -23,6 +23,8 @@ from homeostat.web.dashboard.html.components import chip, many, moment, one_line
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.namespaces import namespace_field
+from homeostat.web.dashboard.objects.bulk.operation import Operation
+from homeostat.web.dashboard.objects.bulk.selection import box, head, selection_form
 from homeostat.web.dashboard.objects.commands import command_lines, on_list
 from homeostat.web.dashboard.objects.forms.create import create_link
 from homeostat.web.dashboard.objects.index import TITLE
@@ -46,6 +48,7 @@ _MOST_LIVE: Final = 1000
 """Objects that a page may read if it reloads itself."""
 _is_name = re.compile(r"[a-z0-9]([a-z0-9.:_-]*[a-z0-9])?").fullmatch
 Text = Annotated[str, Meta(max_length=1000)]
+Offer = Callable[[Client, Kind, str], Awaitable[Sequence[Operation]]]
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +94,10 @@ class Found(NamedTuple):
 
 
 class Listing:
-    def __init__(self, client: Client, kinds: ServedKinds) -> None:
-        self._client, self._kinds = client, kinds
+    """`offered` finds the operations on selected objects of a kind in a namespace, or in all."""
+
+    def __init__(self, client: Client, kinds: ServedKinds, offered: Offer) -> None:
+        self._client, self._kinds, self._offered = client, kinds, offered
         self._turn: Turn | None = None
 
     async def show(self, visit: Visit) -> Page:
@@ -112,6 +117,7 @@ class Listing:
             if error.code not in (400, 422):
                 raise
             problem = error.message
+        offered = await self._offered(client, kind, wanted.namespace) if found.rows else []
         create = await create_link(client, kind, wanted.namespace, wanted.version)
         await turn.pause()
         content: list[Node] = [
@@ -119,12 +125,15 @@ class Listing:
             _head(kind, wanted, await self._kinds.versions(kind), create),
             await _form(client, kind, wanted),
             el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
-            _rows(kind, wanted, found, await self._kinds.by_word() if _is_event(kind) else {})
+            _rows(
+                kind, wanted, found, await self._kinds.by_word() if _is_event(kind) else {}, is_selectable=bool(offered)
+            )
             if found.rows
             else None
             if problem
             else _nothing(kind, wanted),
             _pager(kind, wanted, found),
+            selection_form(visit.viewer.proof, kind, offered, wanted.version, wanted.namespace) if offered else None,
         ]
         # A later page is one of the list as it was when its first page was read.
         return Page(kind.kind, content, TITLE, is_live=not wanted.after and found.read <= _MOST_LIVE)
@@ -268,16 +277,23 @@ def _summary(wanted: Filter, found: Found) -> Markup:
     return el("p", text, f". {found.note}" if found.note else None, class_="summary", id="summary")
 
 
-def _rows(kind: Kind, wanted: Filter, found: Found, kinds: Mapping[str, Kind]) -> Markup:
+def _rows(
+    kind: Kind, wanted: Filter, found: Found, kinds: Mapping[str, Kind], *, is_selectable: bool = False
+) -> Markup:
     """`kinds` by their names in lower case, for the objects that Events are about."""
     shown = [(at, each) for at, each in enumerate(found.columns) if each.priority == 0]
     headings = [_heading(kind, wanted, each.name, each.description) for _, each in shown]
     has_namespace = kind.is_namespaced and not wanted.namespace
     if has_namespace:
         headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
-    rows = [_row(kind, each, shown, wanted, kinds, has_namespace=has_namespace) for each in found.rows]
-    head, body = el("thead", el("tr", headings)), el("tbody", rows)
-    whole = el("table", el("caption", kind.plural, class_="unseen"), head, body, class_="objects")
+    if is_selectable:
+        headings.insert(0, head())
+    rows = [
+        _row(kind, each, shown, wanted, kinds, has_namespace=has_namespace, is_selectable=is_selectable)
+        for each in found.rows
+    ]
+    titles, body = el("thead", el("tr", headings)), el("tbody", rows)
+    whole = el("table", el("caption", kind.plural, class_="unseen"), titles, body, class_="objects")
     return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
 
 
@@ -313,10 +329,11 @@ def _row(
     kinds: Mapping[str, Kind],
     *,
     has_namespace: bool,
+    is_selectable: bool,
 ) -> Markup:
     meta = row.metadata
     path = object_path(kind, meta.namespace, meta.name, version=wanted.version)
-    cells: list[Markup] = []
+    cells: list[Markup] = [box(meta.namespace, meta.name, meta.uid)] if is_selectable else []
     for place, (at, column) in enumerate(shown):
         value: Json = row.cells[at] if at < len(row.cells) else None
         if place == 0:

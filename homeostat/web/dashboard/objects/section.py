@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from homeostat.client.base import Client
+from homeostat.web.dashboard.objects.bulk.page import BulkPage
+from homeostat.web.dashboard.objects.bulk.selection import MOST_FIELDS
 from homeostat.web.dashboard.objects.findings import Findings
 from homeostat.web.dashboard.objects.forms.create import CREATE, CreatePage
 from homeostat.web.dashboard.objects.forms.delete import DeletePage
@@ -24,6 +26,7 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
     one = f"{of_kind}/{{namespace}}/{{name}}"
     create, edit, delete = CreatePage(client, kinds), EditPage(client, kinds), DeletePage(client, kinds)
     origins = [each.origin for each in sections if each.origin is not None]
+    bulk = BulkPage(client, kinds, {place: each for section in sections for place, each in section.triggers.items()})
     rollback = RollbackPage(client, kinds, origins)
     return Section(
         title=TITLE,
@@ -31,7 +34,7 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
         views={
             HERE: Index(client, kinds).show,
             CREATE: create.show,
-            of_kind: Listing(client, kinds).show,
+            of_kind: Listing(client, kinds, bulk.offered).show,
             one: ObjectPage(client, kinds, Findings(sections)).show,
             f"{one}/edit": edit.show,
             f"{one}/delete": delete.show,
@@ -42,7 +45,9 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
             f"{one}/edit": edit.take,
             f"{one}/delete": delete.take,
             f"{one}/{PAGE}": rollback.take,
+            f"{of_kind}/bulk": bulk.take,
         },
         largest_form=LARGEST_FORM,
+        most_fields={f"{of_kind}/bulk": MOST_FIELDS},
         is_for_cluster_users=True,
     )

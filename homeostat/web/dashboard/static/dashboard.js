@@ -89,6 +89,7 @@
       document.body.toggleAttribute("data-live", page.body.hasAttribute("data-live"));
     }
     relate(document);
+    countBoxes();
     return undefined;
   }
 
@@ -149,6 +150,40 @@
     });
   }
 
+  // Boxes of rows: one for all, a range with Shift, and how many are selected. Rows come and go, so the page listens.
+  function followBoxes() {
+    const boxes = () => [...document.querySelectorAll("td.pick input[form]")];
+    let last = null;
+    const count = () => {
+      const picked = document.getElementById("picked");
+      const all = document.getElementById("pick-all");
+      if (!picked) return;
+      const every = boxes();
+      const number = every.filter((each) => each.checked).length;
+      const text = number ? `${number} selected` : "";
+      if (picked.textContent !== text) picked.textContent = text;
+      all.checked = number > 0 && number === every.length;
+      all.indeterminate = number > 0 && number < every.length;
+    };
+    document.addEventListener("click", (event) => {
+      if (event.target.id === "pick-all") {
+        for (const each of boxes()) each.checked = event.target.checked;
+      } else if (event.target.matches("td.pick input")) {
+        const every = boxes();
+        const [from, to] = [every.indexOf(last), every.indexOf(event.target)].sort((one, other) => one - other);
+        if (event.shiftKey && from >= 0) for (const each of every.slice(from, to)) each.checked = event.target.checked;
+        last = event.target;
+      } else {
+        return;
+      }
+      count();
+    });
+    return count;
+  }
+
+  document.documentElement.classList.add("scripted");
+  const countBoxes = followBoxes();
+  countBoxes();
   offerDense(document.getElementById("dense"));
   relate(document);
   // On a narrow screen the sections scroll sideways.

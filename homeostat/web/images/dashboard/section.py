@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from homeostat.client.base import Client
 from homeostat.objects.kind import DEPLOYMENT
-from homeostat.operators.images.api import IMAGE_UPDATE
+from homeostat.operators.images.api import IMAGE_UPDATE, REQUESTED
+from homeostat.operators.images.engine.annotations import PREFIX
+from homeostat.operators.images.engine.workloads import ALL
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.trigger import Trigger
 from homeostat.web.images.dashboard.findings import ImageFindings
 from homeostat.web.images.dashboard.image import ImagePage
 from homeostat.web.images.dashboard.images import HERE, TITLE, Images
@@ -21,6 +24,7 @@ def open_section(client: Client, within: str = "") -> Section:
     updates = TrackedUpdates(watched)
     images, image = Images(updates), ImagePage(client, updates)
     one = f"{HERE}/{{namespace}}/{{record}}"
+    trigger = Trigger(REQUESTED, given=(f"{PREFIX}enabled", "true"), served=IMAGE_UPDATE.kind)
     questions = tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT))
     return Section(
         title=TITLE,
@@ -31,6 +35,7 @@ def open_section(client: Client, within: str = "") -> Section:
         findings=ImageFindings(updates).find,
         origin=ImageOrigins(updates, questions).find,
         groups=(IMAGE_UPDATE.kind.group,),
+        triggers={(each.group, each.plural): trigger for each in ALL},
         is_for_administrators=True,
         questions=questions,
         run=watched.run,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from homeostat.client.base import Client
-from homeostat.operators.sync.api.policy import SYNC_POLICY
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.trigger import Trigger
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 from homeostat.web.sync.dashboard.dependencies import REPOSITORY, SERVER, Dependencies
@@ -40,6 +41,7 @@ def open_section(client: Client, within: str = "") -> Section:
         report=SyncReport(policies).make,
         findings=SyncFindings(watched).find,
         groups=(kind.group,),
+        triggers={(kind.group, kind.plural): Trigger(REQUESTED)},
         is_for_administrators=True,
         questions=tuple(
             Question(kind.group, each, "list") for each in (kind.plural, "resourcerepositories", "managedservers")

@@ -76,6 +76,18 @@ async def test_from_the_palette_to_a_change_that_others_see_live(
     await expect(tab).to_have_url(f"{site.url}/dashboard{WEB}-again")
     assert (await plane.client.get(f"{DEPLOYMENTS}/web-again"))["spec"]["replicas"] == 1
     await tab.goto(f"{site.url}/dashboard/objects/apps/deployments?namespace=shop")
+    await tab.get_by_label("Select all on this page").press("Space")
+    await expect(tab.get_by_label("Select shop/web-again")).to_be_checked()
+    await expect(tab.locator("#picked")).to_have_text("1 selected")
+    await tab.get_by_label("With selected objects").select_option("Set label")
+    await tab.get_by_label("Label to set").fill("tier=front")
+    await tab.keyboard.press("Enter")
+    await expect(tab.locator("tr", has_text="web-again")).to_contain_text("would be labelled")
+    assert await violations(tab) == []
+    await tab.get_by_role("button", name="Set label tier=front: 1 object").press("Enter")
+    await expect(tab.get_by_role("status").first).to_contain_text("1 object labelled, 0 failed.")
+    assert (await plane.client.get(f"{DEPLOYMENTS}/web-again"))["metadata"]["labels"] == {"tier": "front"}
+    await tab.get_by_role("link", name="Back to the list").click()
 
     await tab.get_by_text("Saved views").click()
     await tab.get_by_role("button", name="Save this view").click()

@@ -60,7 +60,10 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
         assert (await seen(f"{WEB}/{action}")).status == 403, action
         assert (await guarded.send(f"{WEB}/{action}", sent, Cookie=cookie)).status == 403, action
     assert (await seen("/objects/create?group=core&plural=configmaps&namespace=shop")).status == 403
-    assert (await seen("/objects/core/configmaps?namespace=shop")).document.all("a", class_="button") == []
+    listed = (await seen("/objects/core/configmaps?namespace=shop")).document
+    assert (listed.all("a", class_="button"), listed.all("input", type="checkbox")) == ([], [])
+    bulk = {**sent, "operation": "delete", "from": "shop", "object:shop/owned": "x"}
+    assert (await guarded.send("/objects/core/configmaps/bulk", bulk, Cookie=cookie)).status == 403
     for step in ("preview", "apply"):
         text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: shop}}"
         form = await guarded.send("/objects/create", {**sent, "text": text, "step": step}, Cookie=cookie)

@@ -188,7 +188,7 @@ def _row(visit: Visit, seen: _Seen, each: Revision) -> Markup:
         moment(each.created),
         [el("code", one_line(image)) for image in each.images],
         one_line(each.cause) or "–",
-        el("div", offered, class_="offered") if offered else "–",
+        el("div", offered, class_="offered") if offered else None,
     )
 
 
