@@ -104,7 +104,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics,
         version=version_info(__version__),
         hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
-        health=Health(partial(_problem, store)),
+        health=Health(partial(_problem, store), lambda resource, name: store.get(Key(resource, "", name)) is not None),
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )

@@ -1,7 +1,8 @@
 """Serves `/livez`, `/readyz` and `/healthz`: one word, or a line for each check. `/metrics/slis` shows how they went.
 
 `?verbose` lists the checks and `?exclude=NAME` leaves one out, as in Kubernetes; `/readyz/NAME` is one check alone.
-Names that kube-apiserver has for them work, too. A server that cannot write is alive and not ready.
+They have the names of kube-apiserver and its order, and each of them checks something: `ping` that the process answers,
+`etcd` that the store takes writes. A server that cannot write is alive and not ready.
 """
 
 from __future__ import annotations
@@ -18,36 +19,31 @@ from homeostat.server.metrics import CONTENT_TYPE
 
 _TEXT = "text/plain; charset=utf-8"
 _MOST_PARAMETERS = 20
-_ALIASES = {"etcd": "store", "etcd-readiness": "store"}
-"""What monitoring of kube-apiserver asks for, and the check here."""
-_HOOKS = tuple(
-    f"poststarthook/{each}"
-    for each in (
-        "start-apiserver-admission-initializer",
-        "generic-apiserver-start-informers",
-        "priority-and-fairness-config-consumer",
-        "priority-and-fairness-filter",
-        "start-apiextensions-informers",
-        "start-apiextensions-controllers",
-        "crd-informer-synced",
-        "start-system-namespaces-controller",
-        "rbac/bootstrap-roles",
-        "scheduling/bootstrap-system-priority-classes",
-        "priority-and-fairness-config-producer",
-        "apiservice-registration-controller",
-        "apiservice-openapi-controller",
-        "apiservice-openapiv3-controller",
-    )
-)
-"""Steps of kube-apiserver's start that a plane takes too, before it listens: whoever can ask finds them done."""
+_ALIASES = {"store": "etcd", "etcd-readiness": "etcd"}
+"""Other names of a check: our own word for the store, and one more of kube-apiserver."""
+_STEPS = {
+    "poststarthook/start-system-namespaces-controller": ("namespaces", "kube-system"),
+    "poststarthook/rbac/bootstrap-roles": ("clusterroles.rbac.authorization.k8s.io", "cluster-admin"),
+    "poststarthook/scheduling/bootstrap-system-priority-classes": (
+        "priorityclasses.scheduling.k8s.io",
+        "system-node-critical",
+    ),
+    "poststarthook/priority-and-fairness-config-producer": ("flowschemas.flowcontrol.apiserver.k8s.io", "exempt"),
+    "poststarthook/apiservice-registration-controller": ("apiservices.apiregistration.k8s.io", "v1."),
+}
+"""Steps of kube-apiserver's start that a plane takes too, each with an object that it leaves. They answer alone: a
+plane without one of these objects can still serve requests.
+"""
 Check = Callable[[], str]
 """Returns what is wrong; empty if nothing is."""
 
 
 class Health:
-    def __init__(self, store: Check) -> None:
-        always: dict[str, Check] = {"ping": lambda: "", "log": lambda: ""}
-        every = {**always, "store": store}
+    def __init__(self, store: Check, exists: Callable[[str, str], bool]) -> None:
+        """`exists` says whether the store has an object without a namespace, by resource and name."""
+        always: dict[str, Check] = {"ping": lambda: ""}
+        every = {**always, "etcd": store}
+        self._exists = exists
         self._checks = {"livez": always, "readyz": every, "healthz": every}
         self._counts: Counter[tuple[str, str, str]] = Counter()
         """How often a check of a page had a result."""
@@ -57,8 +53,8 @@ class Health:
         checks = self._checks[page]
         if name:
             name = name if name in checks else _ALIASES.get(name, name)
-            if name in _HOOKS:
-                checks = {name: _done}
+            if name in _STEPS:
+                checks = {name: lambda: self._missing(*_STEPS[name])}
             elif name not in checks:
                 raise NotFoundError(f"{page} has no check {name!r}; it has {', '.join(checks)}")
             else:
@@ -74,6 +70,9 @@ class Health:
                 is_well=not wrong, text="\n".join([*lines, f"{page} check {'failed' if wrong else 'passed'}\n"])
             )
         return _reply(is_well=not wrong, text=f"not ready: {', '.join(wrong.values())}" if wrong else "ok")
+
+    def _missing(self, resource: str, name: str) -> str:
+        return "" if self._exists(resource, name) else f'{resource} "{name}" is missing; restart the plane to create it'
 
     def _run(self, page: str, checks: dict[str, Check]) -> dict[str, str]:
         """What is wrong, by check."""
@@ -94,10 +93,6 @@ class Health:
         for (page, name, status), count in sorted(self._counts.items()):
             lines.append(f'kubernetes_healthchecks_total{{name="{name}",status="{status}",type="{page}"}} {count}')
         return Reply(200, "\n".join([*lines, ""]).encode(), CONTENT_TYPE)
-
-
-def _done() -> str:
-    return ""
 
 
 def _parameters(query: str) -> dict[str, list[str]]:

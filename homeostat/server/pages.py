@@ -30,6 +30,7 @@ _V2_ACCEPTED = (
 )
 _V2_MEDIA_TYPE = _V2_ACCEPTED[1]
 """Go clients request it with an `@`, which they cannot parse in a Content-Type."""
+_KEYS = "application/jwk-set+json"
 _JSON_ACCEPTED = ("application/json", "application/*", "*/*")
 
 
@@ -84,8 +85,8 @@ class Pages:
             "/livez": health.show,
             "/healthz": health.show,
             "/readyz": health.show,
-            "/openid/v1/jwks": partial(self._show, lambda: encode(jwks())),
-            "/.well-known/openid-configuration": partial(self._show, lambda: encode(_openid(issuer))),
+            "/openid/v1/jwks": partial(self._show, lambda: encode(jwks()), _KEYS),
+            "/.well-known/openid-configuration": partial(self._show, lambda: encode(_openid(issuer)), JSON),
         }
 
     def find(self, path: str) -> SystemPage | None:
@@ -105,13 +106,12 @@ class Pages:
     async def _root(self, request: Request, user: User) -> Reply:
         return Reply(200, encode({"paths": sorted([*self._exact, *self._catalog.paths()])}), JSON)
 
-    async def _show(self, body: Callable[[], bytes], request: Request, user: User) -> Reply:
-        return Reply(200, body(), JSON)
+    async def _show(self, body: Callable[[], bytes], content_type: str, request: Request, user: User) -> Reply:
+        _require_json(request, content_type)
+        return Reply(200, body(), content_type)
 
     async def _show_version(self, request: Request, user: User) -> Reply:
-        accepted = request.headers.get("accept", "")
-        if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
-            raise NotAcceptableError("406: Not Acceptable\n\nAvailable representations: application/json")
+        _require_json(request, JSON)
         shown = {} if UNAUTHENTICATED in user.groups else {_OWN: self._hosted()}
         return Reply(200, encode({**self._version, **shown}), JSON)
 
@@ -140,6 +140,13 @@ class Pages:
         if accepted and not any(each in accepted for each in _JSON_ACCEPTED):
             raise NotAcceptableError(f"OpenAPI v2 is served as application/json and {_V2_ACCEPTED[0]}")
         return await _sent_from_thread(request, await self._catalog.openapi_v2("json"), JSON)
+
+
+def _require_json(request: Request, content_type: str) -> None:
+    """Refuse a client that accepts neither JSON nor the page's own type."""
+    accepted = request.headers.get("accept", "")
+    if accepted and not any(each in accepted for each in (content_type, *_JSON_ACCEPTED)):
+        raise NotAcceptableError(f"406: Not Acceptable\n\nAvailable representations: {content_type}")
 
 
 async def _sent_from_thread(request: Request, document: Document, content_type: str) -> Reply:

@@ -32,15 +32,15 @@ async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> 
 
 async def test_checks_are_listed_excluded_and_asked_for_one_by_one(api: Api) -> None:
     listed = await api("GET", "/readyz", verbose="")
-    assert listed.body == b"[+]ping ok\n[+]log ok\n[+]store ok\nreadyz check passed\n"
+    assert listed.body == b"[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
     without = await api("GET", "/readyz", verbose="true", exclude="store")
-    assert b"[+]store excluded: ok" in without.body
+    assert b"[+]etcd excluded: ok" in without.body
     assert (await api("GET", "/livez/ping")).body == b"ok"
     assert (await api("GET", "/livez/none")).status == 404
     with full_disk():
         await api("POST", CONFIGMAPS, configmap())
         failed = await api("GET", "/readyz", verbose="")
-        assert (failed.status, b"[-]store failed: " in failed.body) == (503, True)
+        assert (failed.status, b"[-]etcd failed: " in failed.body) == (503, True)
         assert (await api("GET", "/readyz", exclude="store")).status == 200
 
 
@@ -68,18 +68,38 @@ async def test_the_version_is_json_alone(api: Api, accept: str) -> None:
     assert (await api("GET", "/version", headers={"accept": f"{accept}, */*"})).status == 200
 
 
+async def test_a_step_of_the_start_fails_alone_without_what_it_leaves(api: Api) -> None:
+    step, classes = "/readyz/poststarthook/scheduling/bootstrap-system-priority-classes", "/apis/scheduling.k8s.io/v1"
+    assert (await api("GET", step)).body == b"ok"
+    assert (await api("DELETE", f"{classes}/priorityclasses/system-node-critical")).status == 200
+    failed = await api("GET", step)
+    assert (failed.status, b'"system-node-critical" is missing' in failed.body) == (503, True)
+    assert (await api("GET", "/readyz")).body == b"ok"
+
+
+@pytest.mark.parametrize("page", ["/openid/v1/jwks", "/.well-known/openid-configuration"])
+async def test_the_keys_of_tokens_are_json_alone(api: Api, page: str) -> None:
+    kept = {"/openid/v1/jwks": "application/jwk-set+json"}.get(page, "application/json")
+    for accept in ("", kept, "application/json", "*/*"):
+        shown = await api("GET", page, headers={"accept": accept})
+        assert (shown.status, shown.content_type) == (200, kept)
+    refused = await api("GET", page, headers={"accept": "application/vnd.kubernetes.protobuf"})
+    assert refused.status == 406
+
+
 async def test_a_check_has_the_name_of_kube_apiserver_too(api: Api) -> None:
     assert (await api("GET", "/readyz/etcd")).body == b"ok"
     assert (await api("GET", "/livez/etcd")).status == 404
     without = await api("GET", "/readyz", verbose="", exclude="etcd")
-    assert b"[+]store excluded: ok\n" in without.body
+    assert b"[+]etcd excluded: ok\n" in without.body
+    assert (await api("GET", "/readyz/store")).body == b"ok"
     odd = await api("GET", "/livez", verbose="", exclude="none")
-    assert odd.body.splitlines()[2] == b'warn: some health checks cannot be excluded: no matches for "none"'
+    assert odd.body.splitlines()[1] == b'warn: some health checks cannot be excluded: no matches for "none"'
 
 
 async def test_the_results_of_the_checks_are_metrics(api: Api) -> None:
     await api("GET", "/livez/ping")
     found = (await api("GET", "/metrics/slis")).body.decode().splitlines()
-    assert 'kubernetes_healthcheck{name="store",type="readyz"} 1' in found
+    assert 'kubernetes_healthcheck{name="etcd",type="readyz"} 1' in found
     assert 'kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 1' in found
     assert (await api("GET", "/metrics/slis", user=NOBODY)).status in (401, 403)
