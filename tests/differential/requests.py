@@ -19,6 +19,7 @@ from tests.differential.limits import LIMITS_STEPS
 from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
+from tests.differential.reads import STEPS as READ_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.reviews import REVIEW_STEPS
 from tests.differential.services import SERVICE_STEPS
@@ -376,6 +377,7 @@ STEPS = [
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
     ),
+    *READ_STEPS,
     *REVIEW_STEPS,
     *CUSTOM_STEPS,
     *DETAILS_STEPS,

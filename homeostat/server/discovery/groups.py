@@ -226,7 +226,7 @@ def _aggregated_resource(kind: Kind) -> Raw:
 def _described(kind: Kind) -> JsonObject:
     found: JsonObject = {
         "resource": kind.plural,
-        "responseKind": _response_kind(kind),
+        "responseKind": _response_kind(kind, kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular or kind.kind.lower(),
         "verbs": kind.verbs,
@@ -236,11 +236,14 @@ def _described(kind: Kind) -> JsonObject:
     if kind.categories:
         found["categories"] = kind.categories
     further = [
-        {"subresource": each.name, "responseKind": _response_kind(each), "verbs": each.verbs}
+        {"subresource": each.name, "responseKind": _response_kind(kind, each), "verbs": each.verbs}
         for each in subresources(kind)
     ]
     return found | {"subresources": further} if further else found
 
 
-def _response_kind(each: Kind | Subresource) -> JsonObject:
+def _response_kind(kind: Kind, each: Kind | Subresource) -> JsonObject:
+    """As in Kubernetes, a built-in kind does not repeat the group and version that it is listed under."""
+    if not kind.custom and (each.group, each.version) == (kind.group, kind.version):
+        return {"group": "", "version": "", "kind": each.kind}
     return {"group": each.group, "version": each.version, "kind": each.kind}

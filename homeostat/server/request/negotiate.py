@@ -1,28 +1,32 @@
 """Content negotiation: the representation that a client accepts, and the format of its body.
 
-The first alternative in JSON or YAML is chosen: what is stored is JSON, and protobuf costs hundreds of times as much.
-So protobuf is for clients that accept nothing else (decision 39).
+Of the alternatives in JSON or YAML, the one with the highest `q` is chosen, of equals one without a wildcard, then the
+first. What is stored is JSON, and protobuf costs hundreds of times as much, so protobuf is for clients that accept
+nothing else (decision 39).
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Literal
 
 import msgspec
 
 from homeostat.objects.errors import NotAcceptableError, UnsupportedMediaTypeError
+from homeostat.objects.lazy_pattern import lazy_pattern
 
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 _YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
-_JSON_TYPES = frozenset({"application/json", "application/*", "*/*", "text/*"})
+_JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
 
 
 _ACCEPTED = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 _STREAMS = frozenset({None, "watch"})
+_QUALITY = lazy_pattern(r"\d{1,3}(?:\.\d{0,9})?", re.ASCII)
 _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -66,12 +70,8 @@ def negotiate(accept: str, *, discovery: bool = False, is_plain: bool = False) -
     if not accept or accept == JSON:
         return PLAIN
     last: Representation | None = None
-    for alternative in accept.split(","):
-        media, *parameters = (part.strip() for part in alternative.split(";"))
-        values = dict(part.partition("=")[::2] for part in parameters)
-        if values.get("q", "").strip('"') in {"0", "0.0", "0.00", "0.000"}:
-            continue
-        found = _served(media.lower(), values, discovery=discovery)
+    for media, values in _preferred(accept):
+        found = _served(media, values, discovery=discovery)
         if found is None or (is_plain and found.form != "object"):
             continue
         if found.encoding != "protobuf":
@@ -81,6 +81,25 @@ def negotiate(accept: str, *, discovery: bool = False, is_plain: bool = False) -
     if last is None:
         raise not_acceptable()
     return last
+
+
+def _preferred(accept: str) -> list[tuple[str, dict[str, str]]]:
+    """The media types with their parameters, the preferred ones first, without those that the client refuses."""
+    found = []
+    for alternative in accept.split(","):
+        media, *parameters = (part.strip() for part in alternative.split(";"))
+        values = dict(part.partition("=")[::2] for part in parameters)
+        quality = _quality(values.get("q", ""))
+        if quality > 0:
+            found.append((-quality, media.count("*"), media.lower(), values))
+    # Sorting is stable: of equals the first stays the first.
+    return [(media, values) for *_, media, values in sorted(found, key=lambda each: each[:2])]
+
+
+def _quality(text: str) -> float:
+    """As in Kubernetes, a value that is no number counts as none."""
+    match = _QUALITY.fullmatch(text.strip('"'))
+    return min(float(match[0]), 1.0) if match else 1.0
 
 
 def not_acceptable() -> NotAcceptableError:

@@ -163,8 +163,11 @@ def _wanted_replicas(call: Call, scale: Json) -> int:
         raise BadRequestError("spec.replicas of a Scale must be an integer")
     if replicas < 0:
         causes.append(invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
-    if not isinstance(scale.get("metadata") or {}, dict):
+    metadata = scale.get("metadata") or {}
+    if not isinstance(metadata, dict):
         raise BadRequestError("metadata of a Scale must be an object")
+    if (name := metadata.get("name")) and name != call.name:
+        raise BadRequestError(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
     if causes:
         raise invalid_object("Scale", "autoscaling", call.name, causes)
     return replicas

@@ -20,7 +20,8 @@ from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.edge.turn import shared_turn
-from homeostat.objects.errors import ApiError, InternalError, status_of
+from homeostat.objects.errors import ApiError, BadRequestError, InternalError, status_of
+from homeostat.objects.selectors import parse_fields
 from homeostat.server.conversion.conversions import MOST_REVIEWED
 from homeostat.server.conversion.review import ConversionError
 from homeostat.server.request.call import Answer, Call, OpenWatch
@@ -169,7 +170,7 @@ class Watcher:
                 self._sent_one()
                 if stream.closed:
                     break
-        if self._call.options.send_initial_events:
+        if self._call.options.send_initial_events and self._wants_bookmarks:
             stream.send(frame(bookmark_of(self._view, revision, is_initial_end=True)))
         return revision
 
@@ -315,6 +316,7 @@ class _Converting:
 
 async def watch(call: Call) -> Answer:
     refuse_wrong_match(call)
+    _refuse_other_name(call)
     options = call.options
     selection = selection_of(call)
     asked = version_number(options.resource_version)
@@ -327,3 +329,12 @@ async def watch(call: Call) -> Answer:
     watcher = Watcher(call, selection, view_of(call), since)
     is_protobuf = call.representation.encoding == "protobuf"
     return StreamReply(200, watcher.start, f"{PROTOBUF};stream=watch" if is_protobuf else JSON)
+
+
+def _refuse_other_name(call: Call) -> None:
+    """On a path of watches with a name, a field selector must agree with it."""
+    terms = parse_fields(call.options.field_selector) if call.name and call.options.field_selector else ()
+    if any(term.field == "metadata.name" and term.equal != (term.value == call.name) for term in terms):
+        raise BadRequestError(
+            f"fieldSelector metadata.name doesn't match requested name {call.name!r}; leave one of them out"
+        )

@@ -13,7 +13,7 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
-from homeostat.server.request.negotiate import JSON, PLAIN, YAML, Representation, not_acceptable
+from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, YAML, Representation, not_acceptable
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
@@ -54,6 +54,8 @@ def require_acceptable(call: Call, verb: str) -> None:
     show its metadata in protobuf.
     """
     representation = call.representation
+    if verb == "watch" and representation.encoding == "yaml":
+        raise NotAcceptableError(f"a watch is served as {JSON} and {PROTOBUF}; accept one of them")
     if representation.form == "partial" and representation.is_list != (verb in _LISTING) and verb in _SHOWING:
         asked = "PartialObjectMetadataList" if representation.is_list else "PartialObjectMetadata"
         found = f"is not a list ({call.kind.kind})" if representation.is_list else f"is a list ({call.kind.list_kind})"

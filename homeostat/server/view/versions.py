@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from homeostat.objects.errors import BadRequestError, Cause, ExpiredError, TimedOutError, forbidden, invalid_object
+from homeostat.objects.errors import (
+    BadRequestError,
+    Cause,
+    ExpiredError,
+    TimedOutError,
+    forbidden,
+    invalid_object,
+    unsupported,
+)
 from homeostat.server.request.call import Call
 from homeostat.store.base import FutureRevisionError
 
@@ -58,17 +66,15 @@ def refuse_wrong_match(call: Call) -> None:
     match = options.resource_version_match
     causes = []
     if match and not options.watch:
-        if options.continue_token:
-            causes.append(
-                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-            )
-        elif not options.resource_version:
+        if not options.resource_version:
             causes.append(
                 forbidden(
                     "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
                 )
             )
-        elif match == "Exact" and options.resource_version == "0":
+        if options.continue_token:
+            causes.append(_continued())
+        if match == "Exact" and options.resource_version == "0":
             causes.append(
                 forbidden("resourceVersionMatch", 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
             )
@@ -83,24 +89,27 @@ def refuse_wrong_match(call: Call) -> None:
 def _watch_causes(call: Call) -> list[Cause]:
     options = call.options
     match = options.resource_version_match
-    if options.send_initial_events is None:
-        return (
-            [
-                forbidden(
-                    "resourceVersionMatch",
-                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-                )
-            ]
-            if match
-            else []
-        )
     causes = []
-    if match != "NotOlderThan":
+    if options.send_initial_events is not None and match != "NotOlderThan":
         causes.append(
             forbidden(
                 "resourceVersionMatch", 'sendInitialEvents requires setting resourceVersionMatch to "NotOlderThan"'
             )
         )
-    if options.send_initial_events and not options.allow_bookmarks:
-        causes.append(forbidden("allowWatchBookmarks", "sendInitialEvents requires allowWatchBookmarks"))
+    if match and options.send_initial_events is None:
+        causes.append(
+            forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )
+        )
+    if match == "Exact":
+        causes.append(unsupported("resourceVersionMatch", match, ("NotOlderThan",)))
+    # Kubernetes sets the match of a watch that begins with all objects.
+    if options.continue_token and (match or not options.resource_version):
+        causes.append(_continued())
     return causes
+
+
+def _continued() -> Cause:
+    return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")

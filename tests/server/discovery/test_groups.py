@@ -123,7 +123,7 @@ def test_an_aggregated_resource_says_the_same_as_the_old_form() -> None:
     (found,) = version["resources"]
     assert found == {
         "resource": "deployments",
-        "responseKind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+        "responseKind": {"group": "", "version": "", "kind": "Deployment"},
         "scope": "Namespaced",
         "singularResource": "deployment",
         "verbs": VERBS,
@@ -137,7 +137,7 @@ def test_an_aggregated_resource_says_the_same_as_the_old_form() -> None:
             },
             {
                 "subresource": "status",
-                "responseKind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+                "responseKind": {"group": "", "version": "", "kind": "Deployment"},
                 "verbs": ["get", "patch", "update"],
             },
         ],

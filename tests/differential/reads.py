@@ -1,0 +1,38 @@
+"""Which form of an answer a client prefers, and which parameters of lists and watches are refused together."""
+
+from __future__ import annotations
+
+from tests.differential.step import CM, DEPLOY, PROTOBUF, TABLE, Step
+
+_WATCHED = "/api/v1/watch/namespaces/diff/configmaps"
+_INITIAL = f"{CM}?watch=1&sendInitialEvents=true"
+_MATCH = "resourceVersionMatch"
+_SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 2}}
+
+STEPS = [
+    Step("prefers an object to a table", "GET", f"{CM}/a", accept=f"{TABLE};q=0.1, application/json"),
+    Step("prefers a table to an object", "GET", f"{CM}/a", accept=f"application/json;q=0.1, {TABLE}"),
+    Step("prefers anything to JSON", "GET", f"{CM}/a", accept="application/json;q=0.5, */*;q=0.4"),
+    Step("prefers a web page", "GET", f"{CM}/a", accept="text/html, application/xml;q=0.9, */*;q=0.8"),
+    Step("accepts any text", "GET", f"{CM}/a", accept="text/*"),
+    Step("keys in protobuf", "GET", "/openid/v1/jwks", accept=PROTOBUF),
+    Step("keys as a web page", "GET", "/openid/v1/jwks", accept="text/html"),
+    Step("issuer in protobuf", "GET", "/.well-known/openid-configuration", accept=PROTOBUF),
+    Step("watch path of another name", "GET", f"{_WATCHED}/a?fieldSelector=metadata.name=b"),
+    Step("watch path of all but the name", "GET", f"{_WATCHED}/a?fieldSelector=metadata.name!=a"),
+    Step("watch of continue", "GET", f"{CM}?watch=1&continue=abc"),
+    Step("watch of initial events without a match", "GET", f"{_INITIAL}&allowWatchBookmarks=1"),
+    Step("watch of initial events exactly", "GET", f"{_INITIAL}&{_MATCH}=Exact&allowWatchBookmarks=1"),
+    Step("watch of a match alone", "GET", f"{CM}?watch=1&{_MATCH}=NotOlderThan"),
+    Step("watch of an exact match alone", "GET", f"{CM}?watch=1&{_MATCH}=Exact"),
+    Step("list of initial events", "GET", f"{CM}?sendInitialEvents=true"),
+    Step("list of initial events with a match", "GET", f"{CM}?sendInitialEvents=true&{_MATCH}=NotOlderThan"),
+    Step("list of continue with a match", "GET", f"{CM}?limit=1&continue=abc&{_MATCH}=NotOlderThan"),
+    Step("list of continue with a version", "GET", f"{CM}?limit=1&continue=abc&resourceVersion=5"),
+    Step("list of an exact zero", "GET", f"{CM}?resourceVersion=0&{_MATCH}=Exact"),
+    Step("list of two names", "GET", f"{CM}?fieldSelector=metadata.name=a,metadata.name=b"),
+    Step("list of another namespace", "GET", f"{CM}?fieldSelector=metadata.namespace=other"),
+    Step("list page by fields", "GET", f"{CM}?limit=1&fieldSelector=metadata.name!=none", is_late=True),
+    Step("list page by name", "GET", f"{CM}?limit=1&fieldSelector=metadata.name=a", is_late=True),
+    Step("scale of another name", "PUT", f"{DEPLOY}/web/scale", {**_SCALE, "metadata": {"name": "other"}}),
+]
