@@ -22,6 +22,8 @@ _ITEMS_A_KEY: Final = 8
 """So many items of arrays take as long as a key."""
 MAX_LEVELS: Final = 16
 """How deep large objects and arrays are cut: each level reads its text again."""
+_KEPT_BYTES: Final = 1024
+"""Where a smaller object or array ends is soon found again."""
 PIECE_BYTES: Final = 128 * 1024
 """A document that is not larger is decoded at once."""
 
@@ -32,7 +34,7 @@ _SCALAR = rb'[^"{}\[\],]*+(?>(?:%b[^"{}\[\],]*+)*)' % _STRING
 _MEMBERS = lazy_pattern(rb"(?>(?:%b(?>(?:%b\s*+)?),){1,1024})" % (_SCALAR, _SMALL), re.DOTALL)
 """Members with the comma behind each: texts, numbers, and small objects and arrays that have no others in them."""
 _MARK = lazy_pattern(rb"%b([{}\[\],])" % _SCALAR, re.DOTALL)
-_BRACKET = lazy_pattern(rb"(?>(?:%b%b){0,1024})%b(?>([{}\[\]])?)" % (_FLAT, _SMALL, _FLAT), re.DOTALL)
+_BRACKET = lazy_pattern(rb"(?>(?:%b(?>%b?)){1,64})(?>([{}\[\]])?)" % (_FLAT, _SMALL), re.DOTALL)
 """The next bracket, without those of small ones; none where there is a long way to it."""
 
 _check = msgspec.json.Decoder(msgspec.Raw).decode
@@ -59,10 +61,12 @@ def decode_pieces(data: bytes, *, is_trusted: bool = False) -> Any:
 class _Cut:
     """The text between two positions is one valid value."""
 
-    __slots__ = ("_data", "_is_trusted")
+    __slots__ = ("_data", "_ends", "_is_trusted")
 
     def __init__(self, data: bytes, *, is_trusted: bool) -> None:
         self._data, self._is_trusted = data, is_trusted
+        self._ends: dict[int, int] = {}
+        """By their beginning: where objects and arrays end that were seen on the way to the end of another one."""
 
     def value(self, start: int, end: int, levels: int) -> Any:
         data = self._data
@@ -124,12 +128,20 @@ class _Cut:
 
     def _end_of(self, start: int) -> int:
         """The position behind the value that begins with the bracket at `start`."""
-        depth, at = 1, start + 1
+        if (known := self._ends.get(start)) is not None:
+            return known
+        opened, at = [start], start + 1
         while True:
             bracket = _BRACKET.match(self._data, at)
             assert bracket is not None
             at = bracket.end()
-            if bracket[1] is not None:
-                depth += 1 if bracket[1] in b"{[" else -1
-                if not depth:
-                    return at
+            if not bracket[1]:
+                continue
+            if bracket[1] in b"{[":
+                opened.append(at - 1)
+                continue
+            began = opened.pop()
+            if not opened:
+                return at
+            if at - began >= _KEPT_BYTES:
+                self._ends[began] = at

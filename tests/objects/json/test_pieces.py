@@ -30,6 +30,7 @@ def some_value(chance: random.Random, depth: int) -> Any:
 def test_pieces_add_up_to_the_document(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
     monkeypatch.setattr(pieces, "_PIECE_KEYS", 3)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 40)
+    monkeypatch.setattr(pieces, "_KEPT_BYTES", 20)
     chance = random.Random(7)
     for _ in range(80):
         data = layout(encode(some_value(chance, 5)))
@@ -41,6 +42,28 @@ def test_the_last_of_repeated_keys_counts(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pieces, "PIECE_BYTES", 8)
     data = b'{"a":1,"b":{"c":[1,2,3,4],"d":0},"a":2,"b":[{"x":1},{"x":2}],"e":3,"a":4}'
     assert list(decode_pieces(data).items()) == list(msgspec.json.decode(data).items())
+
+
+def test_ends_of_nested_values_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_PIECE_KEYS", 100)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 4_000)
+    read, search = 0, pieces._BRACKET.match
+
+    class Counting:
+        def match(self, data: bytes, at: int) -> Any:
+            nonlocal read
+            found = search(data, at)
+            assert found is not None
+            read += found.end() - at
+            return found
+
+    monkeypatch.setattr(pieces, "_BRACKET", Counting())
+    value: Any = {f"key-{at}": {} for at in range(2_000)}
+    for _ in range(10):
+        value = [{"inside": value}]
+    data = encode(value)
+    assert decode_pieces(data) == value
+    assert read < 2 * len(data)
 
 
 KEYS = b",".join(b'"k%d":1' % at for at in range(230_000))
