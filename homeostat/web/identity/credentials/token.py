@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ _LONGEST_HOURS: Final = 24 * 366
 _LONGEST_TOKEN: Final = 4096
 _MOST_KNOWN: Final = 4096
 _LEEWAY_S: Final = 1
+_LATEST: Final = float(2**53)
 # The clock is ours, so that tests can set it.
 _OPTIONS: Final[Options] = {"require": ["sub", "exp"], "verify_exp": False, "verify_iat": False}
 
@@ -41,11 +42,15 @@ class SettingError(ValueError):
     """An environment variable is invalid."""
 
 
+Moment = Annotated[float, msgspec.Meta(ge=-_LATEST, le=_LATEST)]
+"""Seconds since 1970. With one that is no number or endless, a token would never expire and never be revoked."""
+
+
 class Claims(msgspec.Struct, frozen=True):
     sub: str
     username: str
-    exp: float
-    iat: float = 0.0
+    exp: Moment
+    iat: Moment = 0.0
     """Tokens of no8s have none: they are valid until the user's tokens are revoked for the first time."""
 
 

@@ -25,6 +25,10 @@ FOREIGN = {
     "without an end": jwt.encode({**CLAIMS, "iat": 1}, KEY, "HS256"),
     "without a name": jwt.encode({"sub": "7", "exp": 2e9, "iat": 1}, KEY, "HS256"),
     "an end that is no time": jwt.encode({**CLAIMS, "exp": "soon", "iat": 1}, KEY, "HS256"),
+    "an end that is endless": jwt.encode({**CLAIMS, "exp": float("inf"), "iat": 1}, KEY, "HS256"),
+    "an end that is no number": jwt.encode({**CLAIMS, "exp": float("nan"), "iat": 1}, KEY, "HS256"),
+    "an end after all times": jwt.encode({**CLAIMS, "exp": 1e308, "iat": 1}, KEY, "HS256"),
+    "issued at no number": jwt.encode({**CLAIMS, "exp": 2e9, "iat": float("nan")}, KEY, "HS256"),
     "very long": jwt.encode({**CLAIMS, "exp": 2e9, "iat": 1, "x": "x" * 9000}, KEY, "HS256"),
 }
 
