@@ -41,6 +41,8 @@ EVERY_S: Final = 0.1
 FAILURES: Final = 10
 FAILURES_EVERY_S: Final = 6.0
 """Webhooks without a valid proof from one address."""
+_LONGEST_ID: Final = 256
+"""Of a delivery; thousands are kept. One with a longer id counts as one without."""
 
 Deliver = Callable[[Sequence[Any]], Awaitable[int]]
 """Notifies the affected objects; how many there were."""
@@ -76,7 +78,8 @@ class Receiver:
         await self._check_proof(request, sender)
         _check_rate(self._accepted, name)
         self._accepted.spend(name)
-        number = f"{name} {request.headers[sender.delivery]}" if request.headers.get(sender.delivery) else ""
+        given = request.headers.get(sender.delivery, "")
+        number = f"{name} {given}" if 0 < len(given) <= _LONGEST_ID else ""
         if self._deliveries.is_known(number):
             return Reply(200, encode({"pushes": 0, "notified": 0, "repeated": True}))
         pushes = await read_large(request.body, lambda: _read(sender, request), user="hooks")

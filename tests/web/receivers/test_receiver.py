@@ -157,6 +157,12 @@ async def test_a_repeated_delivery_does_nothing(hooks: Hooks) -> None:
     assert await hooks.requested() == before
 
 
+async def test_a_delivery_with_a_long_id_counts_as_one_without(hooks: Hooks) -> None:
+    """Ten thousand ids are kept."""
+    sent = [(await hooks.signed({"zen": "x"}, "d" * length)).body.get("repeated") for length in (256, 256, 257, 257)]
+    assert sent == [None, True, None, None]
+
+
 async def test_other_events_are_accepted_and_ignored(hooks: Hooks) -> None:
     told = await hooks.send("distribution", {"events": []}, **BEARER)
     assert told == (200, {"pushes": 0, "notified": 0})
