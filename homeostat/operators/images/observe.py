@@ -14,11 +14,13 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.edge.turn import Turn
 from homeostat.external.git.access import Remote, without_password
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.repository import Repository
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.batching.questions import answers
 from homeostat.operators.images.decide import Due, Verdict, survey
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.path import check_path
@@ -67,6 +69,7 @@ class Observer:
         self._client, self._repositories, self._images = client, repositories, images
         self._builds, self._records, self._settings, self.now = builds, records, settings, now
         self._guard = Guard(settings)
+        self._turn = Turn()
 
     def secrets(self, memory: Memory) -> Secrets:
         return Secrets(self._client, memory)
@@ -76,7 +79,7 @@ class Observer:
     ) -> tuple[list[Tracked], list[tuple[Tracked, Problem]]]:
         """Those that may use what their annotations name, and those that may not."""
         secrets = self.secrets(memory)
-        found = await _gathered(self._guard.refusal(each, secrets) for each in members)
+        found = await self._answers(self._guard.refusal(each, secrets) for each in members)
         pairs = list(zip(members, found, strict=True))
         return (
             [each for each, problem in pairs if problem is None],
@@ -91,7 +94,7 @@ class Observer:
             return secret_problem(error)
 
     async def subjects(self, group: Group, members: Sequence[Tracked], memory: Memory) -> tuple[Subject, ...]:
-        return tuple(await _gathered(self._subject(group, each, memory) for each in members))
+        return tuple(await self._answers(self._subject(group, each, memory) for each in members))
 
     async def world(self, group: Group, subjects: tuple[Subject, ...], repository: Repository) -> tuple[World, str]:
         """With the commit of the manifests repository; empty if it cannot be read."""
@@ -109,8 +112,11 @@ class Observer:
     async def states(self, verdicts: Iterable[Verdict], memory: Memory) -> dict[str, ImageState]:
         """The images of all that are due, by `NAMESPACE/NAME`."""
         due = [each for each in verdicts if isinstance(each, Due)]
-        found = await _gathered(self._state(each, memory) for each in due)
+        found = await self._answers(self._state(each, memory) for each in due)
         return {each.tracked.key: state for each, state in zip(due, found, strict=True)}
+
+    async def _answers(self, questions: Iterable[Coroutine[object, object, T]]) -> list[T]:
+        return await answers(questions, at_once=_AT_ONCE, turn=self._turn)
 
     def _unreadable(self, error: GitError, repository: Repository, group: Group) -> Problem:
         return git_problem(error, "manifest_repository", repository.git.remote, group.branch)
@@ -180,14 +186,3 @@ def _paths(members: Iterable[Tracked]) -> set[str]:
             # Reported by the survey.
             continue
     return found
-
-
-async def _gathered(questions: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """The answers in the order of the questions, some of which are under way together."""
-    places = asyncio.Semaphore(_AT_ONCE)
-
-    async def answer(question: Coroutine[object, object, T]) -> T:
-        async with places:
-            return await question
-
-    return await asyncio.gather(*map(answer, questions))

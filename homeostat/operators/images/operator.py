@@ -132,7 +132,7 @@ def register(setup: Setup) -> None:
         knows=tracking.knows,
         keep_s=settings.keep_s,
     )
-    scheduler = Scheduler(tracked.all, passes, interval_s=settings.interval_s, window_s=settings.window_s)
+    scheduler = Scheduler(tracked, passes, interval_s=settings.interval_s, window_s=settings.window_s)
     retirement = Retirement(tracking, tracked, updates.cache, records, scheduler.trigger_group, keep_s=settings.keep_s)
     tracking.add_handler(lambda found: _trigger_requested(found, records, scheduler))
     for note in (records.note, outbox.note, retirement.note):

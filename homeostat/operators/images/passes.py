@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from homeostat.client.base import UnreachableError
+from homeostat.edge.turn import Turn
 from homeostat.external.git.errors import GitError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.time.age import epoch_of
 from homeostat.operators.images.act import Actor, retry_after_s
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
+from homeostat.operators.images.batching.questions import answers
 from homeostat.operators.images.decide import Due, Settled, decide
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.entry import Entry, failed, patched
@@ -82,6 +83,7 @@ class Passes:
         self._actor, self._proposer = actor, proposer
         self._records, self._reporter = records, reporter
         self._current, self._knows, self._keep_s = current, knows, keep_s
+        self._turn = Turn()
         self._waits: dict[str, tuple[str, int]] = {}
         self._problems: dict[Group, dict[str, str]] = {}
         """Why branches of a group could not be cleared, as it was last logged."""
@@ -103,7 +105,7 @@ class Passes:
             found += await self._found(_Scope(group, admitted, standing, frozenset(lost)), memory, cleared)
         waiting_s = await self._release(standing, cleared.gone, memory)
         self._log_problems(group, standing, cleared)
-        await _each(self._reporter.report(each) for each in found)
+        await answers((self._reporter.report(each) for each in found), at_once=_WRITES_AT_ONCE, turn=self._turn)
         self._reporter.count_pass(found, time.monotonic() - began)
         retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
         return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
@@ -180,7 +182,7 @@ class Passes:
             if problem and key in branches:
                 outcomes[key] = _not_recorded(due, problem)
 
-        await _each(note(each) for each in updates)
+        await answers((note(each) for each in updates), at_once=_WRITES_AT_ONCE, turn=self._turn)
         found = [without(each, outcomes.keys()) for each in batches]
         return [new for old, new in zip(batches, found, strict=True) if new.updates or not old.updates]
 
@@ -275,14 +277,3 @@ def _not_recorded(due: Due, problem: str) -> Outcome:
         wanted=due.target.tag,
         since=due.since,
     )
-
-
-async def _each(writes: Iterable[Awaitable[None]]) -> None:
-    """Some at a time; the first error ends all."""
-    places = asyncio.Semaphore(_WRITES_AT_ONCE)
-
-    async def write(one: Awaitable[None]) -> None:
-        async with places:
-            await one
-
-    await asyncio.gather(*map(write, writes))

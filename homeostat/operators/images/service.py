@@ -24,6 +24,6 @@ class ImageService:
     async def reconcile(self, keys: frozenset[str] | None = None) -> list[Entry]:
         return await self.scheduler.reconcile(keys)
 
-    def trigger(self, matches: Callable[[Tracked], bool]) -> int:
+    async def trigger(self, matches: Callable[[Tracked], bool]) -> int:
         """A pass soon over those that match; how many there are. `NotLeadingError` if another process leads."""
-        return self.scheduler.trigger_matching(matches)
+        return await self.scheduler.trigger_matching(matches)

@@ -19,7 +19,7 @@ from homeostat.objects.declared import OwnerReference
 from homeostat.objects.kind import DEFINITION, DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import FINALIZER, ImageUpdate
-from homeostat.operators.images.batching.group import Group
+from homeostat.operators.images.batching.group import Group, group_of
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import (
     ALL,
@@ -48,12 +48,21 @@ class TrackedWorkloads:
         self._found: dict[tuple[Kind, str, str], Tracked] = {}
         self._records: dict[tuple[str, str], Tracked] = {}
         """By namespace and name of their ImageUpdates."""
+        self._groups: dict[Group, dict[tuple[Kind, str, str], Tracked]] = {}
+        """Those that are enabled. A pass over one group must not read all the others."""
 
     def __len__(self) -> int:
         return len(self._found)
 
     def all(self) -> Sequence[Tracked]:
         return list(self._found.values())
+
+    def groups(self) -> set[Group]:
+        return set(self._groups)
+
+    def members(self, group: Group) -> Sequence[Tracked]:
+        """Those of a group that are enabled, in the order in which they came to it."""
+        return list(self._groups.get(group, {}).values())
 
     def has(self, namespace: str, record: str, uid: str) -> bool:
         """Whether the owner of an ImageUpdate is tracked."""
@@ -67,6 +76,7 @@ class TrackedWorkloads:
         """Returns what was tracked before."""
         key = (kind, namespace, name)
         before = self._found.get(key)
+        self._regroup(key, before, tracked)
         if tracked is not None:
             self._found[key] = tracked
             self._records[namespace, tracked.record] = tracked
@@ -74,6 +84,16 @@ class TrackedWorkloads:
             del self._found[key]
             self._records.pop((namespace, before.record), None)
         return before
+
+    def _regroup(self, key: tuple[Kind, str, str], before: Tracked | None, tracked: Tracked | None) -> None:
+        old, new = _group(before), _group(tracked)
+        if old is not None and old != new:
+            members = self._groups[old]
+            del members[key]
+            if not members:
+                del self._groups[old]
+        if new is not None and tracked is not None:
+            self._groups.setdefault(new, {})[key] = tracked
 
 
 class Tracking:
@@ -224,6 +244,10 @@ class Retirement:
             return False
         since = self._since.setdefault(update.metadata.uid, now)
         return not exists or (update.spec.pin is None and now - since >= self._keep_s)
+
+
+def _group(tracked: Tracked | None) -> Group | None:
+    return group_of(tracked.settings) if tracked is not None and tracked.settings.enabled else None
 
 
 def _sees(informer: Informer[Any], namespace: str, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,10 +21,11 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
 from homeostat.edge.server import Handler
+from homeostat.edge.turn import shared_turn
 from homeostat.operators.images.api import IMAGE_UPDATE
 from homeostat.operators.images.batching.scheduler import NotLeadingError
 from homeostat.operators.images.engine.annotations import Settings, Tracked
-from homeostat.operators.images.engine.entry import status_text
+from homeostat.operators.images.engine.entry import status_lines
 from homeostat.operators.images.service import ImageService
 from homeostat.runtime.faces.on_demand import refuse
 from homeostat.web.images.metrics import HttpFigures
@@ -82,7 +83,7 @@ class Pages:
             service = self._service()
             try:
                 if service is not None:
-                    return _json(await service.reconcile())
+                    return await _json_list(await service.reconcile())
                 if await self._is_asleep():
                     return _json([])
                 reason = "the operator images is still starting"
@@ -95,12 +96,12 @@ class Pages:
     async def status(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
         await self._started()
-        return Reply(200, status_text(self._tracked()).encode(), _TEXT)
+        return Reply(200, b"".join(await _sliced(each.encode() for each in status_lines(self._tracked()))), _TEXT)
 
     async def debug(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
         await self._started()
-        return _json([_debug_entry(each) for each in self._tracked()])
+        return await _json_list(map(_debug_entry, self._tracked()))
 
     async def health(self, request: Request, _: Mapping[str, str]) -> Answer:
         return _json({"status": "ok", "tracked_deployments": len(self._tracked())})
@@ -138,6 +139,19 @@ def _debug_entry(tracked: Tracked) -> DebugEntry:
     return DebugEntry(
         tracked.container, tracked.label, tracked.namespace, tracked.annotations, tracked.version, tracked.settings
     )
+
+
+async def _json_list(values: Iterable[object]) -> Reply:
+    return Reply(200, b"[%b]" % b",".join(await _sliced(map(msgspec.json.encode, values))))
+
+
+async def _sliced(parts: Iterable[bytes]) -> list[bytes]:
+    """Many callers may each ask for thousands at once; none of them holds the event loop."""
+    turn, found = shared_turn(), list[bytes]()
+    for each in parts:
+        found.append(each)
+        await turn.pause()
+    return found
 
 
 def _json(value: object) -> Reply:

@@ -84,18 +84,18 @@ class Pushes:
         self._service = service
 
     async def commits(self, pushes: Sequence[GitPush]) -> int:
-        return self._trigger(matching_commits(pushes))
+        return await self._trigger(matching_commits(pushes))
 
     async def images(self, pushes: Sequence[ImagePush]) -> int:
-        return self._trigger(matching_images(pushes))
+        return await self._trigger(matching_images(pushes))
 
-    def _trigger(self, matches: Matches) -> int:
+    async def _trigger(self, matches: Matches) -> int:
         service = self._service()
         if service is None:
             # No Deployment has woken the operator, so none follows anything.
             return 0
         try:
-            return service.trigger(matches)
+            return await service.trigger(matches)
         except NotLeadingError as error:
             raise RefusalError(503, str(error), _RETRY) from error
 

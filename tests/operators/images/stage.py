@@ -36,7 +36,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, EVENT, SECRET
 from homeostat.operators import images
 from homeostat.operators.images.api import FINALIZER, IMAGE_UPDATE
-from homeostat.operators.images.engine.entry import status_text
+from homeostat.operators.images.engine.entry import status_lines
 from homeostat.operators.images.engine.workloads import ALL
 from homeostat.operators.images.service import ImageService
 from homeostat.plane import Settings, open_plane
@@ -262,7 +262,7 @@ class Managed(Stage):
             await eventually(lambda: self.service.scheduler.is_running)
             return json.loads(msgspec.json.encode(await self.service.reconcile()))
         assert path == "/status"
-        return status_text(self.service.tracked())
+        return "".join(status_lines(self.service.tracked()))
 
 
 @asynccontextmanager

@@ -9,17 +9,19 @@ import asyncio
 import contextvars
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from homeostat.edge.turn import shared_turn
 from homeostat.operators.images.api import REQUESTED
-from homeostat.operators.images.batching.group import Group, group_of, grouped
+from homeostat.operators.images.batching.group import Group, group_of
 from homeostat.operators.images.batching.lane import Lane
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import Entry, failed, in_order, skipped
 from homeostat.operators.images.passes import Outcomes, Passes
+from homeostat.operators.images.tracking import TrackedWorkloads
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ class NotLeadingError(Exception):
 class Scheduler:
     def __init__(
         self,
-        tracked: Callable[[], Sequence[Tracked]],
+        tracked: TrackedWorkloads,
         passes: Passes,
         *,
         interval_s: float,
@@ -60,14 +62,26 @@ class Scheduler:
         """A pass over all Deployments, or over the groups of some; returns the entries of the requested ones."""
         # Before it runs, the caches may be empty: absence of data is not data.
         self._check_running()
-        tracked = [each for each in self._tracked() if keys is None or each.key in keys]
-        memory = Memory()
-        groups = grouped(tracked).keys() | (self._passes.groups() if keys is None else set())
-        asked = [self._ask(group, memory) for group in groups]
-        entries: dict[str, Entry] = {}
-        for found in await asyncio.gather(*map(asyncio.shield, asked)):
-            entries |= found.entries
-        return in_order(_entry(each, entries) for each in tracked)
+        turn, memory, tracked = shared_turn(), Memory(), list[Tracked]()
+        groups = self._tracked.groups() | self._passes.groups() if keys is None else set[Group]()
+        for each in self._tracked.all():
+            if keys is None:
+                tracked.append(each)
+            elif each.key in keys:
+                tracked.append(each)
+                groups |= {group_of(each.settings)} if each.settings.enabled else set()
+            await turn.pause()
+        asked, entries, found = list[asyncio.Future[Outcomes]](), dict[str, Entry](), list[Entry]()
+        for group in groups:
+            asked.append(self._ask(group, memory))
+            await turn.pause()
+        for outcomes in asked:
+            entries |= (await asyncio.shield(outcomes)).entries
+            await turn.pause()
+        for each in tracked:
+            found.append(_entry(each, entries))
+            await turn.pause()
+        return in_order(found)
 
     def trigger(self, tracked: Tracked) -> None:
         """Soon, together with others."""
@@ -78,13 +92,16 @@ class Scheduler:
         """Soon, also if it has no workload any more."""
         self._schedule(group, self._window_s)
 
-    def trigger_matching(self, matches: Callable[[Tracked], bool]) -> int:
+    async def trigger_matching(self, matches: Callable[[Tracked], bool]) -> int:
         """Triggers all that match, such as those of a repository that was pushed to; returns how many."""
         self._check_running()
-        found = [each for each in self._tracked() if matches(each)]
-        for each in found:
-            self.trigger(each)
-        return len(found)
+        turn, count = shared_turn(), 0
+        for each in self._tracked.all():
+            if matches(each):
+                self.trigger(each)
+                count += 1
+            await turn.pause()
+        return count
 
     async def run(self) -> None:
         """The job: until it is cancelled."""
@@ -94,7 +111,7 @@ class Scheduler:
                 self._tasks, self._context = tasks, contextvars.copy_context()
                 self._next_pass = self._after(loop.time())
                 while True:
-                    self._start_due(loop.time())
+                    await self._start_due(loop.time())
                     await self._wait(loop.time())
         finally:
             self._tasks = None
@@ -103,15 +120,16 @@ class Scheduler:
     def _after(self, now: float) -> float | None:
         return now + self._interval_s * (1 + _JITTER * self._chance()) if self._interval_s else None
 
-    def _start_due(self, now: float) -> None:
+    async def _start_due(self, now: float) -> None:
         due = {group for group, at in self._due.items() if at <= now}
         if self._next_pass is not None and self._next_pass <= now:
             self._next_pass = self._after(now)
-            due |= grouped(self._tracked()).keys() | self._passes.groups()
-        memory = Memory()
+            due |= self._tracked.groups() | self._passes.groups()
+        turn, memory = shared_turn(), Memory()
         for group in due:
             self._due.pop(group, None)
             self._ask(group, memory)
+            await turn.pause()
 
     async def _wait(self, now: float) -> None:
         times = [*self._due.values(), *([self._next_pass] if self._next_pass is not None else [])]
@@ -143,7 +161,7 @@ class Scheduler:
         self._tasks.create_task(lane.drain(), context=self._context)
 
     async def _pass(self, group: Group, memory: Memory) -> Outcomes:
-        members = grouped(self._tracked()).get(group, [])
+        members = self._tracked.members(group)
         if not members and group not in self._passes.groups():
             self._lanes.pop(group, None)
             return Outcomes({}, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -63,13 +63,15 @@ def in_order(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.action == "skipped")
 
 
-def status_text(tracked: Sequence[Tracked]) -> str:
+def status_lines(tracked: Sequence[Tracked]) -> Iterator[str]:
     """The page `/status`."""
-    head = f"gitops-operator status\ntracked deployments: {len(tracked)}\n\n"
+    yield f"gitops-operator status\ntracked deployments: {len(tracked)}\n\n"
     if not tracked:
-        return f"{head}No Deployment has the annotations of gitops.operator\n"
-    rows = [_COLUMNS, *(_row(each) for each in tracked)]
-    return head + "".join(f"{_line(row)}\n" for row in rows)
+        yield "No Deployment has the annotations of gitops.operator\n"
+        return
+    yield f"{_line(_COLUMNS)}\n"
+    for each in tracked:
+        yield f"{_line(_row(each))}\n"
 
 
 def _entry(tracked: Tracked, action: Action, message: str, *, old: str = "", new: str = "") -> Entry:

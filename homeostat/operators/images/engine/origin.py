@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 _scp = re.compile(r"(?:[^@/]+@)?([^:/]+):(.+)").fullmatch
 
 
+@lru_cache(maxsize=4096)
 def origin_of(url: str) -> tuple[str, str]:
     """`git@github.com:acme/shop.git` and `https://github.com/acme/shop` are `github.com` and `acme/shop`."""
     if "://" not in url and (found := _scp(url)):

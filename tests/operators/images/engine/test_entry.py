@@ -8,7 +8,7 @@ import pytest
 
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
-from homeostat.operators.images.engine.entry import failed, in_order, patched, skipped, status_text, up_to_date
+from homeostat.operators.images.engine.entry import failed, in_order, patched, skipped, status_lines, up_to_date
 from tests.operators.images.scenarios import OLD, deployment
 
 _SCENE: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_skipped_entries_come_last() -> None:
 
 
 def test_the_status_page_has_a_row_for_each_deployment() -> None:
-    lines = status_text([_web()]).splitlines()
+    lines = "".join(status_lines([_web()])).splitlines()
     assert lines == [
         "gitops-operator status",
         "tracked deployments: 1",
@@ -97,4 +97,4 @@ def test_the_status_page_has_a_row_for_each_deployment() -> None:
 
 
 def test_the_status_page_without_deployments_says_so() -> None:
-    assert status_text([]).startswith("gitops-operator status\ntracked deployments: 0\n\nNo Deployment")
+    assert "".join(status_lines([])).startswith("gitops-operator status\ntracked deployments: 0\n\nNo Deployment")
