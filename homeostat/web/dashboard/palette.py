@@ -28,6 +28,8 @@ _SEARCHED_EACH: Final = 500
 _AT_ONCE: Final = 8
 _WITHIN_S: Final = 0.5
 _SHORTEST: Final = 2
+_MOST_KINDS: Final = 8
+_DERIVED: Final = frozenset({"Endpoints", "EndpointSlice", "ReplicaSet", "ControllerRevision"})
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -52,9 +54,7 @@ class Palette:
         if words and any(title == OBJECTS for title, _ in visit.viewer.sections):
             kinds = await self._kinds.listed()
             named = await self._objects(visit.client(self._client), kinds, words) if len(found) < MOST_FOUND else []
-            # An object of this very name comes before kinds that only have the word in theirs.
-            exact = [each for each in named if each.title == words[-1]]
-            found += [*exact, *_kinds(kinds, words), *(each for each in named if each not in exact)]
+            found += _merged(_kinds(kinds, words), named, words[-1])
         return {"found": msgspec.to_builtins(found[:MOST_FOUND])}
 
     async def _objects(self, client: Client, kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
@@ -62,7 +62,7 @@ class Palette:
         if len(name) < _SHORTEST:
             return []
         chosen = [each for each in kinds if not kind_words or kind_words[0] in each.words()]
-        found: list[tuple[bool, bool, str, Place]] = []
+        found: list[tuple[str, str, Place]] = []
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def search(kind: Kind) -> None:
@@ -73,8 +73,7 @@ class Palette:
                 except (ApiError, UnreachableError, msgspec.DecodeError):
                     return
                 named = (each.metadata for each in listed.items or () if name in each.metadata.name.lower())
-                is_event = kind.kind == "Event"
-                found.extend((is_event, each.name != name, each.name, _place(kind, each)) for each in named)
+                found.extend((kind.kind, each.name, _place(kind, each)) for each in named)
 
         try:
             async with asyncio.timeout(_WITHIN_S), asyncio.TaskGroup() as tasks:
@@ -82,9 +81,27 @@ class Palette:
                     tasks.create_task(search(each))
         except TimeoutError:
             pass
-        # The exact name first, then the shortest; Events, which have the names of others in theirs, last.
-        found.sort(key=lambda each: (*each[:2], len(each[2]), each[2]))
+        found.sort(key=lambda each: _rank(name, *each[:2]))
         return [place for *_, place in found[:MOST_FOUND]]
+
+
+def _rank(word: str, kind: str, name: str) -> tuple[bool, bool, bool, int, str, bool, str]:
+    """The exact name first, then names that begin with the word, then the shortest; of one name, objects that others
+    have made last. Events, which have the names of others in theirs, come after everything.
+    """
+    return kind == "Event", name != word, not name.startswith(word), len(name), name, kind in _DERIVED, kind
+
+
+def _merged(kinds: Sequence[Kind], named: Sequence[Place], word: str) -> list[Place]:
+    """Kinds that begin with the word come after objects of this very name, and other kinds after objects that begin
+    with it.
+    """
+    begun = [each for each in kinds if any(name.startswith(word) for name in each.words())]
+    rest = [each for each in kinds if each not in begun]
+    exact = [each for each in named if each.title == word]
+    close = [each for each in named if each.title.startswith(word) and each not in exact and not _is_event(each)]
+    far = [each for each in named if each not in exact and each not in close]
+    return [*exact, *map(_kind_place, begun), *close, *map(_kind_place, rest), *far]
 
 
 def _pages(visit: Visit, words: Sequence[str]) -> list[Place]:
@@ -92,13 +109,21 @@ def _pages(visit: Visit, words: Sequence[str]) -> list[Place]:
     return [Place(title, "page", path) for title, path in links if all(word in title.lower() for word in words)]
 
 
-def _kinds(kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
+def _kinds(kinds: Sequence[Kind], words: Sequence[str]) -> list[Kind]:
     if len(words) != 1:
         return []
     (word,) = words
     found = [each for each in kinds if any(word in name for name in each.words())]
     found.sort(key=lambda each: (word not in each.words(), not any(name.startswith(word) for name in each.words())))
-    return [Place(each.kind, each.api_version, kind_path(each)) for each in found[:8]]
+    return found[:_MOST_KINDS]
+
+
+def _is_event(place: Place) -> bool:
+    return place.note.partition(" ")[0] == "Event"
+
+
+def _kind_place(kind: Kind) -> Place:
+    return Place(kind.kind, kind.api_version, kind_path(kind))
 
 
 def _place(kind: Kind, metadata: RowMetadata) -> Place:

@@ -241,6 +241,10 @@ async def test_the_palette_finds_pages_kinds_and_objects(plane: Plane, site: Sit
     paths = await found("web")
     assert paths[0] == WEB, "before kinds that have the word in theirs"
     assert "/events/" in paths[-1], "Events come last"
+    await plane.client.create("/api/v1/namespaces/shop/configmaps", {"metadata": {"name": "settings"}})
+    paths = await found("set")
+    assert paths[0] == "/objects/core/configmaps/shop/settings", "before kinds that only contain the word"
+    assert "/objects/apps/replicasets" in paths
     assert await found("cm owned") == ["/objects/core/configmaps/shop/owned"]
     assert await found("nothing-like-this") == []
     assert (await site.open(f"/find?q={'x' * 300}")).status == 422
