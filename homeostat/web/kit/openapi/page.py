@@ -12,12 +12,21 @@ from homeostat.edge.reply import Fields
 from homeostat.objects.json import JsonObject, encode
 
 _STYLE: Final = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;"
-    "background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #d0d7de;text-transform:capitalize}"
-    "summary{cursor:pointer;padding:.3rem 0}code,pre{font:14px/1.45 ui-monospace,monospace}"
-    "pre{background:#f4f6f8;padding:.8rem;overflow-x:auto;border-radius:6px}b.m{display:inline-block;min-width:4.5rem}"
+    ":root{color-scheme:light dark;--ink:#17202a;--paper:#f6f7f8;--card:#fff;--soft:#5a6672;--line:#e1e5e9;"
+    "--link:#0b6b64;--good:#136c35;--busy:#1d5fc4;--warn:#955f00;--bad:#b91c1c}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6ebef;--paper:#10151a;--card:#181f26;--soft:#9aa7b3;--line:#2a343d;"
+    "--link:#5cc9be;--good:#5fd08a;--busy:#82b4ff;--warn:#f0b957;--bad:#ff8a85}}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:var(--ink);"
+    "background:var(--paper)}a{color:var(--link)}h1{font-size:1.6rem;line-height:1.25}"
+    "h2{font-size:1.05rem;margin:2rem 0 .6rem;text-transform:capitalize}"
+    "details{background:var(--card);border:1px solid var(--line);margin-top:-1px;padding:0 1rem}"
+    "summary{cursor:pointer;padding:.45rem 0;display:flex;flex-wrap:wrap;gap:0 .8rem;align-items:baseline}"
+    "details[open]{padding-bottom:.8rem}code,pre{font:13px/1.5 ui-monospace,monospace;overflow-wrap:anywhere}"
+    "pre{background:var(--paper);border:1px solid var(--line);padding:.6rem .8rem;white-space:pre-wrap}"
+    "b.m{min-width:4.2rem;font-size:.85rem}.GET{color:var(--good)}.POST{color:var(--busy)}"
+    ".PUT,.PATCH{color:var(--warn)}.DELETE{color:var(--bad)}summary span{color:var(--soft)}"
     "table{border-collapse:collapse;margin:.5rem 0}td{padding:.15rem .8rem .15rem 0;vertical-align:top}"
-    "@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}pre{background:#161b22}a{color:#79b8ff}}"
+    "td:first-child code{white-space:nowrap}"
 )
 _HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 HEADERS: Final[Fields] = (
@@ -54,7 +63,8 @@ def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObjec
     example = _example(method, path, content.get("example"), operation, where)
     return (
         f'<details id="{escape(operation["operationId"])}">'
-        f'<summary><b class="m">{method}</b><code>{escape(path)}</code> {escape(operation["summary"])}</summary>'
+        f'<summary><b class="m {method}">{method}</b><code>{escape(path)}</code>'
+        f"<span>{escape(operation['summary'])}</span></summary>"
         f"<p>{escape(operation['description'])}</p>{_table(rows)}<pre>{escape(example)}</pre>{_table(codes)}</details>"
     )
 
