@@ -16,7 +16,18 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import LEASE
 from homeostat.runtime.telemetry.state import ControllerState, OperatorState, ReadStates, WatchState
 from homeostat.web.dashboard.html.command import command, nothing
-from homeostat.web.dashboard.html.components import chip, facts, heading, many, moment, one_line, row, seconds, table
+from homeostat.web.dashboard.html.components import (
+    Row,
+    chip,
+    facts,
+    heading,
+    many,
+    moment,
+    one_line,
+    row,
+    seconds,
+    table,
+)
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.root import ROOT
@@ -181,7 +192,7 @@ def _leader(state: OperatorState) -> Node:
     return "this process" if state.is_leading else el("code", state.leader)
 
 
-def _row(state: OperatorState) -> Markup:
+def _row(state: OperatorState) -> Row:
     controllers = state.controllers
     waiting, working = sum(each.depth for each in controllers), sum(each.working for each in controllers)
     oldest = max((each.age_s for each in state.watches), default=0.0)

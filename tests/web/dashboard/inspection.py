@@ -15,6 +15,8 @@ _RUN = """async (only) => {
   return found.filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
 }"""
+_SIDEWAYS = """() => [...document.querySelectorAll(".scroll:has(> table)")]
+  .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.getAttribute("aria-label"))"""
 _COLOURS = ("color-contrast", "link-in-text-block")
 
 
@@ -30,6 +32,8 @@ async def faults_of(browser: Browser, url: str, paths: Iterable[str]) -> list[st
                 await tab.set_viewport_size({"width": width, "height": 900})
                 beyond = await tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
                 found += [f"{path} is {beyond} px too wide at {width} px"] if beyond > 0 else []
+                sideways: list[str] = await tab.evaluate(_SIDEWAYS) if width == WIDTHS[0] else []
+                found += [f"{path}: the table {each} scrolls sideways at {width} px" for each in sideways]
             found += [f"{path} in {scheme}: {each}" for each in await violations(tab, is_dark=scheme == "dark")]
         await context.close()
     return found

@@ -15,7 +15,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT, ResourceInput, ResourceInputStatus
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table, value_block
+from homeostat.web.dashboard.html.components import Row, chip, facts, moment, one_line, row, table, value_block
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -141,7 +141,7 @@ def _order(found: ResourceInput) -> tuple[bool, str]:
     return ready is not None and ready.status == "True", found.metadata.name
 
 
-def _row(found: ResourceInput) -> Markup:
+def _row(found: ResourceInput) -> Row:
     status, name = readable_status(found, ResourceInputStatus), found.metadata.name
     ready = find(status.conditions, READY)
     return row(

@@ -16,7 +16,7 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import many, moment, one_line, phase_chip, row, table
+from homeostat.web.dashboard.html.components import Row, many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
@@ -111,7 +111,7 @@ class Listing:
         headings = ("Resource", "Type", "Phase", "Message", "Last run", "Next run")
         return table("Resources", headings, [self._row(each, titles) for each in shown], class_="resources")
 
-    def _row(self, resource: IndexedResource, titles: dict[str, str]) -> Markup:
+    def _row(self, resource: IndexedResource, titles: dict[str, str]) -> Row:
         entry, status = resource.entry, resource.entry.read_status()
         resource_type = self._face.index.type_of(resource)
         return row(

@@ -10,7 +10,7 @@ from homeostat.web.actions.dashboard.types import count_readable, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
-from homeostat.web.dashboard.html.components import chip, heading, one_line, row, shares, table
+from homeostat.web.dashboard.html.components import Row, chip, heading, one_line, row, shares, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -51,7 +51,7 @@ def _types(types: Sequence[TypeEntry], counts: Mapping[str, Mapping[str, int]]) 
     return el("section", heading("Types"), table("Resource types", headings, rows, class_="types"))
 
 
-def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
+def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Row:
     title, spec = type_title(resource_type), resource_type.spec
     where = f"{ROOT}/resources?{urlencode({'type': title})}"
     name = [

@@ -29,7 +29,7 @@ from homeostat.web.contracts.dashboard.contracts import (
 from homeostat.web.contracts.dashboard.findings import target_in, target_kind
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.dashboard.html.command import Action, actions, annotate
-from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.conditions import unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -214,6 +214,6 @@ def _readiness(readiness: Readiness | None) -> Node:
     return _section("Readiness", ("Check", "Status", "Weight", "Evidence", "Expires"), rows, "None.")
 
 
-def _section(title: str, headings: Sequence[str], rows: Sequence[Markup], nothing: str, class_: str = "") -> Markup:
+def _section(title: str, headings: Sequence[str], rows: Sequence[Row], nothing: str, class_: str = "") -> Markup:
     body = table(title, headings, rows, class_=class_) if rows else el("div", el("p", nothing), class_="empty")
     return el("section", el("h2", title), body)

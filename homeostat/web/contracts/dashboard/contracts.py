@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.operators.contracts.api import PACTO
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary, tabs
@@ -208,7 +208,7 @@ def contract_table(pactos: Sequence[ContractRow]) -> Markup:
     return table("Contracts", headings, [_row(each) for each in pactos], class_="contracts")
 
 
-def _row(each: ContractRow) -> Markup:
+def _row(each: ContractRow) -> Row:
     pacto, status, where = each.pacto, each.status, each.pacto.metadata
     failed = failed_checks(status)
     names = ", ".join(one.type for one in failed[:_MOST_CHECKS])

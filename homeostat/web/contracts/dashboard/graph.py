@@ -15,7 +15,7 @@ from homeostat.web.contracts.dashboard.contracts import HERE, contract_tabs, sta
 from homeostat.web.contracts.dashboard.diagram import MOST_NODES, Box, Drawing, Line, draw
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.html.command import command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, many, row, table
+from homeostat.web.dashboard.html.components import Row, chip, many, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import PAGE, cut, pager, summary
@@ -201,7 +201,7 @@ def _steps(count: int) -> str:
     return "directly" if count == 1 else f"through {many(count - 1, 'service')}"
 
 
-def _row(catalogue: Catalogue, name: str, how: str) -> Markup:
+def _row(catalogue: Catalogue, name: str, how: str) -> Row:
     service = catalogue.get(name)
     assert service is not None
     first = service.primary

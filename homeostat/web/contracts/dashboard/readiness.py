@@ -22,7 +22,7 @@ from homeostat.web.contracts.dashboard.contracts import (
     readiness_chip,
 )
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, row, table
+from homeostat.web.dashboard.html.components import Row, chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import cut, pager, place, summary
@@ -110,7 +110,7 @@ def _tiles(counts: Counter[str]) -> Markup:
     return el("ul", tiles, class_="tiles", aria_label="Contracts by the end of their readiness")
 
 
-def _row(found: Forecast, today: date) -> Markup:
+def _row(found: Forecast, today: date) -> Row:
     where = found.each.pacto.metadata
     return row(
         f"readiness-{where.uid}",

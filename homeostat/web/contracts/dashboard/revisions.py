@@ -17,7 +17,7 @@ from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.contracts.index import RevisionEntry
 from homeostat.web.contracts.threads import with_bundles
 from homeostat.web.dashboard.html.command import command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, facts, many, moment, row, table
+from homeostat.web.dashboard.html.components import Row, chip, facts, many, moment, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
@@ -93,7 +93,7 @@ def _age(each: RevisionEntry) -> tuple[str, str]:
     return each.status.created_at or "", each.metadata.name
 
 
-def _row(each: RevisionEntry, before: RevisionEntry | None, where: str, *, is_current: bool) -> Markup:
+def _row(each: RevisionEntry, before: RevisionEntry | None, where: str, *, is_current: bool) -> Row:
     source, version = each.spec.source, each.spec.version
     compared: Node = "–"
     if before is not None:

@@ -13,7 +13,7 @@ from msgspec import Meta
 from homeostat.objects.time.timestamp import format_time
 from homeostat.runtime.faces.face import TokenFacts
 from homeostat.web.dashboard.html.command import command, nothing
-from homeostat.web.dashboard.html.components import chip, heading, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, heading, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import cut, pager, summary, tabs
@@ -123,7 +123,7 @@ def _check(visit: Visit) -> None:
         raise forbidden("only administrators may see users, roles and tokens")
 
 
-def _user(each: UserFacts) -> Markup:
+def _user(each: UserFacts) -> Row:
     state = chip("suspended", "bad") if each.is_suspended else chip("active", "good")
     role = chip("administrator", "warn") if each.is_admin else each.role or el("span", "none", class_="quiet")
     return row(
@@ -136,7 +136,7 @@ def _user(each: UserFacts) -> Markup:
     )
 
 
-def _role(each: RoleFacts) -> Markup:
+def _role(each: RoleFacts) -> Row:
     return row(
         f"role-{each.number}",
         each.name,
@@ -145,7 +145,7 @@ def _role(each: RoleFacts) -> Markup:
     )
 
 
-def _token(each: TokenFacts, now: float) -> Markup:
+def _token(each: TokenFacts, now: float) -> Row:
     return row(
         f"token-{each.id}",
         el("code", each.id),

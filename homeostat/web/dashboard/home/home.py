@@ -15,7 +15,7 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ForbiddenError
 from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
-from homeostat.web.dashboard.html.components import chip, heading, many, moment, one_line, row, shares, table
+from homeostat.web.dashboard.html.components import Row, chip, heading, many, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
@@ -255,7 +255,7 @@ async def _object(visit: Visit, problem: Problem) -> Node:
     return [" · ", el("a", kind.kind, href=object_path(kind, namespace, name), title=f"{kind.kind} {name}")]
 
 
-def _problem(at: int, problem: Problem, section: Section, *, alike: int, own: Node) -> Markup:
+def _problem(at: int, problem: Problem, section: Section, *, alike: int, own: Node) -> Row:
     word = problem.word or ("failed" if problem.severity == "bad" else "warning")
     more = [el("a", f"and {alike} more for this reason", href=section.path), " · "] if alike else None
     return row(

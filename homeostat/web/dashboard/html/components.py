@@ -7,6 +7,7 @@ ago`). No element has an inline style, which the pages' Content-Security-Policy 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from homeostat.objects import yaml
 from homeostat.objects.json import Json
@@ -81,17 +82,35 @@ def facts(*pairs: tuple[str, Node], wide: Sequence[tuple[str, Node]] = ()) -> Ma
     return el("dl", rows, class_="facts")
 
 
-def table(caption: str, headings: Sequence[str], rows: Iterable[Node], *, class_: str = "") -> Markup:
-    """`caption` is for screen readers."""
+_NOTHING = ("–", moment(None))
+
+
+class Row(NamedTuple):
+    """Of a table. The first cell is the heading of the row."""
+
+    key: str
+    cells: tuple[Node, ...]
+
+
+def row(key: str, *cells: Node) -> Row:
+    return Row(key, cells)
+
+
+def table(caption: str, headings: Sequence[str], rows: Iterable[Row], *, class_: str = "") -> Markup:
+    """`caption` is for screen readers. On narrow screens a row is a card, whose cells have the headings as labels."""
     head = el("thead", el("tr", [el("th", each, scope="col") for each in headings]))
-    whole = el("table", el("caption", caption, class_="unseen"), head, el("tbody", list(rows)), class_=class_ or None)
+    body = el("tbody", [_drawn(each, headings[1:]) for each in rows])
+    whole = el("table", el("caption", caption, class_="unseen"), head, body, class_=class_ or None)
     return el("div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
-def row(key: str, *cells: Node) -> Markup:
-    """The first cell is the heading of the row."""
-    first, *others = cells
-    return el("tr", el("th", first, scope="row"), [el("td", each) for each in others], id=f"row-{key}")
+def _drawn(each: Row, labels: Sequence[str]) -> Markup:
+    first, *others = each.cells
+    cells = [
+        el("td", cell, class_="none" if cell in _NOTHING else None, data_label=label)
+        for cell, label in zip(others, labels, strict=True)
+    ]
+    return el("tr", el("th", first, scope="row"), cells, id=f"row-{each.key}")
 
 
 def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str, words: Mapping[str, str] = {}) -> Markup:

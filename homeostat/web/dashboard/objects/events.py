@@ -9,7 +9,7 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.objects.errors import ForbiddenError
 from homeostat.web.dashboard.home.timeline import EVENTS, RecordedEvent
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 
 MOST_SHOWN: Final = 30
@@ -37,7 +37,7 @@ async def events_of(client: Client, namespace: str, uid: str) -> Node:
     return _section(table("Events", ("Reason", "Type", "Message", "Last seen"), rows, class_="events"))
 
 
-def _row(event: RecordedEvent) -> Markup:
+def _row(event: RecordedEvent) -> Row:
     count = f" x{event.count}" if event.count and event.count > 1 else ""
     look = "bad" if event.type == "Warning" else "plain"
     return row(

@@ -11,8 +11,8 @@ import msgspec
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.web.dashboard.finding import FindAbout, Finding, Subject
-from homeostat.web.dashboard.html.components import chip, one_line, row, table
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.components import Row, chip, one_line, row, table
+from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import RefusalError
@@ -51,7 +51,7 @@ async def _ask(find: FindAbout, visit: Visit, subject: Subject) -> Sequence[Find
         return [Finding("", "", "unknown", "warn", str(error))]
 
 
-def _row(title: str, at: int, finding: Finding) -> Markup:
+def _row(title: str, at: int, finding: Finding) -> Row:
     return row(
         f"finding-{title.lower()}-{at}",
         title,

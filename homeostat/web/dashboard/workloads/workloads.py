@@ -9,7 +9,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
@@ -145,7 +145,7 @@ def workload_table(judged: Sequence[Judged]) -> Markup:
     return table("Workloads", headings, [_row(each) for each in judged], class_="workloads")
 
 
-def _row(each: Judged) -> Markup:
+def _row(each: Judged) -> Row:
     where, progress = each.row.workload.metadata, each.row.progress
     return row(
         f"workload-{where.uid}",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.web.dashboard.html.command import command, nothing
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
@@ -113,7 +113,7 @@ def image_table(updates: Sequence[Update]) -> Markup:
     return table("Tracked workloads", headings, [_row(each) for each in updates], class_="images")
 
 
-def _row(each: Update) -> Markup:
+def _row(each: Update) -> Row:
     tracked, status = each.tracked, each.status
     last, result = status.history[0] if status.history else None, status.result
     return row(

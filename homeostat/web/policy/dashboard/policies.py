@@ -17,7 +17,7 @@ from homeostat.operators.policy.api import (
     PolicyStatus,
 )
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import chip, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, many, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
@@ -132,7 +132,7 @@ def policy_table(policies: Sequence[PolicyRow]) -> Markup:
     return table("Policies", headings, [_row(each) for each in policies], class_="policies")
 
 
-def _row(each: PolicyRow) -> Markup:
+def _row(each: PolicyRow) -> Row:
     policy, status, where = each.policy, each.status, each.policy.metadata
     return row(
         f"policy-{where.uid}",

@@ -15,7 +15,7 @@ from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, RepositoryStatus
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import actions, nothing
-from homeostat.web.dashboard.html.components import facts, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, facts, moment, one_line, row, table
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -199,7 +199,7 @@ class Dependencies:
         )
         return el("section", el("h2", "Used by"), body)
 
-    def _row(self, each: _Row) -> Markup:
+    def _row(self, each: _Row) -> Row:
         where = each.obj.metadata
         return row(
             f"dependency-{where.uid}",

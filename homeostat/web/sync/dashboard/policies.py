@@ -9,7 +9,7 @@ from typing import Final
 
 from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary, tabs
@@ -89,7 +89,7 @@ def policy_table(rows: Sequence[PolicyRow], now: datetime) -> Markup:
     return table("SyncPolicies", headings, [_row(each, next_run(each, now)) for each in rows], class_="syncs")
 
 
-def _row(each: PolicyRow, due: Next) -> Markup:
+def _row(each: PolicyRow, due: Next) -> Row:
     where, spec, status = each.policy.metadata, each.policy.spec, each.status
     repository, server = spec.resource_repository_ref.name, spec.managed_server_ref.name
     ready = next((one for one in status.conditions if one.type == "Ready"), None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from homeostat.operators.sync.api.policy import PolicyStatus, SyncRecord
 from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.html.command import command, shell
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, seconds, table
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, seconds, table
+from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.runs import Run, run_chart
 
 
@@ -60,7 +60,7 @@ def _run(at: int, each: SyncRecord) -> Run:
     return Run(each.time, each.duration_seconds, look, word, f"{each.trigger}, {_changes(each)}", f"#row-sync-{at}")
 
 
-def _row(at: int, each: SyncRecord, repository: str) -> Markup:
+def _row(at: int, each: SyncRecord, repository: str) -> Row:
     word, look = _result(each)
     return row(
         f"sync-{at}",

@@ -19,9 +19,9 @@ from homeostat.objects.errors import ApiError, ConflictError, ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command
-from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page, proof_field
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
@@ -173,7 +173,7 @@ def _listed(visit: Visit, seen: _Seen) -> Node:
     return [el("p", note, more, class_="summary"), table("Revisions", headings, rows, class_="cards revisions")]
 
 
-def _row(visit: Visit, seen: _Seen, each: Revision) -> Markup:
+def _row(visit: Visit, seen: _Seen, each: Revision) -> Row:
     place, offered, is_current = seen.place, list[Node](), each.is_current(seen.obj)
     if not is_current and not seen.obstacle:
         button = el("button", f"Preview {each.number}", type="submit", name="step", value="preview")
