@@ -20,6 +20,7 @@ from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzi
 if TYPE_CHECKING:
     from homeostat.server.view.table import Columns
 
+_INDENTED_UP_TO_BYTES = 128 << 10
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
 MOST_WARNINGS = 24
 """Some clients accept no more than 100 headers in all."""
@@ -121,6 +122,9 @@ def rendered(value: JsonObject, representation: Representation, *, pretty: bool 
 
 
 def indented(body: bytes) -> bytes:
+    """The indentation of deeply nested values may be a hundred times their size, so large bodies stay as they are."""
+    if len(body) > _INDENTED_UP_TO_BYTES:
+        return body
     import msgspec
 
     return msgspec.json.format(body, indent=2) + b"\n"

@@ -149,3 +149,14 @@ async def test_a_slow_client_receives_every_initial_event(api: Api, server: Serv
     events = [msgspec.json.decode(line) for line in lines]
     assert [event["object"]["metadata"]["name"] for event in events] == [f"c{number:03}" for number in range(12)]
     assert {len(event["object"]["data"]["text"]) for event in events} == {300_000}
+
+
+async def test_large_objects_are_not_indented(api: Api) -> None:
+    """The indentation of an object in many levels would be a hundred times its size."""
+    large = {"metadata": {"name": "large"}, "data": {"text": "x" * (128 << 10)}}
+    assert (await api("POST", CONFIGMAPS, large)).status == 201
+    assert (await api("POST", CONFIGMAPS, {"metadata": {"name": "small"}})).status == 201
+    assert b"\n" not in (await api("GET", f"{CONFIGMAPS}/large", pretty="true")).body
+    assert (await api("GET", f"{CONFIGMAPS}/small", pretty="true")).body.startswith(b'{\n  "')
+    listed = await api("GET", CONFIGMAPS, pretty="true")
+    assert {each["metadata"]["name"] for each in listed.json["items"]} >= {"large", "small"}
