@@ -31,6 +31,8 @@ _V2_ACCEPTED = (
 _V2_MEDIA_TYPE = _V2_ACCEPTED[1]
 """Go clients request it with an `@`, which they cannot parse in a Content-Type."""
 _KEYS = "application/jwk-set+json"
+_V3_PROTOBUF = "application/com.github.proto-openapi.spec.v3"
+"""Clients that prefer it read JSON, too."""
 _JSON_ACCEPTED = ("application/json", "application/*", "*/*")
 
 
@@ -129,6 +131,9 @@ class Pages:
         return _sent(request, document, representation.content_type if is_aggregated else JSON)
 
     async def _openapi(self, request: Request, user: User) -> Reply:
+        accepted = request.headers.get("accept", "")
+        if accepted and not any(each in accepted for each in (*_JSON_ACCEPTED, _V3_PROTOBUF)):
+            return Reply(406, b"", "", ())
         document = await self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/"))
         return await _sent_from_thread(request, document, JSON)
 

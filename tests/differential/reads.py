@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.differential.step import CM, DEPLOY, PROTOBUF, TABLE, Step
+from tests.differential.step import APPLY, CM, DEPLOY, MERGE, PROTOBUF, TABLE, Step, cm
 
 _WATCHED = "/api/v1/watch/namespaces/diff/configmaps"
 _INITIAL = f"{CM}?watch=1&sendInitialEvents=true"
+_SOME = f"{CM}?labelSelector=some%3Dyes"
 _MATCH = "resourceVersionMatch"
 _SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 2}}
 
@@ -35,4 +36,19 @@ STEPS = [
     Step("list page by fields", "GET", f"{CM}?limit=1&fieldSelector=metadata.name!=none", is_late=True),
     Step("list page by name", "GET", f"{CM}?limit=1&fieldSelector=metadata.name=a", is_late=True),
     Step("scale of another name", "PUT", f"{DEPLOY}/web/scale", {**_SCALE, "metadata": {"name": "other"}}),
+    *(
+        Step(f"map {at} of a collection", "POST", CM, {"metadata": {"name": f"some-{at}", "labels": {"some": "yes"}}})
+        for at in range(3)
+    ),
+    Step("collection by an invalid continue", "DELETE", f"{_SOME}&continue=abc"),
+    Step("collection by a negative limit", "DELETE", f"{_SOME}&limit=-1&dryRun=All"),
+    Step("collection with a match alone", "DELETE", f"{_SOME}&{_MATCH}=NotOlderThan"),
+    Step("two of a collection, dry", "DELETE", f"{_SOME}&limit=2&dryRun=All", is_late=True),
+    Step("two of a collection", "DELETE", f"{_SOME}&limit=2"),
+    Step("left of a collection", "GET", _SOME, is_late=True),
+    Step("rest of a collection", "DELETE", _SOME),
+    Step("schema as a web page", "GET", "/openapi/v3/api/v1", accept="text/html"),
+    Step("patch of another uid", "PATCH", f"{CM}/a", {"metadata": {"uid": "x"}}, MERGE),
+    Step("apply of another uid", "PATCH", f"{CM}/a?fieldManager=me&force=true", cm("a", uid="x"), APPLY),
+    Step("put of another uid", "PUT", f"{CM}/a", cm("a", uid="x")),
 ]

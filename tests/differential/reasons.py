@@ -36,6 +36,8 @@ STEPS: dict[str, dict[str, str]] = {
     "impossible path": {"": "always a Status here, plain text there"},
     "service without ports": {r"\.spec\.ports$": "an empty list is kept as sent"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
+    "patch of another uid": {r"\.causes$": "told twice there"},
+    "apply of another uid": {r"\.causes$": "told twice there"},
     "job": {r"controller-uid": "made of the uid"},
     "job of details": {r"controller-uid": "made of the uid"},
     "job deleted": {r"controller-uid": "made of the uid"},

@@ -29,12 +29,13 @@ from homeostat.server.request.body import parse_body, require_small_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.request.options import NO_OPTIONS, PROPAGATION_POLICIES
+from homeostat.server.verbs.list import page_of
 from homeostat.server.verbs.pods.grace import is_pending, set_grace
 from homeostat.server.view.answer import one, status_success
 from homeostat.server.view.encode import draft_of, list_metadata, object_bytes, object_of, stored_draft
 from homeostat.server.view.listing import batches, list_reply
 from homeostat.server.view.selection import selection_of
-from homeostat.server.view.versions import await_version
+from homeostat.server.view.versions import refuse_wrong_match
 from homeostat.server.view.view import view_of
 from homeostat.server.write.commit import commit
 from homeostat.server.write.remove import is_finished, remove
@@ -265,12 +266,12 @@ def mark_deleted(call: Call, obj: JsonObject, policy: str, grace_s: int | None) 
 
 
 async def delete_collection(call: Call) -> Answer:
-    """DELETE of all selected objects; the response is a list of them as they were before."""
+    """DELETE of all selected objects, or of a page of them; the response is a list of them as they were before."""
     options = read_options(call)
-    await await_version(call)
+    refuse_wrong_match(call)
     selection = selection_of(call)
-    shown = await call.show_all(call.store.select(selection.scope))
-    records = await selection.pick(shown, call.user.name)
+    page = await page_of(call, selection)
+    records = await call.show_all(page.records) if selection.is_all else page.records
 
     @offloaded
     async def delete_one(one: Call) -> None:

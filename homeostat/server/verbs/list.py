@@ -58,7 +58,7 @@ async def list_objects(call: Call) -> Answer:
     if call.options.limit < 0:
         raise BadRequestError("the parameter limit must be a positive number")
     selection = selection_of(call)
-    page = await _page(call, selection)
+    page = await page_of(call, selection)
     # Kubernetes answers version 0 from its cache, which has no pages.
     if call.options.limit and (call.options.continue_token or call.options.resource_version != "0"):
         page = _bounded(page)
@@ -72,7 +72,8 @@ async def list_objects(call: Call) -> Answer:
     return await list_reply(call, view_of(call), records, metadata)
 
 
-async def _page(call: Call, selection: Selection) -> Page:
+async def page_of(call: Call, selection: Selection) -> Page:
+    """The objects that the parameters select: version, limit and continue token."""
     options = call.options
     if options.continue_token:
         return await _next_page(call, selection)
@@ -112,7 +113,7 @@ async def _next_page(call: Call, selection: Selection) -> Page:
 
 
 async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[str, str] | None) -> Page:
-    limit = call.options.limit
+    limit = max(call.options.limit, 0)
     try:
         page = await call.store.page(selection.scope, at=at, after=after, limit=limit if selection.is_all else 0)
     except CompactedError as error:
@@ -129,7 +130,7 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
 
 
 def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:
-    if limit and len(records) > limit:
+    if 0 < limit < len(records):
         return Page(records[:limit], revision, len(records) - limit)
     return Page(records, revision, 0)
 

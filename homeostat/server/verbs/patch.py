@@ -12,11 +12,13 @@ from homeostat.objects.errors import (
     Cause,
     InvalidError,
     UnsupportedMediaTypeError,
+    invalid,
     invalid_object,
     required,
 )
 from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
+from homeostat.objects.names import IMMUTABLE
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.objects.schema.schema import Schema
@@ -54,8 +56,18 @@ async def patch(call: Call) -> Answer:
     edit = edit_of(call, media)
     if call.options.force:
         raise InvalidError("force is forbidden for a patch that is not an apply patch", kind="PatchOptions")
-    written = await change(call, edit)
+    written = await change(call, lambda old: _of_same_uid(call, edit(old), old))
     return one(call, written.body)
+
+
+def _of_same_uid(call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+    """A patch is about the object of a name: another uid is an invalid value, and only another version a conflict."""
+    metadata, former = new["metadata"], old["metadata"]
+    uid = metadata.get("uid")
+    if uid and uid != former["uid"] and metadata.get("resourceVersion") == former["resourceVersion"]:
+        causes = [invalid("metadata.uid", uid, IMMUTABLE)]
+        raise invalid_object(call.kind.kind, call.kind.group, call.name, causes)
+    return new
 
 
 def edit_of(call: Call, media: str) -> Edit:
@@ -141,7 +153,7 @@ async def apply(call: Call) -> Answer:
             configuration = _apply_body(call)
         else:
             return one(call, created.body, status=201)
-    written = await change(call, lambda old: _applied(call, old, configuration))
+    written = await change(call, lambda old: _of_same_uid(call, _applied(call, old, configuration), old))
     return one(call, written.body)
 
 
