@@ -39,11 +39,13 @@ class Index(Generic[V]):
         after = () if new is None else tuple(self._keys_of(new))
         if before == after:
             return
+        # A Pod may have thousands of labels, and each is a key.
+        remaining, known = frozenset(after), frozenset(before)
         for key in before:
-            if key not in after:
+            if key not in remaining:
                 self._leave(key, name)
         for key in after:
-            if not before or key not in before:
+            if key not in known:
                 self._join(key, name)
 
     def _join(self, key: Hashable, name: Name) -> None:

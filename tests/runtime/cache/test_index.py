@@ -45,3 +45,22 @@ def test_a_label_is_a_key_where_it_is_set() -> None:
     keys_of = by_label("app")
     assert list(keys_of(pod("web", app="shop"))) == ["shop"]
     assert list(keys_of(pod("web"))) == []
+
+
+def test_a_change_of_many_keys_compares_each_with_few() -> None:
+    compared = 0
+
+    class Key(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    index: Index[str] = Index(lambda last: [*(Key(number) for number in range(500)), Key(last)])
+    index.move(("shop", "web"), None, "old")
+    index.move(("shop", "web"), "old", "new")
+    assert (list(index.names(Key("old"))), list(index.names(Key("new")))) == ([], [("shop", "web")])
+    assert compared < 10_000
