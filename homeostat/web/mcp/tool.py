@@ -76,7 +76,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         data = encode(found)
         is_structured = isinstance(found, dict) and len(data) <= MAX_RESULT_BYTES
         structured = {"structuredContent": found} if is_structured else {}
-        return {"content": [_text(_readable(data))], **structured, "isError": False}
+        return {"content": [_readable(data)], **structured, "isError": False}
 
 
 def _is_short(arguments: JsonObject) -> bool:
@@ -102,17 +102,19 @@ def _problem(error: Any) -> str:
     return f"at '/{place}': {error.message}" if place else str(error.message)
 
 
-def _readable(data: bytes) -> str:
+def _readable(data: bytes) -> JsonObject:
     if len(data) <= _LARGEST_INDENTED:
         data = msgspec.json.format(data, indent=2)
-    return data[: MAX_RESULT_BYTES + 1].decode(errors="replace")
+    # The last character may be cut in two.
+    return _text(data[:MAX_RESULT_BYTES].decode(errors="ignore"), is_cut=len(data) > MAX_RESULT_BYTES)
 
 
 def _failed(message: str) -> JsonObject:
     return {"content": [_text(message)], "isError": True}
 
 
-def _text(text: str) -> JsonObject:
-    if len(text) > MAX_RESULT_BYTES:
-        text = f"{text[:MAX_RESULT_BYTES]}\n[cut after {MAX_RESULT_BYTES} characters]"
+def _text(text: str, *, is_cut: bool = False) -> JsonObject:
+    if is_cut or len(text) > MAX_RESULT_BYTES:
+        text = text[:MAX_RESULT_BYTES]
+        text = f"{text}\n[cut after {len(text)} characters]"
     return {"type": "text", "text": text}

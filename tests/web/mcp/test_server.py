@@ -110,6 +110,16 @@ async def test_nested_data_are_not_indented_to_a_multiple_of_their_size() -> Non
     assert "[cut after" in result["content"][0]["text"]
 
 
+async def test_long_data_of_wide_characters_say_that_they_are_cut() -> None:
+    async def call(_: JsonObject) -> JsonObject:
+        return {"found": "ä" * MAX_RESULT_BYTES}
+
+    result = await Tool(name="a", title="A", description="", input_schema={}, call=call).run({})
+    text = result["content"][0]["text"]
+    assert "ä\n[cut after" in text
+    assert len(text.encode()) < MAX_RESULT_BYTES + 100
+
+
 async def test_an_unknown_method_is_named_shortly() -> None:
     assert len((await ask("a" * 1_000))["error"]["message"]) < 200
 
