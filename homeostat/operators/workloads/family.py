@@ -11,7 +11,13 @@ from homeostat.objects.selectors import LabelSelector
 from homeostat.operators.workloads.api import Meta, Pod, Workload
 from homeostat.operators.workloads.ownership import HasMeta, adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key
-from homeostat.operators.workloads.selection import BY_LABEL, label_keys, possible_pods
+from homeostat.operators.workloads.selection import (
+    BY_LABEL,
+    ORPHANS_BY_LABEL,
+    label_keys,
+    labelled_orphan_keys,
+    possible_orphans,
+)
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
 
@@ -38,7 +44,7 @@ def claim_keys(pod: Pod) -> tuple[Key, ...]:
 FAMILY: Mapping[str, KeysOf[HasMeta]] = {BY_OWNER: owner_keys, ORPHANS: orphan_keys}
 POD_INDEXES: Mapping[str, KeysOf[Pod]] = {
     BY_OWNER: owner_keys,
-    ORPHANS: orphan_keys,
+    ORPHANS_BY_LABEL: labelled_orphan_keys,
     BY_NODE: node_keys,
     BY_CLAIM: claim_keys,
     BY_LABEL: label_keys,
@@ -85,8 +91,7 @@ async def claim_pods(
 ) -> list[Pod]:
     """The Pods that a workload owns, after it has adopted and released some."""
     meta = workload.metadata
-    orphans = (each for each in possible_pods(workload, pods) if each.metadata.controller is None)
-    candidates = [*pods.indexed(BY_OWNER, meta.uid), *orphans]
+    candidates = [*pods.indexed(BY_OWNER, meta.uid), *possible_orphans(workload, pods)]
     found = claim(meta, selector, candidates, adopts=adopts)
     lost = set()
     if found.adopted:

@@ -14,6 +14,7 @@ from homeostat.runtime.cache.cache import Cache
 from homeostat.runtime.cache.index import KeysOf
 
 BY_LABEL: Final = "label"
+ORPHANS_BY_LABEL: Final = "orphans by label"
 _BY_SELECTED: Final = "selected"
 
 
@@ -22,9 +23,13 @@ def label_keys(pod: Pod) -> tuple[Hashable, ...]:
     return tuple((namespace, *pair) for pair in pod.metadata.labels.items())
 
 
+def labelled_orphan_keys(pod: Pod) -> tuple[Hashable, ...]:
+    """Most Pods have a controller, and those of a workload are not compared with it again for each change."""
+    return () if pod.metadata.controller is not None else ((pod.metadata.namespace,), *label_keys(pod))
+
+
 def _selected_keys(workload: Workload) -> tuple[Hashable, ...]:
-    namespace, pair = workload.metadata.namespace, _required_pair(workload)
-    return ((namespace,) if pair is None else (namespace, *pair),)
+    return (_required_key(workload),)
 
 
 SELECTED: Final[Mapping[str, KeysOf[Workload]]] = {_BY_SELECTED: _selected_keys}
@@ -40,6 +45,10 @@ def _required_pair(workload: Workload) -> tuple[str, str] | None:
     return next(((name, value) for name, value in pairs.items() if isinstance(value, str)), None)
 
 
+def _required_key(workload: Workload) -> tuple[str, ...]:
+    return (workload.metadata.namespace, *(_required_pair(workload) or ()))
+
+
 def possible_selectors(workloads: Cache[Workload], namespace: str, *several: Mapping[str, str]) -> Iterator[Workload]:
     """The workloads that may select an object with one of these sets of labels, each once."""
     yield from workloads.indexed(_BY_SELECTED, (namespace,))
@@ -51,3 +60,8 @@ def possible_pods(workload: Workload, pods: Cache[Pod]) -> list[Pod]:
     """The Pods that the workload may select."""
     namespace, pair = workload.metadata.namespace, _required_pair(workload)
     return pods.in_namespace(namespace) if pair is None else pods.indexed(BY_LABEL, (namespace, *pair))
+
+
+def possible_orphans(workload: Workload, pods: Cache[Pod]) -> list[Pod]:
+    """The Pods without a controller that the workload may select."""
+    return pods.indexed(ORPHANS_BY_LABEL, _required_key(workload))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from homeostat.objects.selectors import selects
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.family import POD_INDEXES
-from homeostat.operators.workloads.selection import SELECTED, possible_pods, possible_selectors
+from homeostat.operators.workloads.selection import SELECTED, possible_orphans, possible_pods, possible_selectors
 from homeostat.runtime.cache.cache import Cache, CacheWriter
 from homeostat.runtime.cache.index import KeysOf
 from tests.operators.workloads.objects import pod, workload
@@ -65,7 +65,13 @@ def test_an_index_finds_what_a_comparison_with_everything_finds(
     by_owner = [
         (owner.key, each.key) for owner in workloads for each in possible_pods(owner, pods) if is_selected(owner, each)
     ]
-    assert sorted(by_pod) == sorted(by_owner) == sorted(expected)
+    orphans = [
+        (owner.key, each.key)
+        for owner in workloads
+        for each in possible_orphans(owner, pods)
+        if is_selected(owner, each)
+    ]
+    assert sorted(by_pod) == sorted(by_owner) == sorted(orphans) == sorted(expected)
 
 
 def test_a_map_of_labels_is_a_selector_too() -> None:
@@ -79,3 +85,12 @@ def test_one_of_many_is_found_without_the_others() -> None:
     pods = cached(labelled([{"app": f"a{number}"} for number in range(500)]), POD_INDEXES)
     (found,) = possible_selectors(workloads, "default", {"app": "a7"})
     assert [each.metadata.name for each in possible_pods(found, pods)] == ["p8"]
+
+
+def test_owned_pods_are_not_among_the_orphans_of_any_selector() -> None:
+    owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w1", "uid": "u1", "controller": True}]
+    metadata = {"resourceVersion": "1", "labels": {"app": "web"}, "ownerReferences": owners}
+    pods = cached([pod("owned", metadata=metadata)], POD_INDEXES)
+    exists = [{"key": "app", "operator": "Exists"}]
+    for each in selecting([{"matchLabels": {"app": "web"}}, {"matchExpressions": exists}]):
+        assert ([*possible_orphans(each, pods)], len(possible_pods(each, pods))) == ([], 1)
