@@ -14,6 +14,7 @@ from homeostat.web.images.dashboard.findings import is_about
 from homeostat.web.images.dashboard.update import Update
 from homeostat.web.images.dashboard.updates import TrackedUpdates
 from homeostat.web.kit.gate import Question
+from homeostat.web.kit.refusal import RefusalError
 
 
 class ImageOrigins:
@@ -43,7 +44,8 @@ class ImageOrigins:
             return ""
         try:
             found = next((each for each in await self._updates.all(visit.caller) if is_about(each, subject)), None)
-        except ForbiddenError:
+        except (ForbiddenError, RefusalError):
+            # Not yet listed, for instance. Whoever has to roll back now does not wait for that.
             return ""
         return _commit_of(found) if found is not None else ""
 
