@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
 from homeostat.operators import actions, workloads
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.dashboard.objects.rollback.deployers import deployer_of
+from homeostat.web.dashboard.objects.rollback.revisions import _of_data
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_revisions
 from tests.web.dashboard.open_site import open_site
 from tests.web.dashboard.site import Page, Site
@@ -119,6 +120,29 @@ async def test_revisions_are_read_in_pages_and_the_newest_are_shown(plane: Plane
     assert "There are more of them" in page.text
 
 
+async def test_a_revision_that_changed_after_the_preview_is_shown_again(plane: Plane, site: Site) -> None:
+    await seed(plane.client)
+    await seed_revisions(plane.client, "web:0", "web:1")
+    preview = await site.send(HERE, _form(await site.open(HERE), step="preview"))
+    sets = f"{DEPLOYMENTS.rpartition('/')[0]}/replicasets"
+    items, _ = await plane.client.list(sets)
+    chosen = next(each for each in items if each["metadata"]["uid"] == _form(preview)["revision"])
+    container = {**chosen["spec"]["template"]["spec"]["containers"][0], "image": "web:other"}
+    other = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    await plane.client.merge(f"{sets}/{chosen['metadata']['name']}", other)
+    stale = await site.send(HERE, _form(preview, step="apply"))
+    assert (stale.status, "changed after the preview" in stale.text) == (409, True)
+    assert _image(await plane.client.get(f"{DEPLOYMENTS}/web")) != "web:other"
+
+
+def test_odd_revisions_are_no_templates() -> None:
+    odd: list[Json] = [None, "text", {"spec": "text"}, {"spec": {"template": [1]}}]
+    odd += [{"spec": {"template": {"spec": {"containers": each}}}} for each in ("text", ["text"], [{"image": 1}])]
+    for data in odd:
+        revision = _of_data({"metadata": {"uid": "u"}, "revision": "x", "data": data})
+        assert (revision.number, set(revision.images) <= {"", "1"}) == (0, True)
+
+
 ARGO = {"annotations": {"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"}}
 RELEASE = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"}
 HELM = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "web"}
@@ -129,6 +153,7 @@ FLUX = "toolkit.fluxcd.io"
     ("metadata", "by", "commands"),
     [
         (ARGO, "Argo CD", ["argocd app rollback shop"]),
+        ({"labels": HELM, "annotations": {"meta.helm.sh/release-name": "--post-renderer=x"}}, "Helm", []),
         ({"labels": {"argocd.argoproj.io/instance": "team_shop"}}, "Argo CD", ["argocd app rollback team/shop"]),
         ({**ARGO, "labels": HELM}, "Argo CD", ["argocd app rollback shop"]),
         (

@@ -23,7 +23,7 @@ _RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 def deployer_of(obj: JsonObject) -> Origin | None:
     """Flux installs Helm releases and Argo CD renders charts, so what reconciles comes before Helm."""
     metadata = obj["metadata"]
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    labels, annotations = (_names(metadata.get(part) or {}) for part in ("labels", "annotations"))
     if application := _argo_application(labels, annotations, metadata.get("managedFields") or ()):
         return _argo(application)
     for toolkit, kind, word in (
@@ -35,6 +35,11 @@ def deployer_of(obj: JsonObject) -> Origin | None:
     if labels.get(_MANAGED_BY) == "Helm":
         return _helm(annotations.get(_RELEASE, ""), annotations.get(_RELEASE_NAMESPACE, ""))
     return None
+
+
+def _names(texts: Mapping[str, str]) -> dict[str, str]:
+    """A text with a leading hyphen is no name: a command would read it as an option."""
+    return {name: each for name, each in texts.items() if not each.startswith("-")}
 
 
 def _argo_application(labels: Mapping[str, str], annotations: Mapping[str, str], managers: object) -> str:

@@ -46,6 +46,7 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden, unknown
 
 PAGE: Final = "rollback"
+_CONTENDED: Final = "The workload was changed again and again meanwhile. Nothing was changed here; try again."
 _STALE: Final = "The workload was changed after the preview. Nothing was changed; this is the difference as it is now."
 
 
@@ -59,14 +60,14 @@ class _Seen(NamedTuple):
     refusal: str = ""
     """Why its revisions cannot be read."""
 
-    @property
-    def basis(self) -> str:
-        """From what is shown: a page says nothing of hidden values, not even a digest. Without the number that the
-        controller of a Deployment writes after each change of the template.
+    def basis(self, chosen: Revision) -> str:
+        """From what is shown of the workload and of the revision: a page says nothing of hidden values, not even a
+        digest. Without the number that the controller of a Deployment writes after each change of the template.
         """
         shown = shown_object(self.place.kind, {"metadata": self.obj["metadata"]})["metadata"]
         notes = {name: each for name, each in (shown.get("annotations") or {}).items() if name != NUMBER}
-        return edit_basis({**shown, "annotations": notes})
+        returned = {"metadata": {"annotations": chosen.returned}, "spec": {"template": chosen.template}}
+        return edit_basis({**shown, "annotations": notes, "returned": shown_object(self.place.kind, returned)})
 
     @property
     def obstacle(self) -> str:
@@ -88,6 +89,7 @@ class RollbackPage:
 
     async def take(self, visit: Visit) -> str | Page:
         place, form = await self._place(visit), read_form(visit.request)
+        problem = _CONTENDED
         for _ in range(TRIES):
             seen = await self._see(visit, place)
             uid = form.get("revision", "")
@@ -97,11 +99,12 @@ class RollbackPage:
             if chosen is None:
                 return _choice(visit, seen, "This revision no longer exists. Choose another one.", status=409)
             is_wanted = form.get("step") == "apply"
-            is_stale = is_wanted and form.get("basis") != seen.basis
+            is_stale = is_wanted and form.get("basis") != seen.basis(chosen)
             try:
                 result = await _send(seen, chosen, is_dry=not is_wanted or is_stale)
-            except ConflictError:
+            except ConflictError as error:
                 # A controller writes the status of a workload that rolls out all the time.
+                problem = f"{_CONTENDED} The last answer of the server: {error.message}"
                 continue
             except ApiError as error:
                 if error.code in (401, 404):
@@ -111,7 +114,7 @@ class RollbackPage:
                 return place.page()
             changes = await computed(visit, size_of(seen.obj, result), _differing(seen, result))
             return _preview(visit, seen, chosen, changes, is_stale=is_stale)
-        return _choice(visit, seen, "The workload changes all the time. Nothing was changed; try again.", status=409)
+        return _choice(visit, seen, problem, status=409)
 
     async def _place(self, visit: Visit) -> Place:
         place = await place_of(visit, self._client, self._kinds)
@@ -180,7 +183,7 @@ def _row(visit: Visit, seen: _Seen, each: Revision) -> Row:
         fields = (proof_field(visit.viewer.proof), el("input", type="hidden", name="revision", value=each.uid))
         offered = [
             el("form", fields, button, method="post", action=place.page(PAGE)),
-            command(undo_command(place.kind, place.namespace, place.name, each.number)),
+            command(undo_command(place.kind, place.namespace, place.name, each.number)) if each.number else None,
         ]
     return row(
         f"revision-{each.uid}",
@@ -195,7 +198,7 @@ def _row(visit: Visit, seen: _Seen, each: Revision) -> Row:
 def _preview(visit: Visit, seen: _Seen, chosen: Revision, changes: Node, *, is_stale: bool) -> Page:
     place, number = seen.place, chosen.number
     apply = el("button", f"Roll back to revision {number}", type="submit", name="step", value="apply", class_="primary")
-    fields = {"revision": chosen.uid, "basis": seen.basis}
+    fields = {"revision": chosen.uid, "basis": seen.basis(chosen)}
     form = el(
         "form",
         proof_field(visit.viewer.proof),
@@ -216,7 +219,9 @@ def _preview(visit: Visit, seen: _Seen, chosen: Revision, changes: Node, *, is_s
     return msgspec.structs.replace(page, status=409 if is_stale else 200)
 
 
-def _page(place: Place, content: list[Node], word: str, number: int = 0) -> Page:
-    commands = command_lines(undo_command(place.kind, place.namespace, place.name, number))
+def _page(place: Place, content: list[Node], word: str, number: int | None = None) -> Page:
+    """No command reaches a revision without a number: to kubectl, 0 is the one before the current one."""
+    to = undo_command(place.kind, place.namespace, place.name, number or 0)
+    commands = command_lines(to) if number != 0 else None
     head = el("div", el("h1", f"{word} {place.name}"), commands, class_="title")
     return Page(f"{word} {place.name}", [crumbs(place, is_object_linked=True), head, *content], TITLE, is_live=False)

@@ -47,8 +47,15 @@ class Revision(NamedTuple):
 
     @property
     def images(self) -> list[str]:
-        containers = (self.template.get("spec") or {}).get("containers") or []
-        return [str(each.get("image", "")) for each in containers]
+        containers = _map(self.template.get("spec")).get("containers")
+        return [str(_map(each).get("image", "")) for each in (containers if isinstance(containers, list) else ())]
+
+    @property
+    def returned(self) -> JsonObject:
+        """The annotations that return with the template of a Deployment."""
+        if self.data:
+            return {}
+        return {name: each for name, each in self.annotations.items() if name not in _OF_THE_DEPLOYMENT}
 
     def is_current(self, obj: JsonObject) -> bool:
         return _comparable(self.template) == _comparable(obj["spec"].get("template") or {})
@@ -62,13 +69,12 @@ class Revision(NamedTuple):
             return {**self.data, "metadata": seen}, _STRATEGIC_PATCH
         own = obj["metadata"].get("annotations") or {}
         kept = {name: each for name, each in own.items() if name in _OF_THE_DEPLOYMENT}
-        returned = {name: each for name, each in self.annotations.items() if name not in _OF_THE_DEPLOYMENT}
         # Not by "test", which a server answers with 422 if it fails.
         same = [{"op": "replace", "path": f"/metadata/{name}", "value": each} for name, each in seen.items()]
         return [
             *same,
             {"op": "replace", "path": "/spec/template", "value": self.template},
-            {"op": "add", "path": "/metadata/annotations", "value": {**kept, **returned}},
+            {"op": "add", "path": "/metadata/annotations", "value": {**kept, **self.returned}},
         ], JSON_PATCH
 
 
@@ -94,18 +100,20 @@ async def history_of(client: Client, kind: Kind, obj: JsonObject) -> History:
     metadata, turn = obj["metadata"], Turn()
     listed = _SETS if kind.plural == DEPLOYMENT.plural else _CONTROLLER_REVISIONS
     found: list[Revision] = []
-    token = ""
+    is_whole, token = True, ""
     for _ in range(MOST_READ // _AT_ONCE):
         query = {"labelSelector": selector_of(obj), "limit": _AT_ONCE, "continue": token}
         page = await client.request("GET", listed.path(metadata["namespace"]), query)
         owned = [each for each in page.get("items") or () if _is_owned(each, metadata["uid"])]
         found += [_of_set(each) if listed is _SETS else _of_data(each) for each in owned]
+        found.sort(key=lambda each: each.number, reverse=True)
+        is_whole = is_whole and len(found) <= MOST_SHOWN
+        del found[MOST_SHOWN:]
         token = page["metadata"].get("continue") or ""
         if not token:
             break
         await turn.pause()
-    found.sort(key=lambda each: each.number, reverse=True)
-    return History(found[:MOST_SHOWN], is_whole=not token and len(found) <= MOST_SHOWN)
+    return History(found, is_whole=is_whole and not token)
 
 
 def _is_owned(obj: JsonObject, uid: str) -> bool:
@@ -122,8 +130,8 @@ def _of_set(obj: JsonObject) -> Revision:
 
 
 def _of_data(obj: JsonObject) -> Revision:
-    data = obj.get("data") or {}
-    template = dict((data.get("spec") or {}).get("template") or {})
+    data = _map(obj.get("data"))
+    template = dict(_map(_map(data.get("spec")).get("template")))
     template.pop("$patch", None)
     return _revision(obj, obj.get("revision"), template, data)
 
@@ -137,7 +145,12 @@ def _revision(obj: JsonObject, number: Json, template: JsonObject, data: JsonObj
     )
 
 
+def _map(value: Json) -> JsonObject:
+    """The data of a ControllerRevision may be anything."""
+    return value if isinstance(value, dict) else {}
+
+
 def _comparable(template: JsonObject) -> JsonObject:
     """A server in Go writes a template without a time as one with the time null."""
-    metadata = {name: each for name, each in (template.get("metadata") or {}).items() if each}
+    metadata = {name: each for name, each in _map(template.get("metadata")).items() if each}
     return {**template, "metadata": metadata}
