@@ -28,6 +28,7 @@ _VOLATILE = frozenset(
     }
 )
 _AGE = re.compile(r"\d+s|\d+m\d*s?")
+_MOMENT = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _ALLOCATED = re.compile(r"10\.0\.0\.(1[7-9]|[2-9]\d|\d{3})")
 """Of the part of the range from which a server takes addresses by itself."""
 _FIRST_ALLOCATED_PORT = 30086
@@ -144,6 +145,10 @@ def comparable(value: Any) -> Any:
             return comparable({**value, "nodePort": "allocated"})
         case {"healthCheckNodePort": int() as port} if port >= _FIRST_ALLOCATED_PORT:
             return comparable({**value, "healthCheckNodePort": "allocated"})
+        case {"cells": list() as cells}:
+            # The column `Created At` of two objects that were created one after the other.
+            shown = ["a moment" if isinstance(each, str) and _MOMENT.fullmatch(each) else each for each in cells]
+            return {**comparable({k: v for k, v in value.items() if k != "cells"}), "cells": comparable(shown)}
         case dict():
             return {name: comparable(member) for name, member in value.items() if name not in _VOLATILE}
         case list():

@@ -110,11 +110,12 @@ async def test_a_cancelled_program_has_ended(tmp_path: Path) -> None:
 async def test_a_program_that_is_cancelled_twice_has_ended_and_is_no_zombie(tmp_path: Path) -> None:
     code = (
         "import os, signal, time; signal.signal(15, lambda *_: open('asked', 'w').close());"
-        "open('pid', 'w').write(str(os.getpid())); [time.sleep(1) for _ in range(60)]"
+        "print(os.getpid(), flush=True); [time.sleep(1) for _ in range(60)]"
     )
-    task = asyncio.create_task(run_program(python(code, tmp_path, grace_s=30.0)))
-    written = tmp_path / "pid"
-    pid = int(await eventually(lambda: written.exists() and written.read_text()))
+    # Only a program whose output is read has a grace period: one that is cancelled while it starts is killed.
+    printed: list[bytes] = []
+    task = asyncio.create_task(run_program(python(code, tmp_path, grace_s=30.0, on_stdout=printed.append)))
+    pid = int(b"".join(await eventually(lambda: printed)))
     task.cancel()
     await eventually((tmp_path / "asked").exists)
     task.cancel()
