@@ -1,15 +1,18 @@
-"""The map shows every package, and every path that the page names exists."""
+"""The map shows every package, and every path that it and the page for contributors name exists."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 
+import pytest
+
 from tests.docs.documents import ROOT, text_of
 
 _TEXT = text_of("docs/architecture.md")
 _PACKAGE = ROOT / "homeostat"
-_paths = set(re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", _TEXT))
+_named = re.compile(r"`((?:\w+/)+(?:\w+\.\w+)?)`")
+_paths = set(_named.findall(_TEXT))
 
 
 def test_every_package_is_on_the_map() -> None:
@@ -17,8 +20,11 @@ def test_every_package_is_on_the_map() -> None:
     assert sorted(packages - _paths) == []
 
 
-def test_every_path_named_exists() -> None:
-    assert sorted(each for each in _paths if not ((_PACKAGE / each).exists() or (ROOT / each).exists())) == []
+@pytest.mark.parametrize("document", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_path_named_exists(document: str) -> None:
+    paths = set(_named.findall(text_of(document)))
+    assert paths
+    assert sorted(each for each in paths if not ((_PACKAGE / each).exists() or (ROOT / each).exists())) == []
 
 
 def test_the_layers_shown_are_those_that_are_checked() -> None:
