@@ -6,7 +6,8 @@ transport, which therefore knows how much the peer has not read.
 
 Records may have one byte each: 256 KB of them take 90 ms to decrypt, and 500 ms if each of them changes the key. Every
 connection may send as many in one turn of the event loop. So a connection reads some records, and then waits for its
-turn. OpenSSL gets one record at a time: it would read all that it has in search of data.
+turn. OpenSSL gets one record at a time: it would read all that it has in search of data. A handshake, which anybody may
+begin, has few records.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _MOST_ENCRYPTED = 2 * _RECORD
 """In one call: OpenSSL keeps, until the connection ends, as much memory as it has ever needed at once."""
 _RECORDS_A_TURN = 16
 """As many as one read of the event loop brings if they are full."""
+MOST_HANDSHAKE_RECORDS = 256
+"""Of the peer: a chain of certificates of 100 KiB, which is the most, in fragments of 512 bytes, which are the smallest
+that peers agree on.
+"""
 # OpenSSL's words for what is not TLS: GET and POST, CONNECT, and any other text.
 _NOT_TLS = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
 _EXPLANATION = b"Client sent an HTTP request to an HTTPS server.\n"
@@ -62,8 +67,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
     __slots__ = (
         "_at", "_decrypt", "_encrypt", "_error", "_handshake", "_has_more", "_incoming", "_is_closing", "_is_open",
-        "_is_paused", "_is_scheduled", "_is_server", "_missing", "_outgoing", "_protocol", "_tcp", "_tls", "_turns",
-        "_unread",
+        "_is_paused", "_is_scheduled", "_is_server", "_left", "_missing", "_outgoing", "_protocol", "_tcp", "_tls",
+        "_turns", "_unread",
     )  # fmt: skip
 
     _tcp: asyncio.Transport
@@ -87,6 +92,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         )
         self._encrypt, self._decrypt = self._tls.write, self._tls.read
         self._unread, self._at, self._missing = b"", 0, 0
+        self._left = MOST_HANDSHAKE_RECORDS
         self._is_open = self._is_closing = self._is_paused = False
         self._has_more = self._is_scheduled = False
         self._error: OSError | None = None
@@ -120,7 +126,14 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if self._is_open:
             self._read()
             return
-        while not (self._is_open or self._is_closing) and self._feed():
+        while not (self._is_open or self._is_closing) and self._has_unread():
+            if not self._missing:
+                self._left -= 1
+            if self._left < 0:
+                self._conclude(ConnectionAbortedError("too many records in the TLS handshake"))
+                self.abort()
+                return
+            self._feed()
             self._shake_hands()
 
     def eof_received(self) -> None:
