@@ -25,6 +25,7 @@ from homeostat.cli.files.manifests import read_manifests
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.plane.data_directory import Directory
+from homeostat.cli.plane.program import path_setting
 from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError
 
@@ -49,7 +50,7 @@ _TOUR: Final = """
 Everything runs, and five things are wrong. The link "sign in" above opens the dashboard, whose first page lists them.
 For commands, in another terminal:
 
-  export HOMEOSTAT_DATA={data} KUBECONFIG={data}/kubeconfig
+  export HOMEOSTAT_DATA={data} KUBECONFIG={data}/kubeconfig{path}
   homeostat get pactos,syncpolicies,imageupdates,devopspolicies,mailboxes -A
 
   1 contracts  orders listens on another port than its contract promises
@@ -174,7 +175,8 @@ async def _show(folder: Path, faces_port: int) -> None:
             async with open_connection(str(kubeconfig), context="", namespace="shop") as connection:
                 await _apply(connection, files)
                 places = {"data": kubeconfig.parent, "fixes": folder / "story" / "fixes", "folder": folder}
-                click.echo(_TOUR.format_map({name: shlex.quote(str(path)) for name, path in places.items()}))
+                quoted = {name: shlex.quote(str(path)) for name, path in places.items()}
+                click.echo(_TOUR.format_map({**quoted, "path": path_setting()}))
                 async with delivering(world.git, connection.client):
                     await process.wait()
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from homeostat import __version__
 from homeostat.cli.operators.choice import asleep_line
 from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.plane.data_directory import usual_data
+from homeostat.cli.plane.program import path_setting
 from homeostat.server.access.user import MASTERS
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ def welcome(plane: Plane) -> str:
     return (
         f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
         f"  kubeconfig  {path}\n"
-        f"  use it      export {_data(plane)}KUBECONFIG={path}\n"
-        f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
+        f"  use it      export {_data(plane)}KUBECONFIG={path}{path_setting()}\n"
+        "              kubectl get ns    (without kubectl: homeostat get ns)\n"
         f"{face_lines(plane.faces)}"
         f"{_sign_in_line(plane)}"
         f"{_paused_line(plane)}"
@@ -53,7 +52,7 @@ def _sign_in_line(plane: Plane) -> str:
     lines = (
         f"  sign in     {link}\n"
         "              (once, on this machine, within 10 minutes; later with a token of\n"
-        f"              {_program()} token create me --group {MASTERS} --ttl 12h)\n"
+        f"              homeostat token create me --group {MASTERS} --ttl 12h)\n"
     )
     if not served.url.startswith("https:"):
         return lines
@@ -88,9 +87,3 @@ def _housekeeping_line(plane: Plane) -> str:
         "  left out    housekeeping: nothing collects garbage, and deleted namespaces and definitions stay;\n"
         "              it runs with any --operators but none\n"
     )
-
-
-def _program() -> str:
-    """How to call this program: by name if it is in PATH, else by the path of this call."""
-    is_found = any(os.access(os.path.join(folder, "homeostat"), os.X_OK) for folder in os.get_exec_path())
-    return "homeostat" if is_found else shlex.quote(sys.argv[0])

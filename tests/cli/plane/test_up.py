@@ -28,10 +28,16 @@ def test_a_start_tells_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> N
     assert "kubectl get ns" in text
 
 
-def test_a_start_names_the_command_as_it_can_be_typed(cli: Cli, tmp_path: Path) -> None:
-    for path, name in {tmp_path: HOMEOSTAT, Path(HOMEOSTAT).parent: "homeostat"}.items():
-        with running(Cli({**cli.environment, "PATH": str(path)})) as up:
-            assert f"(without kubectl: {name} get ns)" in up.welcome[3]
+def test_a_start_says_how_another_terminal_finds_the_command(cli: Cli, tmp_path: Path) -> None:
+    own = str(Path(HOMEOSTAT).parent)
+    environments = {
+        "not in PATH": ({"PATH": str(tmp_path)}, f" PATH={own}:$PATH"),
+        "in PATH": ({"PATH": own}, ""),
+        "in the PATH that uvx made for this process alone": ({"PATH": own, "UV": "/opt/uv"}, f" PATH={own}:$PATH"),
+    }
+    for name, (variables, setting) in environments.items():
+        with running(Cli({**cli.environment, **variables})) as up:
+            assert up.welcome[2].endswith(f"{up.data}/kubeconfig{setting}"), name
 
 
 def test_only_the_owner_can_read_what_is_written(up: Up) -> None:
