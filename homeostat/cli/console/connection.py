@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -23,6 +25,23 @@ from homeostat.client.http.transport import UnreachableError, open_transport
 from homeostat.objects.errors import ApiError, NotFoundError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_NOT_YET_VALID, _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 9, 10, 62, 64
+"""Of OpenSSL, why a certificate is not trusted."""
+_DISTRUST: Final = {
+    _NOT_YET_VALID: "by the clock of this machine it is not valid yet; correct the clocks of both machines",
+    _EXPIRED: "renew it (a plane does so when it is restarted), or correct the clock of this machine",
+    _OTHER_NAME: "use a name that is in it; a plane adds the one of --address",
+    _OTHER_ADDRESS: "use an address that is in it; a plane adds that of --address",
+}
+_OTHER_AUTHORITY: Final = (
+    "the kubeconfig trusts another authority; if this is the right server, get its kubeconfig again (a plane's: "
+    "homeostat kubeconfig)"
+)
+_REFUSED: Final = (
+    "the server refuses the client certificate of the kubeconfig; get the kubeconfig again (a plane's: homeostat "
+    "kubeconfig)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +114,34 @@ def reporting_errors() -> Iterator[None]:
     try:
         yield
     except UnreachableError as error:
-        raise UnreachableFailure(
-            f"{error}; is it running? Start it (homeostat up), or choose another kubeconfig with --kubeconfig"
-        ) from error
+        raise UnreachableFailure(f"{error}; {remedy_of(error)}") from error
     except ApiError as error:
         raise Failure(error.message) from error
     except KubeconfigError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def remedy_of(error: UnreachableError) -> str:
+    """What to do about a server that did not answer."""
+    match root_of(error):
+        case ssl.SSLCertVerificationError() as distrust:
+            return _DISTRUST.get(distrust.verify_code, _OTHER_AUTHORITY)
+        case ssl.SSLError() as broken if "ALERT" in (broken.reason or ""):
+            return _REFUSED
+        case ssl.SSLError():
+            return "no TLS is spoken there; check the port and https:// in the kubeconfig"
+        case socket.gaierror():
+            return "check the name of the server in the kubeconfig, and that this machine can resolve it"
+    return "is it running? Start it (homeostat up), or choose another kubeconfig with --kubeconfig"
+
+
+def root_of(error: BaseException) -> BaseException:
+    """What it was raised from, and so on."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 async def missing_text(client: Client, error: ApiError) -> str:

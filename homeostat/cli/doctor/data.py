@@ -14,10 +14,11 @@ from typing import Final
 
 from homeostat.cli.doctor.server import judge_certificate
 from homeostat.plane.metrics import disk_bytes
-from homeostat.runtime.checkup import Finding
+from homeostat.runtime.checkup import Finding, Result
 from homeostat.server.access.tokens.file import TokenFileError, Tokens
 from homeostat.server.pki.certificate import read_pem
 from homeostat.store.base import StoreError
+from homeostat.store.migration import OlderSchemaError
 
 _PRIVATE: Final = ("seal.key", "tokens.json", "kubeconfig", "homeostat.db", "pki/*.key")
 _KEYS: Final = {"pki/ca.key": "restore it from the copy of the keys", "pki/sa.key": "restore it, or tokens end"}
@@ -27,6 +28,7 @@ _CHECK_WITHIN_S: Final = 30.0
 _STEPS: Final = 100_000
 _SEAL_BYTES: Final = 32
 _GIB: Final = 1 << 30
+_MIB: Final = 1 << 20
 
 
 def check_data(data: Path, database: Path | str | None, now: datetime) -> Iterator[Finding]:
@@ -58,13 +60,15 @@ def _modes(data: Path) -> Finding:
         remedy = f"chmod -R go= {data}; replace keys and tokens that others may have read"
         return Finding("data directory", "FAIL", f"other users of the machine may open {named}", remedy)
     if not os.access(data, os.W_OK | os.X_OK):
-        return Finding("data directory", "FAIL", f"{data} is not writable", "run as its owner, or correct its owner")
+        remedy = "run as its owner, or correct its owner; is its file system mounted read-only?"
+        return Finding("data directory", "FAIL", f"{data} is not writable", remedy)
     return Finding("data directory", "OK", f"{data} is private and writable")
 
 
 def _disk(place: Path) -> Finding:
     size, free = disk_bytes(place)
-    detail = f"{free / _GIB:.1f} of {size / _GIB:.1f} GiB free"
+    unit, name = (_GIB, "GiB") if size >= _GIB else (_MIB, "MiB")
+    detail = f"{free / unit:.1f} of {size / unit:.1f} {name} free"
     remedy = "free space, or move the plane: homeostat migrate-store"
     if free < size * _TOO_LITTLE:
         return Finding("disk", "FAIL", detail, remedy)
@@ -115,7 +119,7 @@ def _tokens(path: Path, now: datetime) -> Finding:
 def _database(path: Path) -> Finding:
     from homeostat.store.sqlite.schema import connect_reader, require_readable
 
-    remedy = "stop the plane and restore a backup: homeostat restore"
+    restored = "stop the plane and restore a backup: homeostat restore"
     end = time.monotonic() + _CHECK_WITHIN_S
     try:
         connection = connect_reader(path)
@@ -126,13 +130,17 @@ def _database(path: Path) -> Finding:
         finally:
             connection.close()
     except StoreError as error:
-        return Finding("database", "FAIL", str(error), "use the version of homeostat that wrote it, or upgrade")
+        detail, _, remedy = str(error).partition("; ")
+        result: Result = "WARN" if isinstance(error, OlderSchemaError) else "FAIL"
+        return Finding("database", result, detail, remedy or "name another with --data or --database")
     except sqlite3.OperationalError as error:
         if time.monotonic() > end:
             return Finding("database", "OK", f"opened; the check was stopped after {_CHECK_WITHIN_S:.0f} s")
-        return Finding("database", "FAIL", f"{path}: {error}", remedy)
+        # A full disk, or a directory that cannot be written: SQLite creates a file beside the database even to read it.
+        unread = "check the free space, and that the directory can be written; if it stays so, restore a backup"
+        return Finding("database", "FAIL", f"cannot read {path}: {error}", unread)
     except sqlite3.DatabaseError as error:
-        return Finding("database", "FAIL", f"{path} is damaged: {error}", remedy)
+        return Finding("database", "FAIL", f"{path} is damaged: {error}", restored)
     if answer != "ok":
-        return Finding("database", "FAIL", f"{path} is damaged: {answer}", remedy)
-    return Finding("database", "OK", f"{path.stat().st_size / (1 << 20):.1f} MiB, checked")
+        return Finding("database", "FAIL", f"{path} is damaged: {answer}", restored)
+    return Finding("database", "OK", f"{path.stat().st_size / _MIB:.1f} MiB, checked")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from homeostat.cli.console.kubeconfig import kubeconfig_paths
+from homeostat.cli.auth.credential import refused_credential
+from homeostat.cli.console.connection import remedy_of, root_of
+from homeostat.cli.console.kubeconfig import kubeconfig_paths, shown_paths
 from homeostat.cli.doctor.data import check_data
 from homeostat.cli.doctor.metrics import check_metrics, read_metrics
 from homeostat.cli.doctor.objects import check_objects
@@ -29,8 +34,10 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import open_transport
-from homeostat.objects.errors import ApiError
+from homeostat.objects.errors import ApiError, ForbiddenError, UnauthorizedError
 from homeostat.runtime.checkup import Finding
+
+_NO_KUBECONFIG: Final = "start a plane (homeostat up), or name another with --kubeconfig and --context"
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +55,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     def endpoint(self) -> Endpoint:
         """`KubeconfigError` if there is none."""
+        return load_endpoint(self.kubeconfigs(), context=self.context)
+
+    def means_server(self) -> bool:
+        """Whether the user asks about a server, and not only about what else was named."""
+        return bool(self.kubeconfig or self.context) or not (self.data or self.database or self.health)
+
+    def kubeconfigs(self) -> list[Path]:
         own = self.data / "kubeconfig" if self.data is not None and not self.kubeconfig else None
-        return load_endpoint(
-            [own] if own is not None and own.exists() else kubeconfig_paths(self.kubeconfig), context=self.context
-        )
+        return [own] if own is not None and os.access(own, os.F_OK) else kubeconfig_paths(self.kubeconfig)
 
 
 async def examine(subject: Subject, now: datetime) -> AsyncIterator[Finding]:
@@ -67,18 +79,33 @@ async def examine(subject: Subject, now: datetime) -> AsyncIterator[Finding]:
     try:
         endpoint = subject.endpoint()
     except KubeconfigError as error:
-        yield Finding(
-            "kubeconfig", "SKIPPED" if subject.data or subject.database or subject.health else "FAIL", str(error)
-        )
+        is_meant = subject.means_server()
+        yield Finding("kubeconfig", "FAIL" if is_meant else "SKIPPED", str(error), _NO_KUBECONFIG if is_meant else "")
         return
+    async for each in _examine_endpoint(endpoint, subject, now):
+        yield each
+
+
+async def _examine_endpoint(endpoint: Endpoint, subject: Subject, now: datetime) -> AsyncIterator[Finding]:
     try:
         async with open_transport(endpoint) as transport:
             async for each in _examine_server(Client(transport), endpoint, subject, now):
                 yield each
     except UnreachableError as error:
-        yield Finding(CONNECTION, "FAIL", str(error), "start the server (homeostat up), or name another kubeconfig")
-    except ApiError as error:
+        yield Finding(CONNECTION, "FAIL", str(error), remedy_of(error))
+        if isinstance(root_of(error), ssl.SSLError):
+            async for each in check_certificates(endpoint, now):
+                yield each
+    except UnauthorizedError as error:
+        advice = refused_credential(endpoint, shown_paths(subject.kubeconfigs()))
+        detail, _, remedy = advice.partition("; ")
+        yield Finding("access", "FAIL", f"{error.message}: {detail}", remedy)
+    except ForbiddenError as error:
         yield Finding("access", "FAIL", error.message, "use other credentials (--kubeconfig, --context)")
+    except ApiError as error:
+        yield Finding(
+            "access", "FAIL", error.message.strip(), "check the address in the kubeconfig, also http or https"
+        )
 
 
 async def _examine_process(url: str) -> AsyncIterator[Finding]:

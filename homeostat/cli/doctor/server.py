@@ -120,7 +120,7 @@ async def _served(host: str, port: int) -> Certificate:
     try:
         der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     finally:
-        writer.close()
+        writer.transport.abort()
     return read_certificate(der or b"")
 
 
