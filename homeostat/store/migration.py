@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from homeostat import __version__
+from homeostat.store.base import StoreError
 
 _FOLDER = Path(__file__).parent / "migrations"
+
+
+class OlderSchemaError(StoreError):
+    """The start of a plane will migrate this database."""
 
 
 def migrations(database: str) -> list[tuple[int, str]]:
@@ -23,11 +28,11 @@ def refusal_of_newer(database: str, version: int, newest: int) -> str:
     )
 
 
-def refusal_of_other(database: str, version: int, newest: int) -> str:
-    """What a command says that reads a database and does not migrate it."""
+def refusal_of_other(database: str, version: int, newest: int) -> StoreError:
+    """The error of a command that reads a database and does not migrate it."""
     if version > newest:
-        return refusal_of_newer(database, version, newest)
-    return (
+        return StoreError(refusal_of_newer(database, version, newest))
+    return OlderSchemaError(
         f"{database} has schema {version}, and this is homeostat {__version__}, which reads {newest}; use the version "
         "that serves it, or start the plane once with this version, which migrates it"
     )

@@ -141,7 +141,7 @@ async def _require_readable(connection: Connection, database: Database) -> None:
         raise StoreError(f'{database.address} contains no plane in its schema "{database.schema}"')
     version = await connection.fetchval("SELECT max(number) FROM migration")
     if version != newest:
-        raise StoreError(refusal_of_other(database.address, version, newest))
+        raise refusal_of_other(database.address, version, newest)
 
 
 async def _require_exclusive(connection: Connection, database: Database) -> None:

@@ -68,7 +68,7 @@ def require_readable(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     newest = migrations("sqlite")[-1][0]
     if version != newest:
-        raise StoreError(refusal_of_other(f'"{path}"', version, newest))
+        raise refusal_of_other(f'"{path}"', version, newest)
 
 
 def check_seal(connection: sqlite3.Connection, seal: Seal) -> None:
@@ -99,9 +99,11 @@ def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
 
 def _migrate(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number, text in migrations("sqlite"):
-        if number > version:
-            connection.executescript(
-                f"BEGIN IMMEDIATE;\n{text}\n"
-                f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {number};\nCOMMIT;"
-            )
+    missing = [(number, text) for number, text in migrations("sqlite") if number > version]
+    if missing:
+        # All in one transaction: after a failure the version before can still open the database.
+        steps = "\n".join(text for _, text in missing)
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{steps}\n"
+            f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {missing[-1][0]};\nCOMMIT;"
+        )
