@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator, Mapping
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -49,6 +50,7 @@ async def collect(subject: Subject, logs: list[Path], now: datetime) -> dict[str
     """The files by name, without secrets."""
     redactor, notes = Redactor(), list[str]()
     redactor.hide_environment(os.environ)
+    redactor.hide(_credentials(subject))
     found: dict[str, Json | str] = {"versions.json": versions(), "settings.json": _settings(subject)}
     findings = [each async for each in examine(subject, now)]
     found["doctor.json"] = findings_document(findings)
@@ -72,6 +74,16 @@ async def collect(subject: Subject, logs: list[Path], now: datetime) -> dict[str
             notes.append(f"{subject.health}: {error}")
     found["summary.json"] = {"created": format_time(now), "files": sorted(found), "notes": list[Json](notes)}
     return {name: _encoded(redactor, content) for name, content in found.items()}
+
+
+def _credentials(subject: Subject) -> Iterator[str]:
+    """Those of the command itself: a log may have them in a form that nobody recognises."""
+    if isinstance(subject.database, str):
+        yield unquote(urlsplit(subject.database).password or "")
+    try:
+        yield subject.endpoint().token
+    except KubeconfigError:
+        return
 
 
 def free_name(name: str, taken: Container[str]) -> str:

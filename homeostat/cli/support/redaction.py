@@ -78,6 +78,8 @@ def _values(secret: JsonObject) -> Iterable[str]:
         try:
             text = base64.b64decode(each).decode()
         except ValueError:
+            # Not a text, so that it can only be printed as it is stored.
+            yield each
             continue
         if "-----BEGIN" not in text:
             yield text

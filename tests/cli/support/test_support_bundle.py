@@ -31,6 +31,8 @@ SEEDS = {
     "key": KEY,
     "code": "seeded-one-time-code-9",
     "forge": "ghp_" + "s33ded" * 6,
+    "database": "seeded-database-word-10",
+    "binary": base64.b64encode(bytes(range(128, 160))).decode(),
 }
 
 
@@ -59,7 +61,9 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         token = up.cli.here("token", "create", "ada").out.strip()
         log = folder / "plane.log"
         log.write_text(log_lines(token))
-        done = up.cli.here("support-bundle", folder / "bundle.tar.gz", "--data", up.data, "--log", log)
+        database = f"postgresql://plane:{SEEDS['database']}@127.0.0.1:1/plane"
+        arguments = ("--data", up.data, "--database", database, "--log", log)
+        done = up.cli.here("support-bundle", folder / "bundle.tar.gz", *arguments)
         assert done.code == 0, done.err
     (folder / "token").write_text(token)
     return folder
@@ -82,6 +86,7 @@ def seed(up: Up, folder: Path) -> None:
             "kind": "Secret",
             "metadata": {**metadata, "name": "login"},
             "stringData": {"password": SEEDS["secret"]},
+            "data": {"bytes": SEEDS["binary"]},
         },
         {
             "apiVersion": "v1",
@@ -129,6 +134,7 @@ def log_lines(token: str) -> str:
         f"WARN cannot clone https://ada:{SEEDS['url']}@git.example.com/a.git",
         f"  sign in     https://127.0.0.1:8000/dashboard/login/once?code={SEEDS['code']}",
         f"DEBUG {JWT} and {token} and {SEEDS['forge']}",
+        f"DEBUG connected as plane/{SEEDS['database']} to {SEEDS['binary']}",
         f"DEBUG {SEEDS['secret']} {quote(SEEDS['secret'], safe='')}",
         f"-----BEGIN EC PRIVATE KEY-----\n{KEY}\n-----END EC PRIVATE KEY-----",
         "2026-01-01 INFO the last line",
