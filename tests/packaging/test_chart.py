@@ -38,6 +38,12 @@ REPLICAS = {
     "database": {"url": "postgresql://plane@db.example/plane", "passwordSecret": {"name": "db"}},
     "persistence": {"accessMode": "ReadWriteMany"},
 }
+INGRESS = {"enabled": True, "hosts": ["ops.example.com"], "className": "nginx", "tlsSecret": "ops-tls"}
+ROUTE = {"enabled": True, "hostnames": ["ops.example.com"], "parentRefs": [{"name": "gateway"}]}
+FILES: dict[str, list[Any]] = {
+    "volumes": [{"name": "keys", "secret": {"secretName": "keys"}}],
+    "volumeMounts": [{"name": "keys", "mountPath": "/keys", "readOnly": True}],
+}
 VALUES: dict[str, dict[str, Any]] = {
     "as it is": {},
     "one operator": {"operators": ["images"], "replicas": 1},
@@ -51,6 +57,11 @@ VALUES: dict[str, dict[str, Any]] = {
     },
     "the plane alone": {"operators": [], "plane": {"enabled": True}},
     "replicas": {"operators": [], "plane": REPLICAS, "networkPolicy": {"enabled": True}},
+    "exposed": {
+        "faces": {"enabled": True, "ingress": INGRESS, "httpRoute": ROUTE},
+        "plane": {**PLANE, **FILES, "ingress": INGRESS, "httpRoute": ROUTE},
+        **FILES,
+    },
     "own": {"operators": [], "ownOperators": [{"name": "greeter", "source": "KINDS = ()", "rules": []}]},
 }
 
@@ -244,6 +255,28 @@ def test_a_file_of_its_own_is_mounted(rendered: dict[str, list[JsonObject]]) -> 
     assert container["args"][:3] == ["run", "--operators", "/operators/greeter.py"]
 
 
+def test_faces_are_exposed_at_a_port_that_their_service_has(rendered: dict[str, list[JsonObject]]) -> None:
+    found = rendered["exposed"]
+    services = {each["metadata"]["name"]: each for each in all_of(found, "Service")}
+    for name in ("homeostat", "homeostat-plane"):
+        (rule,) = one(found, "Ingress", name)["spec"]["rules"]
+        assert rule["host"] == "ops.example.com"
+        backend = rule["http"]["paths"][0]["backend"]["service"]
+        (forwarded,) = one(found, "HTTPRoute", name)["spec"]["rules"][0]["backendRefs"]
+        ports = {each["name"]: each["port"] for each in services[name]["spec"]["ports"]}
+        assert (backend["name"], forwarded["name"]) == (name, name)
+        assert forwarded["port"] == ports[backend["port"]["name"]]
+
+
+def test_volumes_of_users_are_mounted_beside_ours(rendered: dict[str, list[JsonObject]]) -> None:
+    for kind, name in (("Deployment", "homeostat"), ("StatefulSet", "homeostat-plane")):
+        spec = one(rendered["exposed"], kind, name)["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in spec["volumes"]}
+        assert spec["volumes"][-1] == FILES["volumes"][0]
+        assert container["volumeMounts"][-1] == FILES["volumeMounts"][0]
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -256,6 +289,10 @@ def test_a_file_of_its_own_is_mounted(rendered: dict[str, list[JsonObject]]) -> 
         ({"certificates": {"source": "secret"}, **SERVED}, "set certificates.secrets.policy"),
         ({"ownOperators": [{"name": "greeter"}]}, "neither a source nor a module"),
         ({"plane": {"enabled": True}, "monitoring": MONITORED}, "set plane.metrics.secret"),
+        ({"faces": {"ingress": INGRESS}}, "nothing to forward to: set faces.enabled"),
+        ({"operators": ["policy"], "faces": {"enabled": True, "httpRoute": ROUTE}}, "nothing to forward to"),
+        ({"faces": {"enabled": True, "ingress": {"enabled": True}}}, "faces.ingress: set hosts"),
+        ({"plane": {"enabled": True, "httpRoute": {"enabled": True}}}, "plane.httpRoute: set parentRefs"),
     ],
     ids=str,
 )
@@ -284,7 +321,8 @@ def test_the_commands_of_the_page_install_what_it_says(helm: Helm) -> None:
             for each in all_of(rendered, "Deployment", "StatefulSet")
         ]
     plane = "plane-homeostat-plane"
-    assert found == [("Deployment", "operators-homeostat", 2), ("StatefulSet", plane, 1), ("StatefulSet", plane, 3)]
+    operators = ("Deployment", "operators-homeostat", 2)
+    assert found == [operators, operators, ("StatefulSet", plane, 1), ("StatefulSet", plane, 3)]
 
 
 def test_the_chart_has_the_version_of_the_package() -> None:
