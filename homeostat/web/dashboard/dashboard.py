@@ -14,6 +14,7 @@ import hmac
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +34,10 @@ from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.html.paging import place
-from homeostat.web.dashboard.login import FORM_BYTES, MOST_FIELDS, Identify, LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.login import MOST_FIELDS, Identify, LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.large import computed
 from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.one_time_login import OnceLoginPage
 from homeostat.web.dashboard.palette import Palette
@@ -143,7 +145,8 @@ class Dashboard:
                 visit = await self._visit(request, captured)
                 await section.check_visible(visit.caller)
                 await self._pause()
-                self._check_form(request, section.largest_form, most_fields)
+                read = partial(read_form, request, section.largest_form, most_fields=most_fields)
+                self._check_proof(request, await computed(visit, len(request.body), read))
                 done = await effect(visit)
                 return (
                     redirect(done) if isinstance(done, str) else page_reply(request, done, visit.viewer, self._static)
@@ -160,7 +163,7 @@ class Dashboard:
 
     async def _log_out(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
-            self._check_form(request)
+            self._check_proof(request, read_form(request))
         except RefusalError as error:
             return self._refusal(request, error, None)
         deleted = COOKIE.keeping(request, "")
@@ -188,10 +191,9 @@ class Dashboard:
         viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
         return msgspec.structs.replace(visit, viewer=viewer)
 
-    def _check_form(self, request: Request, largest: int = FORM_BYTES, most_fields: int = MOST_FIELDS) -> None:
+    def _check_proof(self, request: Request, form: Mapping[str, str]) -> None:
         proof = COOKIE.form_proof(self._secret, COOKIE.value(request))
-        given = read_form(request, largest, most_fields=most_fields).get("proof", "")
-        if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
+        if not is_own_page(request) or not hmac.compare_digest(form.get("proof", "").encode(), proof.encode()):
             raise forbidden("this form has expired; go back, reload the page and try again")
 
     def _refusal(self, request: Request, error: RefusalError, visit: Visit | None) -> Reply:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -35,6 +36,7 @@ from homeostat.web.dashboard.objects.commands import command_lines
 from homeostat.web.dashboard.objects.forms.manifest import LARGEST_FORM, alert
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds, kind_path, object_path
+from homeostat.web.dashboard.objects.large import computed
 from homeostat.web.dashboard.trigger import Trigger, Triggers
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -65,7 +67,8 @@ class BulkPage:
     async def take(self, visit: Visit) -> Page:
         version = read_query(visit.request, _Wanted).version
         kind = await self._kinds.find(visit.captured["group"], visit.captured["plural"], version)
-        form = read_form(visit.request, LARGEST_FORM, most_fields=MOST_FIELDS)
+        read = partial(read_form, visit.request, LARGEST_FORM, most_fields=MOST_FIELDS)
+        form = await computed(visit, len(visit.request.body), read)
         namespace, selected = form.get("from", ""), read_selection(form)
         back = kind_path(kind, namespace=namespace, version=version)
         try:
