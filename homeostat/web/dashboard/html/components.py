@@ -16,6 +16,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.html.redaction import plain_text
 
 _LONGEST_LINE = 240
+_LONGEST_READ = 4096
 
 
 def chip(word: str, look: str = "", title: str = "") -> Markup:
@@ -56,8 +57,22 @@ def many(count: int, noun: str, plural: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    line = " ".join(plain_text(text).split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+    beginning = _beginning(text)
+    line = " ".join(plain_text(beginning).split())
+    is_whole = len(beginning) == len(text) and len(line) <= _LONGEST_LINE
+    return line if is_whole else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def _beginning(text: str) -> str:
+    """As much of it as a line needs: a page has hundreds of lines. A URL that is cut ends before its credentials, which
+    are known by what follows them.
+    """
+    if len(text) <= _LONGEST_READ:
+        return text
+    beginning = text[:_LONGEST_READ]
+    last = (beginning.split() or [""])[-1]
+    scheme, is_url, _ = last.partition("://")
+    return beginning[: beginning.rindex(last)] + scheme if is_url else beginning
 
 
 def value_block(value: Json) -> Markup:

@@ -12,6 +12,7 @@ from homeostat.operators import actions, workloads
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.dashboard.objects.rollback import revisions
 from homeostat.web.dashboard.objects.rollback.deployers import deployer_of
 from homeostat.web.dashboard.objects.rollback.revisions import _of_data
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed, seed_revisions
@@ -19,6 +20,7 @@ from tests.web.dashboard.open_site import open_site
 from tests.web.dashboard.site import Page, Site
 
 HERE = "/objects/apps/deployments/shop/web/rollback"
+SETS = "/apis/apps/v1/namespaces/shop/replicasets"
 
 
 def _declared(kind: Kind, image: str) -> JsonObject:
@@ -120,16 +122,30 @@ async def test_revisions_are_read_in_pages_and_the_newest_are_shown(plane: Plane
     assert "There are more of them" in page.text
 
 
+async def test_large_revisions_are_shown_in_part(plane: Plane, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    await seed(plane.client)
+    await seed_revisions(plane.client, "web:0", "web:1", "web:2")
+    many = [{"name": f"c{number}", "image": "web:1"} for number in range(30)]
+    await plane.client.merge(f"{SETS}/web-h2", {"spec": {"template": {"spec": {"containers": many}}}})
+    page = await site.open(HERE)
+    (row,) = [each for each in page.document.all("tr") if each.text.startswith("2 ")]
+    assert (row.text.count("web:1"), "and 20 more" in row.text) == (10, True)
+    assert "There are more of them" not in page.text
+    monkeypatch.setattr(revisions, "MOST_BYTES", 100)
+    page = await site.open(HERE)
+    assert [each.text for each in page.document.all("th", scope="row")] == ["3 "]
+    assert "There are more of them" in page.text
+
+
 async def test_a_revision_that_changed_after_the_preview_is_shown_again(plane: Plane, site: Site) -> None:
     await seed(plane.client)
     await seed_revisions(plane.client, "web:0", "web:1")
     preview = await site.send(HERE, _form(await site.open(HERE), step="preview"))
-    sets = f"{DEPLOYMENTS.rpartition('/')[0]}/replicasets"
-    items, _ = await plane.client.list(sets)
+    items, _ = await plane.client.list(SETS)
     chosen = next(each for each in items if each["metadata"]["uid"] == _form(preview)["revision"])
     container = {**chosen["spec"]["template"]["spec"]["containers"][0], "image": "web:other"}
     other = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    await plane.client.merge(f"{sets}/{chosen['metadata']['name']}", other)
+    await plane.client.merge(f"{SETS}/{chosen['metadata']['name']}", other)
     stale = await site.send(HERE, _form(preview, step="apply"))
     assert (stale.status, "changed after the preview" in stale.text) == (409, True)
     assert _image(await plane.client.get(f"{DEPLOYMENTS}/web")) != "web:other"

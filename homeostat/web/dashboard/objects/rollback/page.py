@@ -9,6 +9,7 @@ writes the status meanwhile does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -46,6 +47,8 @@ from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden, unknown
 
 PAGE: Final = "rollback"
+_MOST_IMAGES: Final = 10
+"""Of a revision, in the list of revisions."""
 _CONTENDED: Final = "The workload was changed again and again meanwhile. Nothing was changed here; try again."
 _STALE: Final = "The workload was changed after the preview. Nothing was changed; this is the difference as it is now."
 
@@ -98,8 +101,9 @@ class RollbackPage:
                 return _choice(visit, seen, status=409)
             if chosen is None:
                 return _choice(visit, seen, "This revision no longer exists. Choose another one.", status=409)
+            basis = await computed(visit, size_of(chosen.template), partial(seen.basis, chosen))
             is_wanted = form.get("step") == "apply"
-            is_stale = is_wanted and form.get("basis") != seen.basis(chosen)
+            is_stale = is_wanted and form.get("basis") != basis
             try:
                 result = await _send(seen, chosen, is_dry=not is_wanted or is_stale)
             except ConflictError as error:
@@ -113,7 +117,7 @@ class RollbackPage:
             if is_wanted and not is_stale:
                 return place.page()
             changes = await computed(visit, size_of(seen.obj, result), _differing(seen, result))
-            return _preview(visit, seen, chosen, changes, is_stale=is_stale)
+            return _preview(visit, seen, chosen, changes, basis, is_stale=is_stale)
         return _choice(visit, seen, problem, status=409)
 
     async def _place(self, visit: Visit) -> Place:
@@ -189,16 +193,22 @@ def _row(visit: Visit, seen: _Seen, each: Revision) -> Row:
         f"revision-{each.uid}",
         [str(each.number), " ", chip("current", "good") if is_current else None],
         moment(each.created),
-        [el("code", one_line(image)) for image in each.images],
+        _images(each.images),
         one_line(each.cause) or "–",
         el("div", offered, class_="offered") if offered else None,
     )
 
 
-def _preview(visit: Visit, seen: _Seen, chosen: Revision, changes: Node, *, is_stale: bool) -> Page:
+def _images(images: Sequence[str]) -> list[Node]:
+    shown: list[Node] = [el("code", one_line(each)) for each in images[:_MOST_IMAGES]]
+    further = len(images) - _MOST_IMAGES
+    return [*shown, f"and {further:,} more"] if further > 0 else shown
+
+
+def _preview(visit: Visit, seen: _Seen, chosen: Revision, changes: Node, basis: str, *, is_stale: bool) -> Page:
     place, number = seen.place, chosen.number
     apply = el("button", f"Roll back to revision {number}", type="submit", name="step", value="apply", class_="primary")
-    fields = {"revision": chosen.uid, "basis": seen.basis(chosen)}
+    fields = {"revision": chosen.uid, "basis": basis}
     form = el(
         "form",
         proof_field(visit.viewer.proof),

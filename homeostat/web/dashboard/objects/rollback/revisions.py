@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Final, NamedTuple
+
+import msgspec
 
 from homeostat.client.base import JSON_PATCH, Client
 from homeostat.edge.turn import Turn
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.objects.family.search import selector_of
+from homeostat.web.dashboard.objects.table import ListMetadata
 
 MOST_READ: Final = 2000
 """ReplicaSets or ControllerRevisions with the labels of the workload; others of the same labels are among them."""
 MOST_SHOWN: Final = 100
+MOST_BYTES: Final = 8 << 20
+"""Of the revisions that are shown."""
 _AT_ONCE: Final = 100
 _SETS: Final = Kind("apps", "v1", "replicasets", "ReplicaSet", is_namespaced=True)
 _CONTROLLER_REVISIONS: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
@@ -78,8 +84,37 @@ class Revision(NamedTuple):
         ], JSON_PATCH
 
 
+class _Owner(msgspec.Struct, frozen=True):
+    uid: str = ""
+    controller: bool | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename={"owners": "ownerReferences"}):
+    annotations: dict[str, str] | None = None
+    owners: list[_Owner] | None = None
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """As much of a ReplicaSet or a ControllerRevision as decides whether it is shown."""
+
+    metadata: _Metadata = _Metadata()
+    revision: int = 0
+
+    def is_of(self, uid: str) -> bool:
+        return any(each.uid == uid and each.controller for each in self.metadata.owners or ())
+
+
+class _Page(msgspec.Struct, frozen=True):
+    items: list[msgspec.Raw] | None = None
+    metadata: ListMetadata = ListMetadata()
+
+
+_read_head: Final = msgspec.json.Decoder(_Head).decode
+_read_page: Final = msgspec.json.Decoder(_Page).decode
+
+
 class History(NamedTuple):
-    """The revisions, the newest first; `is_whole` is false if the server has more than were read."""
+    """The revisions, the newest first; `is_whole` is false if the server has more than are shown."""
 
     revisions: list[Revision]
     is_whole: bool = True
@@ -96,29 +131,40 @@ def undo_command(kind: Kind, namespace: str, name: str, number: int = 0) -> str:
 
 
 async def history_of(client: Client, kind: Kind, obj: JsonObject) -> History:
-    """`ForbiddenError` for who may not list ReplicaSets or ControllerRevisions."""
+    """`ForbiddenError` for who may not list ReplicaSets or ControllerRevisions. Only what is shown is decoded."""
     metadata, turn = obj["metadata"], Turn()
-    listed = _SETS if kind.plural == DEPLOYMENT.plural else _CONTROLLER_REVISIONS
-    found: list[Revision] = []
+    is_set = kind.plural == DEPLOYMENT.plural
+    path = (_SETS if is_set else _CONTROLLER_REVISIONS).path(metadata["namespace"])
+    newest: list[tuple[int, bytes]] = []
     is_whole, token = True, ""
     for _ in range(MOST_READ // _AT_ONCE):
         query = {"labelSelector": selector_of(obj), "limit": _AT_ONCE, "continue": token}
-        page = await client.request("GET", listed.path(metadata["namespace"]), query)
-        owned = [each for each in page.get("items") or () if _is_owned(each, metadata["uid"])]
-        found += [_of_set(each) if listed is _SETS else _of_data(each) for each in owned]
-        found.sort(key=lambda each: each.number, reverse=True)
-        is_whole = is_whole and len(found) <= MOST_SHOWN
-        del found[MOST_SHOWN:]
-        token = page["metadata"].get("continue") or ""
+        answer = await client.fetch("GET", path, query)
+        await turn.pause()
+        page = _read_page(answer)
+        for each in page.items or ():
+            head = _read_head(each)
+            if head.is_of(metadata["uid"]):
+                given = (head.metadata.annotations or {}).get(NUMBER) if is_set else head.revision
+                newest.append((_number(given), bytes(each)))
+            await turn.pause()
+        count = len(newest)
+        newest = _newest_of(newest)
+        is_whole, token = is_whole and len(newest) == count, page.metadata.token
         if not token:
             break
+    found: list[Revision] = []
+    for _, data in newest:
+        found.append((_of_set if is_set else _of_data)(decode_stored(data)))
         await turn.pause()
     return History(found, is_whole=is_whole and not token)
 
 
-def _is_owned(obj: JsonObject, uid: str) -> bool:
-    owners = obj["metadata"].get("ownerReferences") or ()
-    return any(each.get("uid") == uid and each.get("controller") for each in owners)
+def _newest_of(found: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Those that are shown, the newest first, and at least one."""
+    found = sorted(found, key=lambda each: each[0], reverse=True)[:MOST_SHOWN]
+    sizes = accumulate(len(data) for _, data in found)
+    return [each for at, (each, size) in enumerate(zip(found, sizes, strict=True)) if not at or size <= MOST_BYTES]
 
 
 def _of_set(obj: JsonObject) -> Revision:
@@ -136,13 +182,17 @@ def _of_data(obj: JsonObject) -> Revision:
     return _revision(obj, obj.get("revision"), template, data)
 
 
-def _revision(obj: JsonObject, number: Json, template: JsonObject, data: JsonObject) -> Revision:
+def _revision(obj: JsonObject, given: Json, template: JsonObject, data: JsonObject) -> Revision:
     metadata, annotations = obj["metadata"], obj["metadata"].get("annotations") or {}
-    given, cause = str(number or ""), str(annotations.get(_CAUSE, ""))
-    counted = int(given) if given.isdecimal() and len(given) < 19 else 0
+    number, cause = _number(given), str(annotations.get(_CAUSE, ""))
     return Revision(
-        counted, metadata["uid"], metadata.get("creationTimestamp") or "", cause, template, annotations, data
+        number, metadata["uid"], metadata.get("creationTimestamp") or "", cause, template, annotations, data
     )
+
+
+def _number(given: Json) -> int:
+    text = str(given or "")
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
 
 
 def _map(value: Json) -> JsonObject:
