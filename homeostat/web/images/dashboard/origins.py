@@ -52,4 +52,7 @@ class ImageOrigins:
 
 def _commit_of(update: Update) -> str:
     newest = next(iter(update.status.history), None)
-    return newest.commit if newest is not None and newest.old and newest.new == update.status.tag else ""
+    if newest is None or not newest.old or newest.new != update.status.tag:
+        return ""
+    # A command would read a leading hyphen as that of an option.
+    return newest.commit if newest.commit.isalnum() else ""

@@ -13,6 +13,7 @@ from homeostat.operators.images.engine.annotations import tracked_of
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.web.dashboard.commit import commit_url
+from homeostat.web.images.dashboard.origins import _commit_of
 from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
 from homeostat.web.images.dashboard.update import Update
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
@@ -138,6 +139,12 @@ def _update(*, runs: str = NEW, rollout: Rollout | None = None, **status: object
     result = {"action": "up_to_date", "time": SINCE}
     known = {"tag": NEW, "wanted": NEW, "handledRequest": SINCE, "result": result, **status}
     return Update(tracked, msgspec.convert(known, ImageUpdateStatus), None, True, rollout or Rollout())
+
+
+@pytest.mark.parametrize(("commit", "found"), [("c" * 40, "c" * 40), ("--strategy=x", ""), ("", "")])
+def test_a_commit_that_a_command_would_read_as_an_option_is_unknown(commit: str, found: str) -> None:
+    history = [{"time": SINCE, "old": OLD, "new": NEW, "commit": commit}]
+    assert _commit_of(_update(history=history)) == found
 
 
 @pytest.mark.parametrize(
