@@ -40,10 +40,14 @@ class Version:
         return f"{self.major}.{self.minor}.{self.patch}{self.prerelease and f'-{self.prerelease}'}"
 
 
-@lru_cache(4096)
 def parse_version(text: str) -> Version | None:
     """Parse a version; None if the text is not one."""
-    found = _version(text) if len(text) <= _LONGEST else None
+    return _parsed(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(4096)
+def _parsed(text: str) -> Version | None:
+    found = _version(text)
     if found is None:
         return None
     numbers = [int(each or 0) for each in found.group(1, 2, 3)]

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 HUB: Final = "docker.io"
 _HUB_NAMES: Final = (HUB, "index.docker.io")
 _LONGEST: Final = 255
+_LONGEST_KEPT: Final = 1000
+"""Longer than any image of a registry. A Pod may name one of a megabyte."""
 _is_registry = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9A-Fa-f:.]+\])"
     r"(?::[0-9]{1,5})?",
@@ -48,9 +50,12 @@ class Image(NamedTuple):
         return self.repository.partition("/")[2]
 
 
-@lru_cache(8192)
 def parse_image(reference: str) -> Image:
     """Never fails: an invalid reference gives a repository that no registry has."""
+    return _kept(reference) if len(reference) <= _LONGEST_KEPT else _split(reference)
+
+
+def _split(reference: str) -> Image:
     rest, _, digest = reference.partition("@")
     path, colon, tag = rest.rpartition(":")
     if not colon or "/" in tag:
@@ -63,6 +68,9 @@ def parse_image(reference: str) -> Image:
     if "." in first or ":" in first or first == "localhost":
         return Image(f"{first}/{below}", tag, digest)
     return Image(f"{HUB}/{path}", tag, digest)
+
+
+_kept = lru_cache(8192)(_split)
 
 
 def check_image(reference: str) -> Image:

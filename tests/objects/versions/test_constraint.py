@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.versions import semver
 from homeostat.objects.versions.constraint import InvalidConstraintError, best_tag, parse_constraint
 from homeostat.objects.versions.semver import parse_version
 
@@ -82,3 +83,9 @@ def test_any_text_is_a_range_or_refused(text: str) -> None:
     assert version is not None
     with contextlib.suppress(InvalidConstraintError):
         parse_constraint(text).allows(version)
+
+
+def test_long_texts_are_no_versions_and_not_kept() -> None:
+    semver._parsed.cache_clear()
+    assert [parse_version(f"1.2.3-{'x' * size}") is None for size in (10, 1_000_000)] == [False, True]
+    assert semver._parsed.cache_info().currsize == 1

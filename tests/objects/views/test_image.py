@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from homeostat.objects.views import image as module
 from homeostat.objects.views.image import InvalidImageError, check_image, parse_image
 
 DIGEST = f"sha256:{'a' * 64}"
@@ -28,6 +29,12 @@ def test_a_reference_has_parts(reference: str, registry: str, path: str, tag: st
     image = check_image(reference)
     assert (image.registry, image.path, image.tag, image.digest) == (registry, path, tag, digest)
     assert parse_image(str(image)) == image
+
+
+def test_long_references_are_split_and_not_kept() -> None:
+    module._kept.cache_clear()
+    assert [parse_image(f"r.io/{'x' * size}:1").tag for size in (10, 1_000_000)] == ["1", "1"]
+    assert module._kept.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize(
