@@ -18,7 +18,7 @@ from homeostat.edge.reply import StreamReply
 from homeostat.objects.wire import encode, protobuf
 from homeostat.objects.wire.leaves import members
 from homeostat.server.access.user import SELF
-from homeostat.server.verbs import frame_queue
+from homeostat.server.verbs import backlog
 from homeostat.server.view import protobuf_view
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, CRDS, WIDGETS, configmap, definition, widget
@@ -171,8 +171,11 @@ async def test_events_that_are_much_to_encode_come_in_order_from_a_thread(
     assert False in threads
 
 
-async def test_a_watch_that_waits_for_too_many_frames_ends(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_queue, "MOST_UNENCODED", 3)
+@pytest.mark.parametrize(("limit", "most"), [("MOST_EVENTS", 3), ("MOST_BYTES", 3 * protobuf_view.QUICK_BYTES)])
+async def test_a_watch_that_waits_for_too_many_frames_ends(
+    api: Api, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(backlog, limit, most)
     events = await live_watch(api)
     large = {"text": "x" * protobuf_view.QUICK_BYTES}
     await asyncio.gather(*(api("POST", CONFIGMAPS, configmap(f"c{each}", data=large)) for each in range(20)))

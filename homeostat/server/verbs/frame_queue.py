@@ -1,29 +1,25 @@
 """Events of a watch that are too much to encode on the event loop.
 
 Protobuf takes hundreds of microseconds an event. So the first events of a commit are encoded at once, as far as that
-takes some milliseconds, and the others in a thread. An event waits for those before it. A watch with too many waiting
-events ends; its client resumes by revision.
+takes some milliseconds, and the others in a thread. An event waits for those before it (`backlog.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Protocol
 
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, InternalError
+from homeostat.server.verbs.backlog import Backlog
 from homeostat.server.view.protobuf_view import QUICK_BYTES
 from homeostat.store.base import Event
 
 log = logging.getLogger(__name__)
 
-MOST_UNENCODED = 10_000
-"""Events of a watch that wait to be encoded in protobuf."""
 _AT_ONCE = 100
 """Events in one turn of the thread, which others wait for."""
 
@@ -41,7 +37,7 @@ class FrameQueue:
     def __init__(self, user: str, make: Callable[[Event], bytes], frames: Frames) -> None:
         """`make` gives the frame of an event; it is called in a thread too."""
         self._user, self._make, self._frames = user, make, frames
-        self._waiting: deque[Event] = deque()
+        self._waiting = Backlog()
         self._task: asyncio.Task[None] | None = None
         self._spent_bytes = 0
 
@@ -54,11 +50,9 @@ class FrameQueue:
         self._spent_bytes += len(event.record.value)
         if not self._waiting and self._spent_bytes <= QUICK_BYTES:
             return False
-        if len(self._waiting) >= MOST_UNENCODED:
+        if not self._waiting.add(event):
             self._frames.close()
-            return True
-        self._waiting.append(event)
-        if self._task is None:
+        elif self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._encode())
         return True
 
@@ -74,10 +68,10 @@ class FrameQueue:
     async def _encode(self) -> None:
         try:
             while self._waiting:
-                some = list(islice(self._waiting, _AT_ONCE))
+                some = self._waiting.first(_AT_ONCE)
                 for chunk in await in_thread(partial(self._made, some), user=self._user):
                     self._frames.add(chunk)
-                    self._waiting.popleft()
+                    self._waiting.drop_first()
                 self._frames.flush()
         except Exception:
             # Without an error, the client would take the stream for one without changes.

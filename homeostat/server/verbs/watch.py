@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections import deque
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from homeostat.edge.items import pieces_of
@@ -48,8 +46,6 @@ log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
 _SHORTEST_S, _LONGEST_S = 1800, 3600
-MOST_UNCONVERTED = 10_000
-"""Events of a watch that wait for a conversion webhook."""
 
 
 class Watches:
@@ -266,13 +262,15 @@ class Watcher:
 class _Converting:
     """Passes the events of a watch on at its version, in their order, as soon as they are converted.
 
-    An event waits for those before it. A watch with too many waiting events ends; its client resumes by revision.
+    An event waits for those before it (`backlog.py`).
     """
 
     def __init__(self, call: Call, watcher: Watcher) -> None:
+        from homeostat.server.verbs.backlog import Backlog
+
         self._kind, self._conversions = call.kind, call.backend.conversions
         self._watcher = watcher
-        self._waiting: deque[Event] = deque()
+        self._waiting = Backlog()
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -283,12 +281,10 @@ class _Converting:
         shown = None if self._waiting else self._conversions.known(self._kind, event)
         if shown is not None:
             self._watcher.pass_on(shown)
-        elif len(self._waiting) >= MOST_UNCONVERTED:
+        elif not self._waiting.add(event):
             self._watcher.close()
-        else:
-            self._waiting.append(event)
-            if self._task is None:
-                self._task = asyncio.get_running_loop().create_task(self._convert())
+        elif self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._convert())
 
     def close(self) -> None:
         self._waiting.clear()
@@ -298,11 +294,10 @@ class _Converting:
     async def _convert(self) -> None:
         try:
             while self._waiting:
-                some = list(islice(self._waiting, MOST_REVIEWED))
-                shown = await self._conversions.events(self._kind, some)
+                shown = await self._conversions.events(self._kind, self._waiting.first(MOST_REVIEWED))
                 for event in shown:
                     self._watcher.pass_on(event)
-                    self._waiting.popleft()
+                    self._waiting.drop_first()
                 self._watcher.flush()
         except ConversionError as error:
             self._watcher.fail(error)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from homeostat.server.conversion.conversions import MOST_REVIEWED, MOST_WAITING
+from homeostat.server.verbs import backlog
 from tests.api.conftest import APPLY, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, configmap
 from tests.differential.conversions import NAME, definition, one, two
@@ -87,6 +90,17 @@ async def test_events_keep_their_order_while_the_webhook_is_slow(api: Api, webho
     assert found[0] == ("ADDED", "a")
     assert sorted(found[1:3]) == [("ADDED", "b"), ("ADDED", "c")]
     assert found[3] == ("DELETED", "a")
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_EVENTS", 3), ("MOST_BYTES", 30_000)])
+async def test_a_watch_with_too_much_to_convert_ends(
+    api: Api, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(backlog, limit, most)
+    watch = await api.watch(V2, resourceVersion=(await api("GET", V1)).json["metadata"]["resourceVersion"])
+    webhook.goes_on.clear()
+    await create(api, "a", "b", "c", "d", annotations={"note": "x" * 10_000})
+    assert await watch.ends()
 
 
 async def test_a_selector_sees_the_labels_of_its_version(api: Api, webhook: Webhook) -> None:
