@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from homeostat.web.kit.openapi.document import About
 
 
-def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None) -> Handler:
+def rest_app(
+    face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None, home: str = ""
+) -> Handler:
+    """`home` is the path of the dashboard, if it is among the routes."""
     answering = Answering(figures or RestFigures())
     routes = Routes(refuse)
     served: list[Route] = []
@@ -40,7 +43,8 @@ def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures
         routes.add(method, pattern, answering.page(pattern, page))
         served.append((method, pattern))
 
-    for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served, _about).add_routes):
+    description = Description(served, _about, home=home)
+    for add_routes in (_types(face), _resources(face), _cluster(face), *more, description.add_routes):
         add_routes(add)
     return partial(answering.handle, routes)
 

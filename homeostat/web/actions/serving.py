@@ -25,6 +25,7 @@ from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.access.section import access_section
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.operators import operators_section
+from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import open_sections
 from homeostat.web.dashboard.workloads.section import workloads_section
 from homeostat.web.identity.credentials.token import expiry_hours
@@ -87,7 +88,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             dashboard = await stack.enter_async_context(_open_dashboard(face, people, given))
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
-            yield rest_app(face, more=pages, figures=figures)
+            yield rest_app(face, more=pages, figures=figures, home=ROOT)
     except ExceptionGroup as group:
         raise sole_error(group) from None
 

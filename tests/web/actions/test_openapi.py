@@ -107,11 +107,12 @@ async def test_docs_show_every_operation_with_an_example_and_need_nothing_from_e
     page, headers = await fetch(whole, "/docs")
     for method, path in OPERATIONS:
         assert f'id="{operation_id(method, path)}"' in page
-    assert page.count("<pre>curl ") == len(OPERATIONS)
+    assert len(re.findall("<pre [^>]+>curl ", page)) == len(OPERATIONS)
     assert f"curl -N {whole.url}/api/v1/resources/1/events" in page
     assert not re.search(r"(?:src|href)=\"?(?:https?:)?//", page)
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in headers["Content-Security-Policy"]
 
 
 async def test_what_a_caller_says_of_the_host_is_no_markup(whole: Api) -> None:
@@ -119,7 +120,7 @@ async def test_what_a_caller_says_of_the_host_is_no_markup(whole: Api) -> None:
         aiohttp.ClientSession() as session,
         session.get(f"{whole.url}/docs", headers={"Host": "x<script>alert(1)</script>"}) as response,
     ):
-        assert "<script" not in await response.text()
+        assert "<script>alert" not in await response.text()
 
 
 async def test_schemathesis_finds_no_crash_and_no_answer_of_another_shape(whole: Api, tmp_path: Path) -> None:

@@ -167,6 +167,9 @@ async def test_the_api_describes_itself(api: Api) -> None:
     )
     assert (await api.get("/openapi.json")).body == document
     assert b"/api/resolve" in (await api.get("/docs")).body
+    shared = (await api.get("/contracts/docs")).body
+    for part in (b"/contracts/api/diff", b'data-path="/contracts/api/services"', b'href="/contracts/openapi"'):
+        assert part in shared, "on the port that faces share"
     schemas = (await api.get("/schemas")).body["schemas"]
     assert "Listed" in schemas
     assert (await api.get("/schemas/Listed.json")).body["properties"]["blastRadius"]["type"] == "integer"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Description:
     """`routes` and `about` are read at the first request, when all routes have been added. `documents` and `pages` are
-    the paths of the document and of its page.
+    the paths of the document and of its page, `home` is the path of the dashboard, if this server has one.
     """
 
     def __init__(
@@ -31,8 +31,9 @@ class Description:
         documents: Sequence[str] = (f"{API}/openapi.json", "/openapi.json"),
         # Two names of one page, as clients of FastAPI servers know them.
         pages: Sequence[str] = ("/docs", "/redoc"),
+        home: str = "",
     ) -> None:
-        self._routes, self._about = routes, about
+        self._routes, self._about, self._home = routes, about, home
         self._documents, self._pages = documents, pages
         self._document: JsonObject | None = None
 
@@ -46,11 +47,13 @@ class Description:
         return Reply(200, encode(await self._made()))
 
     async def show_docs(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        from homeostat.web.kit.openapi.page import HEADERS, docs_page
+        from homeostat.web.kit.openapi.page import HEADERS, Place, docs_page
 
         scheme = "https" if request.peer.is_tls else "http"
-        where = f"{scheme}://{request.headers.get('host', 'localhost')}"
-        page = docs_page(await self._made(), where=where, link=self._documents[0])
+        # On a port that faces share, an API may be below a path of its own.
+        below = next((request.path.removesuffix(each) for each in self._pages if request.path.endswith(each)), "")
+        place = Place(f"{scheme}://{request.headers.get('host', 'localhost')}", below, self._home)
+        page = docs_page(await self._made(), place, link=f"{below}{self._documents[0]}")
         return Reply(200, page, "text/html; charset=utf-8", HEADERS)
 
     async def schemas(self) -> JsonObject:
