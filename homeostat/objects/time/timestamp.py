@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+# Hours end at 23: `fromisoformat` reads 24:00:00 as the next day since Python 3.14.
 _shape = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 ).fullmatch
 
 _MARKS = {20: "--T::Z", 27: "--T::."}
