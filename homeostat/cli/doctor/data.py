@@ -66,7 +66,13 @@ def _modes(data: Path) -> Finding:
 
 
 def _disk(place: Path) -> Finding:
-    size, free = disk_bytes(place)
+    try:
+        size, free = disk_bytes(place)
+    except OSError as error:
+        remedy = (
+            "correct --database or HOMEOSTAT_DATABASE: a path from the root has four slashes, sqlite:////srv/plane.db"
+        )
+        return Finding("disk", "FAIL", f"cannot examine the disk of {place}: {error.strerror}", remedy)
     unit, name = (_GIB, "GiB") if size >= _GIB else (_MIB, "MiB")
     detail = f"{free / unit:.1f} of {size / unit:.1f} {name} free"
     remedy = "free space, or move the plane: homeostat migrate-store"

@@ -162,3 +162,10 @@ def test_a_database_that_cannot_be_read_is_not_called_damaged(up: Up, cli: Cli, 
     os.mkdir(data / "homeostat.db")
     found = one(cli.here("doctor", "--data", data, "-o", "json"), "database")
     assert (found["result"], "cannot read" in found["detail"], "free space" in found["remedy"]) == ("FAIL", True, True)
+
+
+def test_a_database_in_a_directory_that_does_not_exist_says_how_to_write_its_path(up: Up, tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path.name}/nowhere/plane.db"
+    done = up.cli.here("doctor", "--data", up.data, "--database", database, "-o", "json")
+    assert (done.code, one(done, "disk")["result"]) == (1, "FAIL")
+    assert "four slashes" in one(done, "disk")["remedy"]
