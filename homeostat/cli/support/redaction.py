@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.external.secrets.credential_patterns import NAMES, scrub_shapes
@@ -23,6 +25,8 @@ MOST_SECRETS: Final = 2000
 _PAGE: Final = 500
 _LONGEST: Final = 4096
 """Longer values are keys, certificates and archives, of which PEM is recognised by its form."""
+_SHORTEST_PART: Final = 8
+"""Of a document; shorter ones are often common words."""
 _IS_SECRET_NAME: Final = re.compile(rf"(?:{NAMES}|_KEY$)", re.IGNORECASE)
 
 
@@ -83,3 +87,29 @@ def _values(secret: JsonObject) -> Iterable[str]:
             continue
         if "-----BEGIN" not in text:
             yield text
+        yield from _parts(text)
+
+
+def _parts(document: str) -> Iterator[str]:
+    """The texts in a value that is JSON, as a Docker configuration is, with the passwords in its credentials."""
+    try:
+        waiting: list[Json] = [msgspec.json.decode(document)] if document.lstrip().startswith(("{", "[")) else []
+    except ValueError:
+        return
+    while waiting:
+        match waiting.pop():
+            case str() as text if len(text) >= _SHORTEST_PART:
+                yield text
+                yield _password(text)
+            case dict() as members:
+                waiting.extend(members.values())
+            case list() as members:
+                waiting.extend(members)
+
+
+def _password(auth: str) -> str:
+    """That of `user:password` in base64; empty for another text."""
+    try:
+        return base64.b64decode(auth, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""

@@ -1,7 +1,8 @@
 """Texts that look like a credential, removed from texts of others, in which the secrets are not known. Pure.
 
 Recognised are PEM, JSON Web Tokens, the tokens of well-known services, what follows `Bearer` and `Basic`, credentials
-and parameters of URLs, and what is assigned to the name of a secret: `password=...`. The time is in proportion to the
+and parameters of URLs, addresses of chats that are secret as a whole, `-u user:password`, and what is assigned to the
+name of a secret: `password=...`. The time is in proportion to the
 length of the text.
 """
 
@@ -29,6 +30,12 @@ _SPOKEN: Final = re.compile(
 )
 _QUERY: Final = re.compile(r"([?&](?:code|key|sig|signature|state)=)[^\s&\"']+", re.IGNORECASE)
 _BEARER: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE)
+_HOOK: Final = re.compile(
+    r"(\bhttps?://(?:hooks\.slack(?:-gov)?\.com/\w{1,20}/|(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/"
+    r"|[\w-]{1,60}\.webhook\.office\.com/))[^\s\"'<>]+",
+    re.IGNORECASE,
+)
+_USER: Final = re.compile(r"((?<!\S)(?:-u|--user|--proxy-user)(?:\s{1,3}|=)[\"']?[^\s:\"'/]{1,100}:)[^\s\"']+")
 _DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?>(?:\.[\w-]++){2,})")
 _JWT: Final = re.compile(r"\beyJ[\w-]{6}")
 _SHORTEST_PART: Final = 6
@@ -43,7 +50,7 @@ _TOKENS: Final = re.compile(
 
 def scrub_shapes(text: str) -> str:
     text = _PEM.sub(HIDDEN, scrub_urls(text))
-    text = _QUERY.sub(rf"\1{HIDDEN}", text)
+    text = _USER.sub(rf"\1{HIDDEN}", _HOOK.sub(rf"\1{HIDDEN}", _QUERY.sub(rf"\1{HIDDEN}", text)))
     text = _DOTTED.sub(_without_jwt, _BEARER.sub(rf"\1 {HIDDEN}", text))
     return _SPOKEN.sub(rf"\1{HIDDEN}", _NAMED.sub(rf"\1{HIDDEN}", _TOKENS.sub(HIDDEN, text)))
 

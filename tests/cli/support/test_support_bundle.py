@@ -32,6 +32,7 @@ SEEDS = {
     "code": "seeded-one-time-code-9",
     "forge": "ghp_" + "s33ded" * 6,
     "database": "seeded-database-word-10",
+    "registry": "seeded-registry-password-11",
     "binary": base64.b64encode(bytes(range(128, 160))).decode(),
 }
 
@@ -86,7 +87,7 @@ def seed(up: Up, folder: Path) -> None:
             "kind": "Secret",
             "metadata": {**metadata, "name": "login"},
             "stringData": {"password": SEEDS["secret"]},
-            "data": {"bytes": SEEDS["binary"]},
+            "data": {"bytes": SEEDS["binary"], ".dockerconfigjson": docker_config()},
         },
         {
             "apiVersion": "v1",
@@ -126,6 +127,11 @@ def seed(up: Up, folder: Path) -> None:
     connection.close()
 
 
+def docker_config() -> str:
+    auth = base64.b64encode(f"ada:{SEEDS['registry']}".encode()).decode()
+    return base64.b64encode(msgspec.json.encode({"auths": {"r.example": {"auth": auth}}})).decode()
+
+
 def log_lines(token: str) -> str:
     lines = (
         "2026-01-01 INFO started operator",
@@ -134,6 +140,7 @@ def log_lines(token: str) -> str:
         f"WARN cannot clone https://ada:{SEEDS['url']}@git.example.com/a.git",
         f"  sign in     https://127.0.0.1:8000/dashboard/login/once?code={SEEDS['code']}",
         f"DEBUG {JWT} and {token} and {SEEDS['forge']}",
+        f"DEBUG pulled with {SEEDS['registry']}",
         f"DEBUG connected as plane/{SEEDS['database']} to {SEEDS['binary']}",
         f"DEBUG {SEEDS['secret']} {quote(SEEDS['secret'], safe='')}",
         f"-----BEGIN EC PRIVATE KEY-----\n{KEY}\n-----END EC PRIVATE KEY-----",
@@ -196,6 +203,12 @@ def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_
         ("the Secret login is missing", "the Secret login is missing"),
         ('apiserver_request_total{resource="secrets"} 3', 'apiserver_request_total{resource="secrets"} 3'),
         ("glpat-abcdefghij0123456789 was refused", "*** was refused"),
+        ("curl -u ada:hunter22 https://a", "curl -u ada:*** https://a"),
+        ("curl --user='ada:hunter22' https://a", "curl --user='ada:***' https://a"),
+        ("chown -u ada -g staff", "chown -u ada -g staff"),
+        ("to https://hooks.slack.com/services/T0/B0/x1: 404", "to https://hooks.slack.com/services/*** 404"),
+        ("https://discord.com/api/webhooks/12/ab-c", "https://discord.com/api/webhooks/***"),
+        ("https://example.com/api/webhooks/12", "https://example.com/api/webhooks/12"),
     ],
 )
 def test_what_looks_like_a_credential_is_removed_and_other_text_stays(text: str, kept: str) -> None:
