@@ -17,6 +17,7 @@ from homeostat.client.discovery import Discovery
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import DEPLOYMENT, LEASE, SECRET
+from homeostat.operators.catalog import OURS
 from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.operators.test_deploy import monitoring_kind
@@ -36,6 +37,20 @@ LATER_KINDS = {
     ("gateway.networking.k8s.io", "httproutes"): "HTTPRoute",
 }
 """Kinds of others, which the cluster of the tests does not have."""
+
+_NOWHERE = "https://127.0.0.1:1/own.git"
+UPDATED = {
+    "annotations": {
+        "gitops.operator.enabled": "true",
+        "gitops.operator.app_repository": _NOWHERE,
+        "gitops.operator.manifest_repository": _NOWHERE,
+        "gitops.operator.deployment_path": "own.yaml",
+        "gitops.operator.observe_branch": "main",
+        "gitops.operator.image_name": "own",
+        "gitops.operator.ssh_key_name": "none",
+        "gitops.operator.ssh_key_namespace": "default",
+    }
+}
 
 
 def definition(group: str, plural: str, kind: str) -> JsonObject:
@@ -164,7 +179,10 @@ def objects(namespace: str) -> list[JsonObject]:
     }
     types = {"name": "Own", "version": "v1", "schema": {"type": "object"}, "action": {"plugin": "stateful"}}
     contract = "pactoVersion: '1.2'\nservice: {name: own, version: 1.0.0}\n"
+    labels = {"app": "own"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "own", "image": "own:1"}]}}
     return [
+        one("apps/v1", "Deployment", {"selector": {"matchLabels": labels}, "template": template}, **here, **UPDATED),
         one("devops.stochastic.io/v1", "DevOpsPolicy", {"requireLivenessProbe": True}, **here),
         one("homeostat.dev/v1alpha1", "ResourceType", types, name=f"own-{namespace[-6:]}"),
         one("pacto.trianalab.io/v1alpha1", "Pacto", {"contractRef": {"inline": contract}, "target": {}}, **here),
@@ -172,11 +190,19 @@ def objects(namespace: str) -> list[JsonObject]:
     ]
 
 
+def reporting(namespace: str) -> list[JsonObject]:
+    """Those whose status an operator writes: of a Deployment it is its ImageUpdate's."""
+    update = {"apiVersion": "images.homeostat.dev/v1", "kind": "ImageUpdate"}
+    return [{**each, **update} if each["kind"] == "Deployment" else each for each in objects(namespace)]
+
+
+@pytest.mark.parametrize("is_narrow", [True, False], ids=["one namespace", "all namespaces"])
 async def test_a_release_is_upgraded_and_its_operators_run_with_its_permissions(
-    real_api: Api, helm: Helm, tmp_path: Path
+    real_api: Api, helm: Helm, tmp_path: Path, is_narrow: bool
 ) -> None:
     release, namespace = Release(helm, real_api), real_api.namespace
-    narrow: dict[str, Any] = {"watchNamespace": namespace}
+    narrow: dict[str, Any] = {"arguments": ["--images-interval", "1"]}
+    narrow |= {"watchNamespace": namespace} if is_narrow else {}
     try:
         await release.install({**narrow, **SERVED, "monitoring": MONITORED})
         secrets = [SECRET.path(namespace, f"homeostat-{each}-tls") for each in ("faces", "policy-webhook")]
@@ -194,9 +220,9 @@ async def test_a_release_is_upgraded_and_its_operators_run_with_its_permissions(
                 lambda: asyncio.to_thread(readiness, port), lambda seen: seen[0] == 200, within_s=60
             )
             assert status == 200, text
-            await asyncio.gather(*(reported(real_api, each) for each in objects(namespace)))
+            await asyncio.gather(*(reported(real_api, each) for each in reporting(namespace)))
             leases = await real_api.client.get(LEASE.path(namespace))
-            assert {each["metadata"]["name"] for each in leases["items"]} >= {"homeostat-policy", "homeostat-sync"}
+            assert {each["metadata"]["name"] for each in leases["items"]} >= {f"homeostat-{each}" for each in OURS}
         assert "orbidden" not in (tmp_path / "run.log").read_text()
     finally:
         await release.uninstall()
