@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.views.rollout import DESIRED, MAX, REVISION
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.conditions import find
 from homeostat.operators.workloads.deployments.decide import Step, decide, refused
 from homeostat.operators.workloads.deployments.rollout import bounds_of, roll, scale
-from homeostat.operators.workloads.deployments.sets import DESIRED, MAX, REVISION
 from tests.operators.workloads.objects import NOW, TEMPLATE, workload
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.views.rollout import REVISION
 from homeostat.operators.workloads.availability import DELETION_COST, in_deletion_order
 from homeostat.operators.workloads.conditions import find, with_condition
-from homeostat.operators.workloads.deployments.sets import REVISION, revision_of
+from homeostat.operators.workloads.deployments.sets import revision_of
 from homeostat.operators.workloads.deployments.status import status_of
 from homeostat.operators.workloads.jobs.counts import INDEX, index_of
 from homeostat.operators.workloads.sizes import integer_of, scaled

@@ -10,10 +10,11 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, REPLICA_SET
 from homeostat.objects.selectors import selector_of, selects
+from homeostat.objects.views.rollout import REVISION
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import is_namespace_terminating
 from homeostat.operators.workloads.deployments.decide import REFUSED, Step, decide, refused
-from homeostat.operators.workloads.deployments.sets import REVISION, new_set, replicas_of
+from homeostat.operators.workloads.deployments.sets import new_set, replicas_of
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
 from homeostat.operators.workloads.ownership import adoption, claim, release

@@ -10,6 +10,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
+from homeostat.objects.views.rollout import REVISION
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.conditions import find, with_condition
 from homeostat.operators.workloads.deployments.rollout import (
@@ -21,7 +22,6 @@ from homeostat.operators.workloads.deployments.rollout import (
     strategy_of,
 )
 from homeostat.operators.workloads.deployments.sets import (
-    REVISION,
     build_set,
     in_age_order,
     min_ready_of,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from homeostat.objects.views.rollout import DESIRED, MAX
 from homeostat.operators.workloads.api import Workload
-from homeostat.operators.workloads.deployments.sets import DESIRED, MAX, in_age_order, replicas_of
+from homeostat.operators.workloads.deployments.sets import in_age_order, replicas_of
 from homeostat.operators.workloads.sizes import integer_of, scaled
 
 Scaling = dict[str, int]

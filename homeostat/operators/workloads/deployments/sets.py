@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.views.rollout import DESIRED, HASH, HISTORY, MAX, NOT_COPIED, REVISION
 from homeostat.operators.workloads.api import Workload
 from homeostat.operators.workloads.naming import hash_of, hashed
 from homeostat.operators.workloads.sizes import integer_of
-
-HASH: Final = "pod-template-hash"
-REVISION: Final = "deployment.kubernetes.io/revision"
-HISTORY: Final = "deployment.kubernetes.io/revision-history"
-DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
-MAX: Final = "deployment.kubernetes.io/max-replicas"
-_NOT_COPIED: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        REVISION,
-        HISTORY,
-        DESIRED,
-        MAX,
-        "deprecated.deployment.rollback.to",
-    }
-)
 
 
 def replicas_of(workload: Workload) -> int:
@@ -103,7 +87,7 @@ def build_set(deployment: Workload, old: Sequence[Workload], replicas: int, max_
 
 
 def copied_annotations(deployment: Workload) -> dict[str, str]:
-    return {name: value for name, value in deployment.metadata.annotations.items() if name not in _NOT_COPIED}
+    return {name: value for name, value in deployment.metadata.annotations.items() if name not in NOT_COPIED}
 
 
 def size_annotations(replicas: int, max_replicas: int) -> dict[str, str]:

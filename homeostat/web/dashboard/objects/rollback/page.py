@@ -18,6 +18,7 @@ from homeostat.client.base import Client
 from homeostat.objects.edit import TRIES, edit_basis
 from homeostat.objects.errors import ApiError, ConflictError, ForbiddenError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.views.rollout import REVISION
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
@@ -34,7 +35,6 @@ from homeostat.web.dashboard.objects.large import computed, size_of
 from homeostat.web.dashboard.objects.object import Place, crumbs, place_of
 from homeostat.web.dashboard.objects.rollback.deployers import deployer_of
 from homeostat.web.dashboard.objects.rollback.revisions import (
-    NUMBER,
     History,
     Revision,
     history_of,
@@ -68,7 +68,7 @@ class _Seen(NamedTuple):
         digest. Without the number that the controller of a Deployment writes after each change of the template.
         """
         shown = shown_object(self.place.kind, {"metadata": self.obj["metadata"]})["metadata"]
-        notes = {name: each for name, each in (shown.get("annotations") or {}).items() if name != NUMBER}
+        notes = {name: each for name, each in (shown.get("annotations") or {}).items() if name != REVISION}
         returned = {"metadata": {"annotations": chosen.returned}, "spec": {"template": chosen.template}}
         return edit_basis({**shown, "annotations": notes, "returned": shown_object(self.place.kind, returned)})
 

@@ -11,6 +11,7 @@ from homeostat.client.base import JSON_PATCH, Client
 from homeostat.edge.turn import Turn
 from homeostat.objects.json import Json, JsonObject, decode_stored
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
+from homeostat.objects.views.rollout import HASH, NOT_COPIED, REVISION
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.objects.family.search import selector_of
 from homeostat.web.dashboard.objects.table import ListMetadata
@@ -25,20 +26,7 @@ _SETS: Final = Kind("apps", "v1", "replicasets", "ReplicaSet", is_namespaced=Tru
 _CONTROLLER_REVISIONS: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
 _ROLLABLE: Final = {(each.group, each.plural) for each in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)}
 _STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
-NUMBER: Final = "deployment.kubernetes.io/revision"
 _CAUSE: Final = "kubernetes.io/change-cause"
-_HASH: Final = "pod-template-hash"
-_OF_THE_DEPLOYMENT: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        NUMBER,
-        "deployment.kubernetes.io/revision-history",
-        "deployment.kubernetes.io/desired-replicas",
-        "deployment.kubernetes.io/max-replicas",
-        "deprecated.deployment.rollback.to",
-    }
-)
-"""Annotations that a rollback leaves as they are; the others return with the template."""
 
 
 class Revision(NamedTuple):
@@ -61,7 +49,7 @@ class Revision(NamedTuple):
         """The annotations that return with the template of a Deployment."""
         if self.data:
             return {}
-        return {name: each for name, each in self.annotations.items() if name not in _OF_THE_DEPLOYMENT}
+        return {name: each for name, each in self.annotations.items() if name not in NOT_COPIED}
 
     def is_current(self, obj: JsonObject) -> bool:
         return _comparable(self.template) == _comparable(obj["spec"].get("template") or {})
@@ -74,7 +62,7 @@ class Revision(NamedTuple):
         if self.data:
             return {**self.data, "metadata": seen}, _STRATEGIC_PATCH
         own = obj["metadata"].get("annotations") or {}
-        kept = {name: each for name, each in own.items() if name in _OF_THE_DEPLOYMENT}
+        kept = {name: each for name, each in own.items() if name in NOT_COPIED}
         # Not by "test", which a server answers with 422 if it fails.
         same = [{"op": "replace", "path": f"/metadata/{name}", "value": each} for name, each in seen.items()]
         return [
@@ -145,7 +133,7 @@ async def history_of(client: Client, kind: Kind, obj: JsonObject) -> History:
         for each in page.items or ():
             head = _read_head(each)
             if head.is_of(metadata["uid"]):
-                given = (head.metadata.annotations or {}).get(NUMBER) if is_set else head.revision
+                given = (head.metadata.annotations or {}).get(REVISION) if is_set else head.revision
                 newest.append((_number(given), bytes(each)))
             await turn.pause()
         count = len(newest)
@@ -170,9 +158,9 @@ def _newest_of(found: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
 def _of_set(obj: JsonObject) -> Revision:
     annotations, template = obj["metadata"].get("annotations") or {}, dict(obj["spec"].get("template") or {})
     own = template.get("metadata") or {}
-    labels = {name: each for name, each in (own.get("labels") or {}).items() if name != _HASH}
+    labels = {name: each for name, each in (own.get("labels") or {}).items() if name != HASH}
     template["metadata"] = {**own, "labels": labels}
-    return _revision(obj, annotations.get(NUMBER), template, {})
+    return _revision(obj, annotations.get(REVISION), template, {})
 
 
 def _of_data(obj: JsonObject) -> Revision:
