@@ -18,7 +18,6 @@ from tests.web.images.dashboard.test_images import declare_all as declare_images
 from tests.web.sync.dashboard.test_policies import declare_all as declare_syncs
 
 MAPS = "/objects/core/configmaps"
-LONGEST_TURN_S = 0.25
 
 
 def _selected(page: Page, *names: str) -> dict[str, str]:
@@ -140,9 +139,10 @@ async def test_two_hundred_objects_are_changed_in_short_turns(plane: Plane, site
     await _maps(plane, *(f"item-{each:03}" for each in range(MOST_SELECTED)))
     form = _selected(await site.open(f"{MAPS}?namespace=default&labels=!x&limit=200&q=item-"))
     async with measured_turns() as turns:
+        await site.send(f"{MAPS}/bulk", {**form, "operation": "label", "label": "a=b"})
         done = await site.send(f"{MAPS}/bulk", {**form, "operation": "delete", "step": "apply"})
     assert "200 objects deleted, 0 failed." in done.document.one("p", role="status").text
-    assert turns.longest_s < LONGEST_TURN_S
+    assert turns.longest_s < 0.03, "in one turn, the preview alone takes 45 ms"
     assert await _names(plane) == []
 
 

@@ -1,6 +1,6 @@
 """Sends a change for each selected object, some at once, and says of each what the server answered.
 
-A batch takes a bounded time: what was not sent by then is said to be so. Between requests, others run.
+A batch takes a bounded time: what was not sent by then is said to be so. Between requests, the client lets others run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -32,12 +31,11 @@ class Result(NamedTuple):
 async def carry_out(
     client: Client, kind: Kind, change: Change, selected: Sequence[Selected], *, is_dry: bool
 ) -> list[Result]:
-    turn, slots, clock = Turn(), asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop().time
+    slots, clock = asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop().time
     until = clock() + WITHIN_S
 
     async def one(each: Selected) -> Result:
         async with slots:
-            await turn.pause()
             if clock() >= until:
                 return Result(each, f"It was not sent: the server took more than {WITHIN_S:g} s for the others.")
             return Result(each, await _problem(client, kind, change, each, is_dry=is_dry))
