@@ -32,13 +32,13 @@ class ForgeError(Exception):
 
 
 class RefusedError(ForgeError):
-    """The forge refused the request: nothing was done."""
+    """The forge refused the request: nothing was done. `message` is the forge's own."""
 
     reason = "ForgeRefused"
 
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
+    def __init__(self, text: str, status: int, message: str = "") -> None:
+        super().__init__(text)
+        self.status, self.message = status, message
 
 
 class RateLimitedError(ForgeError):
@@ -84,12 +84,13 @@ class Forge:
         answer = await self._sent(Request(method, f"{self._api}{path}", headers, data, self._timeout_s))
         if answer.is_success or (may_redirect and answer.status in _REDIRECTS):
             return answer
-        text = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
+        message = _message(answer)
+        text = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {message}"
         if answer.status >= 500:
             raise UncertainError(text)
         if (after_s := self._limit_s(answer)) is not None:
             raise RateLimitedError(text, min(max(after_s, 1.0), LONGEST_LIMIT_S))
-        raise RefusedError(text, answer.status)
+        raise RefusedError(text, answer.status, message)
 
     async def download(self, path: str, *, largest: int) -> bytes:
         """Downloads a file, following one redirect. The redirect's URL may be secret, and gets none of our headers."""

@@ -24,6 +24,8 @@ _LIMIT_S = 60.0
 _LARGEST_FILE = 1 << 20
 _PAGE = 100
 _LONGEST_DESCRIPTION = 255
+_SAME_STATE = "cannot transition status"
+"""GitLab refuses the state that a status has already, and says so in words only, as 400."""
 
 
 class Pipeline(msgspec.Struct, frozen=True):
@@ -108,8 +110,7 @@ class GitLab:
         try:
             await self._forge.ask("POST", f"{self._project}/statuses/{quote(commit, safe='')}", body)
         except RefusedError as error:
-            # GitLab refuses the state that the status has already: "Cannot transition status".
-            if error.status != 400 or "cannot transition status" not in str(error).lower():
+            if error.status != 400 or _SAME_STATE not in error.message.lower():
                 raise
 
     async def variables(self, pipeline_id: int) -> dict[str, str]:

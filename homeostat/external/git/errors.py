@@ -99,7 +99,7 @@ class CacheBusyError(GitError):
 
 
 class PushConflictError(GitError):
-    """The branch moved during each attempt."""
+    """The branch moved: during each attempt, or since it was fetched."""
 
     reason = "PushConflict"
 
@@ -115,6 +115,7 @@ class SigningError(GitError):
 
 
 _SIGNS: Final[tuple[tuple[type[GitError], re.Pattern[str]], ...]] = (
+    (PushConflictError, re.compile(r"^! \[rejected\]")),
     (HostKeyError, re.compile("host key verification failed|no matching host key type", re.IGNORECASE)),
     (
         AuthenticationError,

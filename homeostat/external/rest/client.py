@@ -130,7 +130,7 @@ class RestClient:
             if self._breaker is not None and progress.origin is not None:
                 self._breaker.failed(progress.origin, self._timing.seconds())
             kind = ResponseLostError if progress.is_sent else NotSentError
-            raise kind(f"{request.host}: timed out after {request.timeout_s:g} s") from error
+            raise kind(f"timed out after {request.timeout_s:g} s", host=request.host) from error
 
     async def _sent(self, request: Request, progress: Progress, step: Step[R]) -> R:
         try:
@@ -139,7 +139,7 @@ class RestClient:
             if not progress.is_sent:
                 raise
             # The last attempt or a redirect's target was not reached, but an earlier request was sent.
-            raise ResponseLostError(str(error)) from error
+            raise ResponseLostError(error.problem, host=error.host, advice=error.advice) from error
 
     async def _exchange(self, request: Request, progress: Progress) -> Response:
         return await (await self._transport.open(request, progress)).read()
@@ -155,7 +155,9 @@ class RestClient:
             _discard(response)
             if not left:
                 raise TooManyRedirectsError(
-                    f"{request.host}: expected at most {request.redirects} redirects, and there are more; check the URL"
+                    f"expected at most {request.redirects} redirects, and there are more",
+                    host=request.host,
+                    advice="check the URL",
                 )
             request, left = target, left - 1
 
@@ -204,15 +206,18 @@ class RestClient:
             origin = origin_of(request.url)
         except ValueError:
             # Its text may quote a password that is not percent-encoded.
-            raise NotSentError(f"{request.host}: the URL is invalid; expected http:// or https:// and a host") from None
+            advice = "expected http:// or https:// and a host"
+            raise NotSentError("the URL is invalid", host=request.host, advice=advice) from None
         await self._take_turn(request, origin, deadline)
         if breaker is None:
             return await step(request, progress)
         if after_s := breaker.admit(origin, self._timing.seconds()):
             raise BreakerOpenError(
                 # Without the seconds: who shows the error in a condition would write a new one for each request.
-                f"{request.host}: failed {self._failures} times in a row; will retry soon",
+                f"failed {self._failures} times in a row",
                 after_s,
+                host=request.host,
+                advice="will retry soon",
             )
         progress.origin = origin
         try:
@@ -243,8 +248,9 @@ class RestClient:
         wait_s = self._rate.wait_s(origin, now)
         if wait_s > self._left_s(deadline):
             raise RateExceededError(
-                f"{request.host}: more requests are waiting than can be sent in time; expected at most "
-                f"{self._settings.rate.per_s if self._settings.rate else 0:g} a second"
+                "more requests are waiting than can be sent in time",
+                host=request.host,
+                advice=f"expected at most {self._settings.rate.per_s if self._settings.rate else 0:g} a second",
             )
         self._rate.take(origin, now)
         if wait_s:

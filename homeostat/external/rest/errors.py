@@ -8,9 +8,15 @@ from __future__ import annotations
 
 
 class RestError(Exception):
-    """No usable response arrived."""
+    """No usable response arrived. The text is `host: problem; advice`; the parts are for callers that name the host
+    otherwise.
+    """
 
     reason = "Unreachable"
+
+    def __init__(self, problem: str, *, host: str = "", advice: str = "") -> None:
+        super().__init__(f"{f'{host}: ' if host else ''}{problem}{f'; {advice}' if advice else ''}")
+        self.problem, self.host, self.advice = problem, host, advice
 
 
 class NotSentError(RestError):
@@ -28,8 +34,8 @@ class BreakerOpenError(NotSentError):
 
     reason = "BreakerOpen"
 
-    def __init__(self, message: str, after_s: float) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, after_s: float, *, host: str = "", advice: str = "") -> None:
+        super().__init__(problem, host=host, advice=advice)
         self.after_s = after_s
 
 

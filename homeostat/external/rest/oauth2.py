@@ -98,14 +98,16 @@ def token_request(auth: OAuth2) -> Request:
 def _granted(auth: OAuth2, response: Response) -> tuple[str, float]:
     host = token_request(auth).host
     if not response.is_success:
-        raise TokenError(f"{host}: no token: HTTP {response.status}{_why(response)}; check client id, secret and scope")
+        problem = f"no token: HTTP {response.status}{_why(response)}"
+        raise TokenError(problem, host=host, advice="check client id, secret and scope")
     try:
         found = response.decode(_Granted)
         lasts_s = _USUAL_S if found.expires_in is None else float(found.expires_in)
     except (InvalidResponseError, ValueError) as error:
-        raise TokenError(f"{host}: the token response does not match RFC 6749; check the token URL") from error
+        problem = "the token response does not match RFC 6749"
+        raise TokenError(problem, host=host, advice="check the token URL") from error
     if not found.access_token or found.token_type.lower() != "bearer":
-        raise TokenError(f"{host}: expected a bearer token; check the token URL")
+        raise TokenError("expected a bearer token", host=host, advice="check the token URL")
     return found.access_token, max(lasts_s, 0.0)
 
 

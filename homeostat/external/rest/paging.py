@@ -42,7 +42,8 @@ async def pages(
         if following is None:
             return
         request = following
-    raise TooManyPagesError(f"{request.host}: expected at most {most} pages, and there are more; narrow the query")
+    problem = f"expected at most {most} pages, and there are more"
+    raise TooManyPagesError(problem, host=request.host, advice="narrow the query")
 
 
 def by_link(request: Request, response: Response) -> Request | None:

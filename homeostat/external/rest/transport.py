@@ -77,7 +77,7 @@ class Opened:
                 size += len(chunk)
                 if size > self._request.largest:
                     raise ResponseTooLargeError(
-                        f"{self._request.host}: expected at most {self._request.largest} bytes, and more were sent"
+                        f"expected at most {self._request.largest} bytes, and more were sent", host=self._request.host
                     )
                 yield chunk
 
@@ -113,9 +113,9 @@ class Transport:
             check_url(request.url, allows_private=self._settings.allows_private)
             scheme, host, _ = origin_of(request.url)
         except UrlError as error:
-            raise AddressRefusedError(f"{request.host}: {error}") from error
+            raise AddressRefusedError(str(error), host=request.host) from error
         if any(_breaks(name) or _breaks(value) for name, value in request.headers.items()):
-            raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
+            raise NotSentError("the request cannot be sent: a header has a control character", host=request.host)
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
         await import_in_thread("homeostat.edge.responses")
@@ -227,21 +227,22 @@ def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:
-        raise NotSentError(f"{host}: cannot connect: timed out; check that the host is reachable") from error
+        raise NotSentError("cannot connect: timed out", host=host, advice="check that the host is reachable") from error
     except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
         raise _not_connected(host, error) from error
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
         # The texts of these two hold the URL.
-        raise NotSentError(f"{host}: invalid URL; expected http:// or https:// and a host") from None
+        raise NotSentError("invalid URL", host=host, advice="expected http:// or https:// and a host") from None
     except aiohttp.ClientResponseError as error:
         raise _unreadable(host, error) from None
     except (aiohttp.ClientError, OSError) as error:
         kind = ResponseLostError if is_sent() else NotSentError
-        raise kind(f"{host}: the connection broke: {type(error).__name__}") from error
+        raise kind(f"the connection broke: {type(error).__name__}", host=host) from error
     except ValueError as error:
         if is_sent():
-            raise InvalidResponseError(f"{host}: the response is not valid HTTP") from error
-        raise NotSentError(f"{host}: the request cannot be sent: its method, URL or headers are invalid") from error
+            raise InvalidResponseError("the response is not valid HTTP", host=host) from error
+        problem = "the request cannot be sent: its method, URL or headers are invalid"
+        raise NotSentError(problem, host=host) from error
 
 
 def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
@@ -252,34 +253,39 @@ def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
             which = (
                 "the address of its proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "its address"
             )
-            return AddressRefusedError(f"{host}: {which} may not be called; link-local ones never may")
+            return AddressRefusedError(f"{which} may not be called", host=host, advice="link-local ones never may")
         case aiohttp.ClientHttpProxyError(status=status):
-            return NotSentError(f"{host}: the proxy refused to connect: HTTP {status}; check the proxy's rules")
+            return NotSentError(
+                f"the proxy refused to connect: HTTP {status}", host=host, advice="check the proxy's rules"
+            )
         case aiohttp.ClientProxyConnectionError():
-            return NotSentError(f"{host}: cannot connect to the proxy; check HTTP_PROXY and HTTPS_PROXY")
+            return NotSentError("cannot connect to the proxy", host=host, advice="check HTTP_PROXY and HTTPS_PROXY")
         case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError() as cause):
-            return NotSentError(f"{host}: its certificate is not trusted: {cause.verify_message}; give its authority")
+            problem = f"its certificate is not trusted: {cause.verify_message}"
+            return NotSentError(problem, host=host, advice="give its authority")
         case aiohttp.ClientConnectorDNSError():
-            return NotSentError(f"{host}: cannot connect: the name cannot be resolved; check the URL")
+            return NotSentError("cannot connect: the name cannot be resolved", host=host, advice="check the URL")
         case aiohttp.ClientSSLError():
-            return NotSentError(f"{host}: cannot connect: the TLS handshake failed; check certificate and protocol")
+            problem = "cannot connect: the TLS handshake failed"
+            return NotSentError(problem, host=host, advice="check certificate and protocol")
         case aiohttp.ClientConnectorError():
             # asyncio replaces the text of the error by one with the address.
             number = error.os_error.errno
             why = os.strerror(number) if number else error.os_error.strerror or type(error.os_error).__name__
-            return NotSentError(f"{host}: cannot connect: {why}; check that the server is running and reachable")
-    return NotSentError(f"{host}: cannot connect")
+            advice = "check that the server is running and reachable"
+            return NotSentError(f"cannot connect: {why}", host=host, advice=advice)
+    return NotSentError("cannot connect", host=host)
 
 
 def _unreadable(host: str, error: aiohttp.ClientResponseError) -> RestError:
     causes = {type(each).__name__ for each in _causes(error)}
     if "LineTooLong" in causes:
-        return ResponseTooLargeError(f"{host}: a header of the response is too long")
+        return ResponseTooLargeError("a header of the response is too long", host=host)
     if "TooManyInterimError" in causes:
-        return InvalidResponseError(f"{host}: it sent interim responses only, and more than any server needs to")
+        return InvalidResponseError("it sent interim responses only, and more than any server needs to", host=host)
     if error.message == "Too many headers received":
-        return ResponseTooLargeError(f"{host}: the response has more than {_MOST_HEADERS} headers")
-    return InvalidResponseError(f"{host}: the response is not valid HTTP")
+        return ResponseTooLargeError(f"the response has more than {_MOST_HEADERS} headers", host=host)
+    return InvalidResponseError("the response is not valid HTTP", host=host)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from homeostat.external.vault.session import Session, VaultError, decoded, member_of
+from homeostat.external.vault.session import Session, VaultError, VersionRequiredError, decoded, member_of
 from homeostat.external.vault.settings import VaultSettings
 from homeostat.objects.json import JsonObject, encode
 
 _KEPT_S: Final = 30.0
 _MOST_KEPT: Final = 1000
 _MOST_LISTED: Final = 10_000
-_CHECKED: Final = "check-and-set parameter required"
 
 
 class Vault:
@@ -56,10 +55,7 @@ class Vault:
         body = {"data": fields} if self._settings.version == 2 else fields
         try:
             await self._session.send("POST", inner, body)
-        except VaultError as error:
-            if _CHECKED not in str(error):
-                raise
-            # Its engine or the secret has `cas_required`.
+        except VersionRequiredError:
             version = await self._current_version(inner)
             await self._session.send("POST", inner, {**body, "options": {"cas": version}})
         self._kept.pop(path.strip("/"), None)

@@ -31,9 +31,11 @@ _MOST_BRACKETS: Final = 100_000
 """Of an answer: a million empty lists would block the event loop."""
 _RETRY: Final = RetryPolicy(attempts=3)
 _RETRY_S: Final = 15.0
-_LOOK_AGAIN_S: Final = 3600.0
+_CHECK_AGAIN_S: Final = 3600.0
 _LONGEST_SHOWN: Final = 200
 _REFUSALS: Final = (401, 403)
+_VERSION_REQUIRED: Final = "check-and-set parameter required"
+"""Vault says it in words only, as 400."""
 
 
 class VaultError(RestError):
@@ -50,6 +52,10 @@ class VaultRefusedError(VaultError):
     """The Vault refuses the login, or access to this secret."""
 
     reason = "VaultRefused"
+
+
+class VersionRequiredError(VaultError):
+    """A write to an engine or a secret with `cas_required` must name the version that it replaces."""
 
 
 class _Lease(msgspec.Struct, frozen=True):
@@ -182,7 +188,7 @@ class Session:
             try:
                 lease = await self._token()
                 reported = ""
-                await asyncio.sleep(lease.ttl_s * 2 / 3 if lease.ttl_s else _LOOK_AGAIN_S)
+                await asyncio.sleep(lease.ttl_s * 2 / 3 if lease.ttl_s else _CHECK_AGAIN_S)
                 await self._renew(lease)
             except RestError as error:
                 if reported != (reported := str(error)):
@@ -232,6 +238,8 @@ class Session:
         is_wrong = response.status == 400 or (response.status == 500 and reason.startswith("invalid "))
         is_login = is_wrong and path.startswith("auth/")
         kind = VaultRefusedError if is_login or response.status in _REFUSALS else VaultError
+        if kind is VaultError and response.status == 400 and reason.startswith(_VERSION_REQUIRED):
+            kind = VersionRequiredError
         raise kind(text, response.status)
 
 

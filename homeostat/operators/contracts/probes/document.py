@@ -14,7 +14,7 @@ from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request, Response
 from homeostat.operators.contracts.engine.checks.endpoint import TIMEOUT_S, Outcome
-from homeostat.operators.contracts.probes.request import reason_of
+from homeostat.operators.contracts.probes.request import LONGEST_ERROR
 
 MAX_DOCUMENT_BYTES: Final = 2 << 20
 _MOST_REDIRECTS: Final = 3
@@ -29,7 +29,7 @@ async def send_document(client: RestClient, url: str, seconds: Callable[[], floa
     try:
         response, error = await _answer(client, url)
     except RestError as failure:
-        response, error = None, reason_of(failure)
+        response, error = None, failure.problem[:LONGEST_ERROR]
     latency_ms = max(1, round((seconds() - started) * 1000))
     if response is None or error:
         return Outcome(latency_ms=latency_ms, error=error)

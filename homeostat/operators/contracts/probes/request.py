@@ -17,7 +17,7 @@ from homeostat.external.rest.transport import Opened
 from homeostat.operators.contracts.engine.checks.endpoint import TIMEOUT_S, Outcome
 
 _HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity"}
-_LONGEST_ERROR: Final = 200
+LONGEST_ERROR: Final = 200
 _UNREAD: Final = 1 << 62
 """No limit on what the server sends: the body is closed after its first bytes."""
 
@@ -39,8 +39,8 @@ async def send_probe(client: RestClient, url: str, seconds: Callable[[], float])
             status = response.status
             has_body = await _has_body(response)
     except RestError as failure:
-        # A body that never comes, or breaks off, is no reason to call an endpoint unreachable that has answered.
-        error = "" if status else reason_of(failure)
+        # An endpoint that has answered is reachable, also if its body never comes or breaks off.
+        error = "" if status else failure.problem[:LONGEST_ERROR]
     latency_ms = max(1, round((seconds() - started) * 1000))
     return Outcome(status_code=status, has_body=has_body, latency_ms=latency_ms, error=error)
 
@@ -50,9 +50,3 @@ async def _has_body(response: Opened) -> bool:
         if chunk:
             return True
     return False
-
-
-def reason_of(error: RestError) -> str:
-    """The error without the host before it and the advice after it."""
-    text = str(error).partition(": ")[2] or str(error)
-    return text.partition(";")[0][:_LONGEST_ERROR] or type(error).__name__

@@ -19,6 +19,8 @@ from homeostat.external.git.errors import (
     GitAddressError,
     GitError,
     HostKeyError,
+    MissingRefError,
+    PushConflictError,
     failure,
 )
 from homeostat.external.process import Finished, ProcessError, Program, run_program
@@ -108,12 +110,7 @@ class WorkingTree:
         return f"refs/remotes/origin/{self._branch}"
 
     async def fetch(self) -> None:
-        try:
-            await self._call("fetch", "-q", "--", f"+refs/heads/{self._branch}:{self._tracked}")
-        except TransportError as error:
-            if "find remote ref" not in str(error):
-                raise
-            raise NotFoundError(f'the remote has no branch "{self._branch}"; push one, or set another') from error
+        await self._call("fetch", "-q", "--", f"+refs/heads/{self._branch}:{self._tracked}")
 
     async def push(self, *, is_forced: bool = False) -> None:
         forced = ["--force"] if is_forced else []
@@ -131,12 +128,14 @@ class WorkingTree:
                     done = await self._run(*before, self._remote.url, last, environment=access.environment)
                     if done.code:
                         access.check()
-                        if b"! [rejected]" in done.stderr:
-                            raise ConflictError(
-                                f'branch "{self._branch}" of the remote has commits that are not here; take them over '
-                                "with git, or replace them with `repository push --force-push`"
-                            )
                         raise failure(words[0], done, self._remote.secrets)
+        except PushConflictError as error:
+            raise ConflictError(
+                f'branch "{self._branch}" of the remote has commits that are not here; take them over with git, or '
+                "replace them with `repository push --force-push`"
+            ) from error
+        except MissingRefError as error:
+            raise NotFoundError(f'the remote has no branch "{self._branch}"; push one, or set another') from error
         except GitAddressError as error:
             raise ValidationError(str(error)) from error
         except (AuthenticationError, HostKeyError) as error:
