@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from homeostat.edge.metrics.histogram import Histogram
-from homeostat.operators.policy.admission.review import Verdict
 from homeostat.operators.policy.engine.check import CHECKS
 
 if TYPE_CHECKING:
@@ -37,16 +36,15 @@ class AdmissionMetrics:
         self._denials: dict[str, Counter[str]] = {}
         self._times = Histogram(_BOUNDS)
 
-    def answered(self, operation: str, namespace: str, verdict: Verdict, seconds: float) -> None:
-        """`namespace` is empty for an unknown one."""
+    def answered(self, operation: str, namespace: str, denied: Counter[str], seconds: float) -> None:
+        """`namespace` is empty for an unknown one. `denied` counts the findings of each check that denied."""
         operation = operation if operation in _OPERATIONS else _UNKNOWN
-        self._requests[operation, "true" if verdict.is_allowed else "false"] += 1
+        self._requests[operation, "false" if denied else "true"] += 1
         self._times.add(seconds)
-        if verdict.denials:
+        if denied:
             counts = self._denials.setdefault(namespace or _UNKNOWN, Counter())
-            for finding in verdict.denials:
-                violation = finding.check.type
-                counts[violation if violation in _VIOLATIONS else _UNKNOWN] += 1
+            for violation, number in denied.items():
+                counts[violation if violation in _VIOLATIONS else _UNKNOWN] += number
 
     def forget(self, namespace: str) -> None:
         self._denials.pop(namespace, None)

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache, partial
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 from urllib.parse import parse_qs
 
 from homeostat.client.base import Client
@@ -30,6 +31,7 @@ from homeostat.edge.routes import Routes
 from homeostat.edge.server import Server, serve
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import encode
+from homeostat.objects.memory.cache import cached
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.operators.policy.admission.review import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.admission.webhook_configuration import PATH
@@ -47,12 +49,16 @@ GRACE_S = 5.0
 LIMITS = Limits(
     header_bytes=32 * KIB,
     body_bytes=8 * MIB,
+    bodies_bytes=64 * MIB,
     max_connections=1024,
     header_timeout_s=10.0,
     body_timeout_s=10.0,
     stall_timeout_s=10.0,
 )
 """A review holds an object twice: the old and the new version."""
+_LARGE_AT_ONCE = 2
+_MOST_AT_ONCE = 500
+"""Containers, each counted once for each policy, that are checked on the event loop: some milliseconds."""
 _LONGEST_S = 2.0
 _SHARE = 0.5
 """The part of the caller's timeout that is used; the rest is for the network."""
@@ -83,6 +89,7 @@ class Gate:
     ) -> None:
         self._policies, self._metrics = policies, metrics
         self._clock, self._now = clock, now
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     def validate(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply | Awaitable[Reply]:
         began = self._clock()
@@ -91,42 +98,57 @@ class Gate:
         return self._validated(request, read_request(request.body), began)
 
     async def _validated_in_thread(self, request: HttpRequest, began: float) -> Reply:
-        asked = await in_thread(lambda: read_request(request.body, in_pieces=True), user="large reviews")
-        reply = self._validated(request, asked, began)
-        return await reply if isinstance(reply, Awaitable) else reply
+        # What was read takes twenty times the memory of the body, so it does not wait in a queue.
+        async with self._large:
+            asked = await in_thread(lambda: read_request(request.body, in_pieces=True), user="large reviews")
+            reply = self._validated(request, asked, began)
+            return await reply if isinstance(reply, Awaitable) else reply
 
     def _validated(self, request: HttpRequest, asked: Request | None, began: float) -> Reply | Awaitable[Reply]:
         if asked is None:
-            self._metrics.answered("", "", ALLOWED, self._clock() - began)
+            self._metrics.answered("", "", Counter(), self._clock() - began)
             return Reply(400, encode(answer("")))
         found = self._policies.of(asked.namespace)
         policies = InTime(found, self._clock, until=began + _patience_s(request.query))
         if not self._policies.is_known:
-            return self._reply(asked, policies, ALLOWED, began)
-        judged = partial(judge, asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
-        if len(request.body) > LARGE_BYTES or any(each.needs_body for each in found):
+            return self._reply(asked, policies, _outcome(asked, ALLOWED), began)
+        stalled = self._policies.stalled(asked.namespace)
+        judged = partial(judge, asked, policies, now=self._now(), stalled=stalled)
+        work = asked.containers * (len(found) + len(stalled))
+        if len(request.body) > LARGE_BYTES or work > _MOST_AT_ONCE or any(each.needs_body for each in found):
             return self._judged_in_thread(asked, policies, judged, began)
-        return self._reply(asked, policies, judged(), began)
+        return self._reply(asked, policies, _outcome(asked, judged()), began)
 
     async def _judged_in_thread(
         self, asked: Request, policies: InTime, judged: Callable[[], Verdict], began: float
     ) -> Reply:
         """In a thread: rules may take long, and meanwhile the loop must answer other reviews and probes."""
-        verdict = await in_thread(judged, user=asked.namespace)
-        return self._reply(asked, policies, verdict, began)
+        found = await in_thread(lambda: _outcome(asked, judged()), user=asked.namespace)
+        return self._reply(asked, policies, found, began)
 
-    def _reply(self, asked: Request, policies: InTime, verdict: Verdict, began: float) -> Reply:
+    def _reply(self, asked: Request, policies: InTime, found: _Outcome, began: float) -> Reply:
         if policies.is_late:
             self._metrics.hurried += 1
         namespace = asked.namespace if self._policies.knows(asked.namespace) else ""
-        self._metrics.answered(asked.operation, namespace, verdict, self._clock() - began)
-        return Reply(200, encode(answer(asked.uid, verdict)))
+        seconds = self._clock() - began
+        self._metrics.answered(asked.operation, namespace, found.denied, seconds)
+        return Reply(200, found.body)
 
     def show_readiness(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply:
         renewal = self._metrics.renewal
         if renewal is not None and renewal.is_expired:
             return Reply(503, f"NOT READY\nthe certificate expired at {renewal.expires}".encode(), _TEXT)
         return Reply(200, b"READY", _TEXT) if self._policies.is_known else Reply(503, b"NOT READY", _TEXT)
+
+
+class _Outcome(NamedTuple):
+    body: bytes
+    denied: Counter[str]
+    """How many findings of each check deny the Pod."""
+
+
+def _outcome(asked: Request, verdict: Verdict) -> _Outcome:
+    return _Outcome(encode(answer(asked.uid, verdict)), Counter(each.check.type for each in verdict.denials))
 
 
 class InTime:
@@ -144,7 +166,7 @@ class InTime:
             yield policy
 
 
-@lru_cache(64)
+@cached(64)
 def _patience_s(query: str) -> float:
     """An API server sends its own timeout as `?timeout=10s`."""
     values = parse_qs(query).get("timeout")

@@ -11,8 +11,8 @@ otherwise nobody could label such a Pod or remove a finalizer from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Final, Literal
 
 import msgspec
@@ -31,6 +31,8 @@ MOST_WARNINGS: Final = 20
 MOST_NAMES: Final = 5
 LONGEST_WARNING: Final = 256
 LONGEST_MESSAGE: Final = 4096
+_LONGEST_READ: Final = 2048
+"""Characters of a message that are searched for spaces: the name of an image may have megabytes."""
 _DEFAULTS = Admission()
 
 
@@ -44,11 +46,18 @@ class Request(msgspec.Struct, frozen=True):
     pod: Pod | None = None
     old: Request | None = None
 
+    @property
+    def containers(self) -> int:
+        """How many there are to check, with those from before an update."""
+        own = len(self.pod.containers) if self.pod is not None else 0
+        return own + (self.old.containers if self.old is not None else 0)
+
 
 class Verdict(msgspec.Struct, frozen=True):
     """`denials` are the findings that deny the Pod, `warnings` all other findings.
 
-    `denied_by` has the names of the policies behind each denial. `stalled` are invalid policies that select the Pod.
+    `denied_by` has the names of the policies behind each denial, of many the first few. `stalled` are invalid policies
+    that select the Pod.
     """
 
     denials: tuple[Finding, ...] = ()
@@ -63,7 +72,12 @@ class Verdict(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         by = _named_policies(dict.fromkeys(name for each in self.denied_by for name in each if name))
-        text = f"Denied by DevOpsPolicy: {', '.join(each.message for each in self.denials)}"
+        text, separator = "Denied by DevOpsPolicy: ", ""
+        for each in self.denials:
+            text, separator = f"{text}{separator}{each.message}", ", "
+            # There may be tens of thousands more.
+            if len(text) > LONGEST_MESSAGE:
+                break
         return f"{text[: LONGEST_MESSAGE - len(by)]}{by}"
 
 
@@ -149,7 +163,8 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
             key = _key(finding)
             if _denies(policy.spec, pod, finding):
                 denials.setdefault(key, finding)
-                denied_by[key] = (*denied_by.get(key, ()), policy.name)
+                if len(names := denied_by.get(key, ())) <= MOST_NAMES:
+                    denied_by[key] = (*names, policy.name)
             else:
                 warnings.setdefault(key, finding)
     left = tuple(finding for key, finding in warnings.items() if key not in denials)
@@ -178,7 +193,8 @@ def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:
     if not verdict.is_allowed:
         response["status"] = {"message": verdict.message}
     if verdict.warnings or verdict.stalled:
-        response["warnings"] = _header_lines([*map(str, verdict.stalled), *(each.message for each in verdict.warnings)])
+        texts = chain(map(str, verdict.stalled), (each.message for each in verdict.warnings))
+        response["warnings"] = _header_lines(texts, len(verdict.stalled) + len(verdict.warnings))
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
 
@@ -191,8 +207,9 @@ def _named_policies(names: Iterable[str]) -> str:
     return f" ({'policy' if len(first) == 1 else 'policies'} {listed}{' and more' if len(first) > MOST_NAMES else ''})"
 
 
-def _header_lines(warnings: Sequence[str]) -> list[str]:
+def _header_lines(warnings: Iterable[str], count: int) -> list[str]:
     """Each on one line: the API server sends them as `Warning` headers."""
-    lines = [f"DevOpsPolicy: {' '.join(each.split())}"[:LONGEST_WARNING] for each in warnings[:MOST_WARNINGS]]
-    more = len(warnings) - MOST_WARNINGS
+    first = islice(warnings, MOST_WARNINGS)
+    lines = [f"DevOpsPolicy: {' '.join(each[:_LONGEST_READ].split())}"[:LONGEST_WARNING] for each in first]
+    more = count - MOST_WARNINGS
     return [*lines, f"DevOpsPolicy: and {more} more"] if more > 0 else lines

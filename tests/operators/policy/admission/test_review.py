@@ -10,7 +10,18 @@ from homeostat.objects.report.report import Severity
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.wire.builtin_schema import builtin_schema
-from homeostat.operators.policy.admission.review import ALLOWED, Request, Verdict, answer, judge, read_request
+from homeostat.operators.policy.admission.review import (
+    ALLOWED,
+    LONGEST_MESSAGE,
+    LONGEST_WARNING,
+    MOST_NAMES,
+    MOST_WARNINGS,
+    Request,
+    Verdict,
+    answer,
+    judge,
+    read_request,
+)
 from homeostat.operators.policy.admission.webhook_configuration import service_names, webhook_configuration
 from homeostat.operators.policy.spec import (
     Admission,
@@ -92,6 +103,25 @@ def test_the_message_ends_with_the_policies_that_deny() -> None:
     )
     many = [evaluator_of(tags, f"p{at}") for at in range(9)]
     assert judge(latest, many, now=NOW).message.endswith("(policies p0, p1, p2, p3, p4 and more)")
+
+
+def test_of_many_policies_that_deny_the_first_few_are_kept() -> None:
+    tags = PolicySpec(forbid_latest_tag=True, enforcement_mode="enforce")
+    found = judge(
+        request_of(pod_json(container("a:latest"))), [evaluator_of(tags, f"p{at:03}") for at in range(500)], now=NOW
+    )
+    assert [len(each) for each in found.denied_by] == [MOST_NAMES + 1]
+
+
+def test_long_texts_of_a_pod_are_cut() -> None:
+    pinned = PolicySpec(require_image_pin="digest")
+    body = pod_json(*(container(f"{at}" + " x" * 500_000, name=f"c{at}") for at in range(MOST_WARNINGS)))
+    denied = verdict(body, pinned)
+    assert len(denied.message) <= LONGEST_MESSAGE
+    warned = verdict(body, msgspec.structs.replace(pinned, admission=Admission(mode="warn")))
+    (first, *others) = answer("u", warned)["response"]["warnings"]
+    assert first.startswith("DevOpsPolicy: container 'c0' uses image '0 x x x")
+    assert {len(each) for each in (first, *others)} == {LONGEST_WARNING}
 
 
 def test_a_pod_that_does_not_run_yet_is_not_checked_for_its_status() -> None:
