@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -24,6 +25,10 @@ from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
 
 GRAPH: Final = f"{HERE}/graph"
+MOST_LINES: Final = 2000
+MOST_BOXES: Final = 2 * MOST_NODES
+"""With those of services that no Pacto binds."""
+MOST_LISTED: Final = 200
 _TITLE: Final = "Contracts"
 
 
@@ -52,7 +57,7 @@ class GraphPage:
             )
             return Page("Service graph", [el("h1", _TITLE), contract_tabs("Service graph"), body], _TITLE)
         catalogue.refresh()
-        affected = _affected(catalogue, query.focus) if query.focus else {}
+        affected = catalogue.steps_to(query.focus) if query.focus else {}
         names = _shown(catalogue, query.focus, affected)
         # Of a large graph it takes some tens of milliseconds.
         drawing = await asyncio.to_thread(_draw, catalogue, names, query.focus, affected) if names else None
@@ -60,7 +65,7 @@ class GraphPage:
             el("h1", _TITLE),
             contract_tabs("Service graph"),
             _heading(query.focus, affected),
-            _figure(drawing) if drawing is not None else _too_large(catalogue),
+            _figure(drawing) if drawing is not None else _too_large(catalogue, query.focus),
             _cycles(drawing) if drawing is not None else None,
             _radius(catalogue, query.focus, affected) if query.focus else _services(catalogue, query.page),
         ]
@@ -83,23 +88,6 @@ def _requirements(catalogue: Catalogue, service: Service) -> dict[str, Line]:
     return found
 
 
-def _affected(catalogue: Catalogue, name: str) -> dict[str, int]:
-    """The services that require this one, each with the number of steps to it."""
-    found: dict[str, int] = {}
-    level, steps = [name], 0
-    while level:
-        steps += 1
-        following: list[str] = []
-        for each in level:
-            for user in catalogue.users_of(each):
-                line = _requirements(catalogue, user).get(each)
-                if line is not None and line.is_required and user.name not in found and user.name != name:
-                    found[user.name] = steps
-                    following.append(user.name)
-        level = following
-    return found
-
-
 def _shown(catalogue: Catalogue, focus: str, affected: Iterable[str]) -> set[str]:
     """All services; of a graph that is too large those around the focus, and none without a focus."""
     if len(catalogue) <= MOST_NODES:
@@ -111,7 +99,8 @@ def _shown(catalogue: Catalogue, focus: str, affected: Iterable[str]) -> set[str
     return {focus, *list(affected)[: MOST_NODES // 2], *list(needed)[: MOST_NODES // 2]}
 
 
-def _draw(catalogue: Catalogue, names: set[str], focus: str, affected: dict[str, int]) -> Drawing:
+def _draw(catalogue: Catalogue, names: set[str], focus: str, affected: dict[str, int]) -> Drawing | None:
+    """None if too much leads from or to these services."""
     boxes: dict[str, Box] = {}
     lines: list[Line] = []
     is_whole = len(catalogue) <= MOST_NODES
@@ -125,8 +114,12 @@ def _draw(catalogue: Catalogue, names: set[str], focus: str, affected: dict[str,
         for end, line in sorted(_requirements(catalogue, service).items()):
             if end in names or (is_whole and catalogue.get(end) is None):
                 lines.append(line)
+        if len(lines) > MOST_LINES:
+            return None
     for each in lines:
         boxes.setdefault(each.end, Box(each.end, "", "external", focus_path(each.end)))
+    if len(boxes) > MOST_BOXES:
+        return None
     return draw(boxes, lines, focus=focus, affected=affected)
 
 
@@ -165,19 +158,19 @@ def _cycles(drawing: Drawing) -> Node:
     return el("section", el("h2", many(len(drawing.cycles), "cycle")), el("ul", items, class_="steps"))
 
 
-def _too_large(catalogue: Catalogue) -> Markup:
-    return nothing(
-        f"{len(catalogue):,} services are too many to draw at once (at most {MOST_NODES}). "
-        "Choose one below to see its part."
-    )
+def _too_large(catalogue: Catalogue, focus: str) -> Markup:
+    if focus:
+        return nothing(f"{focus} has too many neighbours to draw.")
+    if len(catalogue) > MOST_NODES:
+        many_of_them = f"{len(catalogue):,} services are too many to draw at once (at most {MOST_NODES})."
+    else:
+        many_of_them = f"The services have more dependencies than can be drawn at once (at most {MOST_LINES:,})."
+    return nothing(f"{many_of_them} Choose one below to see its part.")
 
 
 def _radius(catalogue: Catalogue, focus: str, affected: dict[str, int]) -> Node:
     service = catalogue.get(focus)
-    rows = [
-        _row(catalogue, each, _steps(steps))
-        for each, steps in sorted(affected.items(), key=lambda each: (each[1], each[0]))[:200]
-    ]
+    rows = [_row(catalogue, each, _steps(steps)) for each, steps in islice(affected.items(), MOST_LISTED)]
     body = (
         table("Affected services", ("Service", "Status", "Version", "Depends on it", "Contracts"), rows)
         if rows
@@ -189,11 +182,12 @@ def _radius(catalogue: Catalogue, focus: str, affected: dict[str, int]) -> Node:
     own: Node = None
     if service is not None:
         needed = sorted(_requirements(catalogue, service).values())
-        links = [
+        links: list[Node] = [
             [el("a", each.end, href=focus_path(each.end)), " " if each.is_required else " (optional) "]
-            for each in needed
+            for each in needed[:MOST_LISTED]
         ]
-        own = el("p", el("strong", "It depends on: "), links or "nothing", " ", _contracts(service))
+        more = f" and {len(needed) - MOST_LISTED:,} more " if len(needed) > MOST_LISTED else None
+        own = el("p", el("strong", "It depends on: "), links or "nothing", more, " ", _contracts(service))
     return el("section", el("h2", f"Blast radius of {focus}"), own, body, how)
 
 

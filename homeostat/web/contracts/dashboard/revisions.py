@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from homeostat.objects.json import Json
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
-from homeostat.operators.contracts.engine.diff.change import Change, worst
+from homeostat.operators.contracts.engine.diff.change import Change, Classification, worst
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.contracts.index import RevisionEntry
@@ -74,17 +74,17 @@ class Revisions:
             steps = _command(revisions.get(query.old), revisions.get(query.new))
             problem = nothing(without_credentials(str(error)), *steps)
             return Page(name, [crumbs, title, problem], TITLE)
-        changes = await with_bundles([old, new], lambda: _compared(old, new), namespace=namespace)
+        found = await with_bundles([old, new], lambda: _difference(old, new), namespace=namespace)
         content: list[Node] = [
             crumbs,
             title,
             facts(
                 ("From", [before.version, el("span", before.source, class_="note")]),
                 ("To", [after.version, el("span", after.source, class_="note")]),
-                ("Classification", _class_chip(worst(each.classification for each in changes))),
-                ("Changes", len(changes)),
+                ("Classification", _class_chip(found.classification)),
+                ("Changes", found.number),
             ),
-            _changes(changes),
+            found.shown,
         ]
         return Page(name, content, TITLE)
 
@@ -120,11 +120,19 @@ def _command(old: RevisionEntry | None, new: RevisionEntry | None) -> list[str]:
     return [shell("homeostat", "contract", "diff", *sides)]
 
 
-def _compared(old: Bundle, new: Bundle) -> list[Change]:
+class _Difference(NamedTuple):
+    classification: Classification
+    number: int
+    shown: Node
+
+
+def _difference(old: Bundle, new: Bundle) -> _Difference:
+    """Rendered as well: a changed value may be as large as a contract."""
     # Imported for the first comparison: it reads OpenAPI documents, too.
     from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 
-    return diff_contracts(old, new)
+    changes = diff_contracts(old, new)
+    return _Difference(worst(each.classification for each in changes), len(changes), _changes(changes))
 
 
 def _class_chip(word: str) -> Markup:

@@ -9,6 +9,7 @@ from homeostat.operators.contracts.api import GROUP, KINDS, PACTO, PACTO_REVISIO
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.web.contracts.dashboard.diagram import Box, Line, draw
+from homeostat.web.contracts.dashboard.graph import MOST_BOXES, MOST_LISTED
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, visitor
 from tests.web.dashboard.site import Document, Site
 
@@ -89,6 +90,33 @@ async def test_the_graph_shows_dependents_cycles_and_the_blast_radius(plane: Pla
     assert (await site.send("/contracts/default/shop/reconcile", {"proof": ""})).status == 403
     assert (await site.send("/contracts/default/shop/reconcile", {"proof": proof})).status == 303
     assert REQUESTED in (await plane.client.get(PACTO.kind.path("default", "shop")))["metadata"]["annotations"]
+
+
+async def declare_dense(plane: Plane, names: list[str], needs: list[str]) -> None:
+    await install(plane.client, KINDS)
+    for name in names:
+        spec = {"contractRef": {"inline": INLINE.format(name=name, version="1.0.0")}, "target": {"serviceName": name}}
+        found = status(name, "Compliant", dict.fromkeys(needs, True))
+        await declare(plane.client, PACTO.kind, name, spec=spec, status=found)
+
+
+async def test_a_graph_of_too_many_dependencies_is_not_drawn(plane: Plane, site: Site) -> None:
+    names = [f"s{at}" for at in range(50)]
+    await declare_dense(plane, names, names)
+    page = await site.shows("/contracts/graph", "more dependencies than can be drawn")
+    assert page.document.all("svg", role="group") == []
+    page = await site.open("/contracts/graph?focus=s1")
+    assert "If s1 fails, 49 services are affected." in page.text
+    assert "s1 has too many neighbours to draw" in page.text
+
+
+async def test_services_outside_of_the_catalogue_count_as_drawn(plane: Plane, site: Site) -> None:
+    await declare_dense(plane, ["shop"], [f"x{at}" for at in range(MOST_BOXES + 1)])
+    page = await site.shows("/contracts/graph", "more dependencies than can be drawn")
+    assert page.document.all("svg", role="group") == []
+    page = await site.open("/contracts/graph?focus=shop")
+    assert f"and {MOST_BOXES + 1 - MOST_LISTED} more" in page.text
+    assert len(page.document.all("a", href="/dashboard/contracts/graph?focus=x1")) == 1
 
 
 async def test_who_may_only_read_contracts_cannot_reconcile_them(plane: Plane, guarded: Site) -> None:

@@ -67,6 +67,16 @@ class BlastRadius:
         found.discard(name)
         return found
 
+    def steps_to(self, name: str) -> dict[str, int]:
+        """As `affected`, the nearest first and otherwise by name, each with the number of steps to this one."""
+        found: dict[str, int] = {}
+        level, steps = {name}, 0
+        while level:
+            steps += 1
+            level = {user for each in level for user in self._required_by.get(each, ())} - found.keys() - {name}
+            found |= dict.fromkeys(sorted(level), steps)
+        return found
+
     def refresh(self) -> set[str]:
         """Compute all stale radii; the names of those that changed."""
         is_sparse = len(self._bits) > 2 * len(self._requires) + self._spare

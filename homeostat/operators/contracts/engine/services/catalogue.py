@@ -173,6 +173,10 @@ class Catalogue:
     def radius(self, name: str) -> int:
         return self._reach.radius(name)
 
+    def steps_to(self, name: str) -> dict[str, int]:
+        """The services that require this one, the nearest first, each with the number of steps to it."""
+        return self._reach.steps_to(name)
+
     def users_of(self, name: str) -> list[Service]:
         """The services that depend on this one or refer to it."""
         service = self.services.get(name)

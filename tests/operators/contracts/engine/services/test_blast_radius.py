@@ -58,6 +58,23 @@ def test_kept_radii_equal_those_of_a_search(changes: list[tuple[str, set[str], b
         assert [kept.radius(each) for each in NAMES] == [len(kept.affected(each)) for each in NAMES]
 
 
+@given(EDGES)
+@examples(300)
+def test_steps_lead_to_all_that_are_affected_and_each_is_one_further_than_another(
+    changes: list[tuple[str, set[str], bool]],
+) -> None:
+    kept = BlastRadius()
+    for service, targets, _ in changes:
+        kept.require(service, targets)
+    requires = {service: targets - {service} for service, targets, _ in changes}
+    for name in NAMES:
+        steps = kept.steps_to(name)
+        assert steps.keys() == kept.affected(name)
+        assert list(steps) == sorted(steps, key=lambda each: (steps[each], each))
+        for service, count in steps.items():
+            assert count == 1 + min({name: 0, **steps}.get(each, count) for each in requires[service])
+
+
 @given(st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3)))
 def test_components_come_after_what_they_lead_to(edges: dict[str, list[str]]) -> None:
     found = list(components(edges))
@@ -74,3 +91,12 @@ def test_ten_thousand_radii_take_less_than_a_second_of_cpu_time() -> None:
     reach.refresh()
     assert thread_time() - began < 1.0
     assert reach.radius("s1") > 5000
+
+
+def test_steps_through_a_graph_in_which_all_require_all_take_time_in_proportion_to_its_edges() -> None:
+    reach, names = BlastRadius(), {f"s{at}" for at in range(1000)}
+    for name in names:
+        reach.require(name, names)
+    began = thread_time()
+    assert set(reach.steps_to("s1").values()) == {1}
+    assert thread_time() - began < 1.0
