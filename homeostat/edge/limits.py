@@ -34,7 +34,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_timeout_s: float = 120.0
     """From the end of the headers to the end of the body."""
     late_after_s: float = 2.0
-    """A request that takes longer to arrive gives way to a new connection, if there is no other place for it."""
+    """A request that takes longer to arrive gives way to a new connection, if there is no other place for it; so does a
+    client that reads nothing of its response for as long."""
     idle_timeout_s: float = 180.0
     """Between requests; longer than clients keep idle connections, so that they close first."""
     stall_timeout_s: float = 60.0

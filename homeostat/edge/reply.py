@@ -55,6 +55,7 @@ _OWN_FIELDS = frozenset({"connection", "content-length", "keep-alive", "transfer
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _KEPT_HEADS = 1024
+_LARGEST_HEAD = 2048
 
 _heads: dict[tuple[int, str, Fields], bytes] = {}
 
@@ -65,9 +66,11 @@ def head_of(status: int, content_type: str, headers: Fields) -> bytes:
     head = _heads.get(key)
     if head is None:
         head = _render(status, content_type, headers)
-        if len(_heads) >= _KEPT_HEADS:
-            _heads.clear()
-        _heads[key] = head
+        # A longer one has texts of users in it: warnings, or where a login leads to.
+        if len(head) <= _LARGEST_HEAD:
+            if len(_heads) >= _KEPT_HEADS:
+                _heads.clear()
+            _heads[key] = head
     return head
 
 

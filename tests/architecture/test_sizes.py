@@ -14,7 +14,7 @@ MOST_LINES_OF_A_FUNCTION = 60
 _STARTS = re.compile(r"\s*(def|async def|class|@)")
 LONGER = {
     # One state machine: a part of it would read and set the flags of the rest.
-    "edge/connection/connection.py": 460,
+    "edge/connection/connection.py": 470,
 }
 
 

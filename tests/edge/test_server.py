@@ -418,6 +418,26 @@ async def test_clients_whose_requests_never_arrive_keep_nobody_out(begun: bytes)
         assert server.counters.cut_off
 
 
+async def test_clients_that_do_not_read_keep_nobody_out() -> None:
+    def handler(asked: Request) -> Reply:
+        return Reply(200, bytes(10_000_000) if asked.path == "/large" else b"")
+
+    limits = Limits(max_connections=4, late_after_s=0.01)
+    async with running(handler, limits=limits) as server, AsyncExitStack() as stack:
+        for _ in range(4):
+            slow = await stack.enter_async_context(connected(server, read_limit=1))
+            slow.send(request("GET", "/large"))
+
+        async def status() -> int:
+            async with connected(server) as another:
+                return (await another.get()).status
+
+        async with asyncio.timeout(30):
+            while await status() == 503:
+                pass
+        assert server.counters.cut_off == 1
+
+
 async def test_an_idle_connection_gives_way_to_a_new_one_and_a_busy_one_does_not() -> None:
     is_over = asyncio.Event()
 

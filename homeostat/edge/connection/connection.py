@@ -397,14 +397,24 @@ class Connection(asyncio.Protocol):
 
     def idleness(self, now: float) -> Idleness:
         parser = self._parser
-        if self._is_busy or self._is_full or self._is_closing or self._is_queued or parser.arrived:
+        if self._is_full and not self._is_closing:
+            return self._late(self._unread_state, now)
+        if self._is_busy or self._is_closing or self._is_queued or parser.arrived:
             return Idleness.BUSY
         if not parser.count and not parser.in_body:
             return Idleness.SILENT
         if not parser.is_midway:
             return Idleness.BETWEEN
-        late_s = self._service.limits.late_after_s
-        return Idleness.LATE if self._timer.has_expired(self._receiving, now, late_s) else Idleness.BUSY
+        return self._late(self._receiving, now)
+
+    def _late(self, state: int, now: float) -> Idleness:
+        is_late = self._timer.has_expired(state, now, self._service.limits.late_after_s)
+        return Idleness.LATE if is_late else Idleness.BUSY
+
+    @property
+    def _unread_state(self) -> int:
+        """The number of the state, for the timer: so much is unread. It changes if the client reads."""
+        return _FULL - self._least_unread // _PROGRESS
 
     @property
     def _receiving(self) -> int:
@@ -424,7 +434,7 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
         elif self._is_full:
             self._least_unread = min(self._least_unread, self._transport.get_write_buffer_size())
-            if timer.has_expired(_FULL - self._least_unread // _PROGRESS, now, limits.stall_timeout_s):
+            if timer.has_expired(self._unread_state, now, limits.stall_timeout_s):
                 self.cut_off()
         elif self._is_busy:
             timer.reset()

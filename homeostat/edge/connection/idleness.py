@@ -13,4 +13,4 @@ class Idleness(Enum):
     SILENT = 2
     """Has not sent the headers of its first request."""
     LATE = 3
-    """Began a request some seconds ago and has not completed it."""
+    """Began a request some seconds ago and has not completed it, or has read nothing of a response for as long."""

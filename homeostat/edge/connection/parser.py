@@ -24,6 +24,8 @@ _FRAMING_PER_BYTE = 7
 # A body in thousands of tiny chunks must not take many times its size, so smaller pieces are joined as they arrive.
 _SMALL_PIECE = 1024
 _KEPT_NAMES = 1024
+_LONGEST_NAME = 64
+"""Bytes of a header's name that is kept."""
 _SPECIAL = frozenset({"connection", "content-length", "expect", "proxy-connection", "transfer-encoding", "upgrade"})
 _HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 _ABSOLUTE = re.compile(r"https?://([^/?#]*)([^#]*)", re.IGNORECASE)
@@ -297,6 +299,9 @@ class RequestParser:
 
 def _lower(name: bytes) -> str:
     lower = name.decode("latin-1").lower()
-    if len(_names) < _KEPT_NAMES:
+    if len(name) <= _LONGEST_NAME:
+        # Whoever sends many names must not keep out those that all clients send.
+        if len(_names) >= _KEPT_NAMES:
+            _names.clear()
         _names[name] = lower
     return lower

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.edge.connection import parser
 from homeostat.edge.connection.parser import Refusal, RequestParser
 from homeostat.edge.limits import Limits
 from homeostat.edge.request import Peer, Request
@@ -18,10 +19,10 @@ SMALL = Limits(header_bytes=500, headers=8, target_bytes=100, body_bytes=50)
 
 
 def parsed(*data: bytes, limits: Limits = SMALL) -> list[Request | Refusal]:
-    parser = RequestParser(limits, Peer("192.0.2.1"))
+    machine = RequestParser(limits, Peer("192.0.2.1"))
     for piece in data:
-        parser.feed(piece)
-    return list(parser.arrived)
+        machine.feed(piece)
+    return list(machine.arrived)
 
 
 def get(*lines: bytes, target: bytes = b"/", version: bytes = b"HTTP/1.1") -> bytes:
@@ -315,3 +316,15 @@ def test_a_header_that_is_repeated_too_often_ends_the_request_at_once() -> None:
     parser.feed(b"X:\r\n" * 202)
     (refusal,) = parser.arrived
     assert refusal == Refusal(431, "request has more than 200 headers")
+
+
+def test_names_of_headers_are_kept_in_small_numbers_and_short_ones_alone() -> None:
+    limits = Limits(headers=200)
+    for round_ in range(30):
+        lines = [b"X-%d-%d: a" % (round_, at) for at in range(100)]
+        (request,) = parsed(get(b"Host: a", *lines, b"X" * 3000 + b": a"), limits=limits)
+        assert isinstance(request, Request)
+        assert request.headers["x" * 3000] == "a"
+    assert len(parser._names) <= parser._KEPT_NAMES
+    assert max(map(len, parser._names)) < 100
+    assert b"X-29-99" in parser._names, "those of the last requests"
