@@ -24,6 +24,9 @@ _YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 _JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
 
 
+MOST_ALTERNATIVES = 64
+MOST_PARAMETERS = 16
+"""Of an alternative. A header of 64 KiB has room for thousands, and nobody needs credentials to send one."""
 _ACCEPTED = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 _STREAMS = frozenset({None, "watch"})
 _QUALITY = lazy_pattern(r"\d{1,3}(?:\.\d{0,9})?", re.ASCII)
@@ -86,8 +89,8 @@ def negotiate(accept: str, *, discovery: bool = False, is_plain: bool = False) -
 def _preferred(accept: str) -> list[tuple[str, dict[str, str]]]:
     """The media types with their parameters, the preferred ones first, without those that the client refuses."""
     found = []
-    for alternative in accept.split(","):
-        media, *parameters = (part.strip() for part in alternative.split(";"))
+    for alternative in accept.split(",", MOST_ALTERNATIVES)[:MOST_ALTERNATIVES]:
+        media, *parameters = (part.strip() for part in alternative.split(";", MOST_PARAMETERS))
         values = dict(part.partition("=")[::2] for part in parameters)
         quality = _quality(values.get("q", ""))
         if quality > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.errors import NotAcceptableError
-from homeostat.server.request.negotiate import negotiate
+from homeostat.server.request.negotiate import MOST_ALTERNATIVES, negotiate
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -35,3 +35,10 @@ def test_the_preferred_of_the_served_types_is_chosen(accept: str, form: str, enc
 def test_a_client_that_accepts_nothing_served_is_refused(accept: str) -> None:
     with pytest.raises(NotAcceptableError):
         negotiate(accept)
+
+
+def test_of_very_many_alternatives_the_first_are_read() -> None:
+    others = [f"text/{at}" for at in range(5000)]
+    assert negotiate(",".join([*others[: MOST_ALTERNATIVES - 1], "application/yaml", *others])).encoding == "yaml"
+    with pytest.raises(NotAcceptableError):
+        negotiate(",".join([*others, "application/yaml"]))
