@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
+
+from homeostat.objects.memory.cache import cached
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -79,7 +80,7 @@ def check_url(url: str, *, allows_private: bool) -> None:
         raise PrivateUrlError(f'"{host}" is not on the public network')
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def _judged(host: str) -> tuple[str, bool]:
     """Why a host is always refused (empty if it is not), and whether it is private, judged by its spelling alone."""
     if host.lower() in _SERVICE_NAMES:

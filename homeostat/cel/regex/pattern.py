@@ -23,6 +23,7 @@ interrupted.
 """
 SLIGHT_WEIGHT = 15
 """Patterns up to this weight match texts of any length quickly: the engine can cache all states of such a pattern."""
+_LONGEST_KEPT = 4096
 _WIDE_WEIGHT, _UNICODE_WEIGHT = 3, 100
 """The weight of a class beyond ASCII: the engine works on UTF-8, where such a class takes several states."""
 
@@ -72,10 +73,13 @@ class Pattern:
         return self._machine.find(text) is not None
 
 
-@lru_cache(maxsize=2048)
 def compile_pattern(pattern: str) -> Pattern:
     """`PatternError` for a pattern that RE2 would refuse."""
-    return Pattern(pattern)
+    # A tree takes a hundred times the memory of its text, and an expression may take the text from an object.
+    return _compiled(pattern) if len(pattern) <= _LONGEST_KEPT else Pattern(pattern)
+
+
+_compiled = lru_cache(maxsize=2048)(Pattern)
 
 
 def _weight(tree: Tree) -> int:

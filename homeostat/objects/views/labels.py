@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 _MOST_SHARED = 65_536
+_LONGEST_SHARED = 512
+"""Characters of all keys and values."""
 
 
 class Labels(Mapping[str, str]):
@@ -49,13 +51,16 @@ _known: dict[tuple[str, ...], Labels] = {}
 
 
 def labels_of(labels: Mapping[str, str | None]) -> Labels:
-    """Equal labels share one value. Null becomes an empty text."""
+    """Equal labels share one value, unless they are many. Null becomes an empty text."""
     if isinstance(labels, Labels):
         return labels
     texts = tuple([each or "" for each in chain.from_iterable(labels.items())])
     found = _known.get(texts)
     if found is None:
-        if len(_known) >= _MOST_SHARED:
-            _known.clear()
-        found = _known[texts] = Labels(texts)
+        found = Labels(texts)
+        # Whoever writes others like these again and again would fill the memory.
+        if sum(map(len, texts)) <= _LONGEST_SHARED:
+            if len(_known) >= _MOST_SHARED:
+                _known.clear()
+            _known[texts] = found
     return found

@@ -13,7 +13,7 @@ from sys import intern
 
 import msgspec
 
-from homeostat.objects.pool import Pool
+from homeostat.objects.memory.pool import Pool
 from homeostat.objects.views.labels import Labels, labels_of
 
 _MOST_SHARED, _FEW_SHARED = 65_536, 4096

@@ -6,16 +6,16 @@ owner references; `pod_of` turns a template into the Pod that it describes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, decode, encode
+from homeostat.objects.json import Json
 from homeostat.objects.kind import REPLICA_SET
-from homeostat.objects.selectors import selector_of
+from homeostat.objects.selectors import NOTHING, Predicate, selector_of
 from homeostat.objects.views.pod import Owner, Pod, PodMetadata, PodSpec
 
 PATCHABLE: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
@@ -79,14 +79,18 @@ class Workload(_Read, frozen=True):
         return self.metadata.annotations or {}
 
 
-@lru_cache(4096)
-def _matcher(selector: bytes) -> Callable[[Mapping[str, str]], bool]:
-    """Cached: a budget is matched against every workload of its namespace."""
-    return selector_of(decode(selector)).matches
-
-
-class BudgetSpec(_Read, frozen=True):
+class BudgetSpec(msgspec.Struct, frozen=True, dict=True):
     selector: dict[str, Json] | None = None
+
+    @cached_property
+    def matches(self) -> Predicate:
+        """Compiled once: a budget is matched against every workload of its namespace, and a selector may be large. A
+        malformed selector matches nothing.
+        """
+        try:
+            return selector_of(self.selector).matches
+        except BadRequestError:
+            return NOTHING.matches
 
 
 class DisruptionBudget(_Read, frozen=True):
@@ -98,10 +102,7 @@ class DisruptionBudget(_Read, frozen=True):
         if self.spec is None or self.metadata.namespace != workload.metadata.namespace:
             return False
         labels = workload.template.metadata and workload.template.metadata.labels
-        try:
-            return _matcher(encode(self.spec.selector))({key: value or "" for key, value in (labels or {}).items()})
-        except BadRequestError:
-            return False
+        return self.spec.matches({key: value or "" for key, value in (labels or {}).items()})
 
 
 class OwnerKey(msgspec.Struct, frozen=True, gc=False):

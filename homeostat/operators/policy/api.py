@@ -15,7 +15,7 @@ from msgspec import Meta
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
-from homeostat.objects.pool import Pool
+from homeostat.objects.memory.pool import Pool
 from homeostat.objects.report.report import Severity
 from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Mode, Part, PolicySpec, Score
 

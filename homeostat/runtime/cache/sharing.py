@@ -6,7 +6,7 @@ Promises, each tested:
 
 - an object is equal to itself before its parts were shared
 - only identical values are shared: a field that may be 1 or true is not
-- the number of remembered values is bounded
+- the number and the size of remembered values are bounded
 
 Readers of a cache change nothing in it, so sharing has no effect on them. A dict of labels may belong to many objects.
 """
@@ -19,7 +19,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from homeostat.objects.memory.pool import size_of
+
 _MOST = 4096
+_LARGEST = 1024
+"""About the bytes of a value that is remembered."""
 _PLAIN = (inspect.StrType, inspect.IntType, inspect.BoolType)
 _UNIQUE = frozenset({"name", "uid", "resource_version", "creation_timestamp"})
 """Fields of the metadata that differ from object to object."""
@@ -58,6 +62,8 @@ class _Part:
         found = self._values.get(key)
         if found is not None:
             msgspec.structs.force_setattr(obj, self._name, found)
+            return
+        if size_of(key, _LARGEST) > _LARGEST:
             return
         if len(self._values) >= _MOST:
             self._values.clear()

@@ -280,6 +280,14 @@ def test_a_workload_is_covered_by_a_budget(budgets: tuple[DisruptionBudget, ...]
     assert (result.findings == ()) is is_covered
 
 
+def test_the_selector_of_a_budget_is_compiled_once_for_all_workloads() -> None:
+    spec = budget({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "api"]}]}).spec
+    assert spec is not None
+    first = spec.matches
+    assert first({"app": "api"})
+    assert spec.matches is first
+
+
 def change_of(check: Check) -> JsonObject:
     """The YAML of a remedy."""
     _, start, rest = check.remedy.partition("{")

@@ -54,6 +54,15 @@ def shared(*objects: dict[str, Any]) -> list[Pod]:
     return found
 
 
+def test_a_large_part_is_not_remembered() -> None:
+    labels = {f"key-{number}": "value" for number in range(500)}
+    one, other = shared(pod("a", **labels), pod("b", **labels))
+    assert one.metadata.labels == other.metadata.labels
+    assert one.metadata.labels is not other.metadata.labels
+    one, other = shared(pod("a", image="x" * 5000), pod("b", image="x" * 5000))
+    assert one.spec is not other.spec
+
+
 def test_equal_parts_are_the_same_one() -> None:
     one, other = shared(pod("a", app="x"), pod("b", app="x"))
     assert one.spec is other.spec

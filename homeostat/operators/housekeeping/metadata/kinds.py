@@ -7,15 +7,15 @@ is no longer served, still finds its owner.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from sys import intern
 
 from homeostat.objects.kind import CONFIG_MAP, DEFINITION, EVENT, NAMESPACE, POD, Kind
+from homeostat.objects.memory.cache import cached
 
 _FOLLOWED_VERBS = frozenset({"list", "watch", "delete"})
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def kind_key(api_version: str, kind: str) -> str:
     """`apps/v1`, `ReplicaSet` -> `ReplicaSet.apps`; `v1`, `Pod` -> `Pod.`"""
     return intern(f"{kind}.{api_version.rpartition('/')[0]}")

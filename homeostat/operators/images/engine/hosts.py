@@ -8,12 +8,12 @@ path includes all below it. What cannot be read for sure, such as a path with `.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
+from homeostat.objects.memory.cache import cached
 from homeostat.objects.views.image import parse_image
 
 _MOST: Final = 256
@@ -114,6 +114,6 @@ def _matches(pattern: str, place: Place) -> bool:
     )
 
 
-@lru_cache(1024)
+@cached(1024)
 def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile("[^/]*".join(map(re.escape, pattern.split("*"))))

@@ -18,7 +18,7 @@ import msgspec
 
 from homeostat.cel import Budget
 from homeostat.objects.json import JsonObject
-from homeostat.objects.pool import Pool
+from homeostat.objects.memory.pool import Pool, size_of
 from homeostat.objects.views.pod import Pod, PodSpec
 from homeostat.objects.views.workload import DisruptionBudget, Workload, pod_of
 from homeostat.operators.policy.enforcement.patch import check_defaults
@@ -39,6 +39,8 @@ from homeostat.operators.policy.engine.selector import Predicate, compile_select
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 
 _MOST_SPECS = 512
+_LARGEST_SPEC = 16 * 1024
+"""About the bytes of a spec that is kept: the Pods of a policy may all differ, and each may have megabytes."""
 
 
 class Result(msgspec.Struct, frozen=True, gc=False):
@@ -88,7 +90,7 @@ class Evaluator:
         self._declared: tuple[Test, ...] = tests_of(spec, DECLARED)
         self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)
         self._known: dict[int, tuple[PodSpec, Result]] = {}
-        self._results: Pool[Result] = Pool(_MOST_SPECS)
+        self._results: Pool[Result] = Pool(_MOST_SPECS, most_bytes=_MOST_SPECS * _LARGEST_SPEC)
         """Different specs mostly have equal results, which are stored once."""
         self._workloads: tuple[WorkloadTest, ...] = workload_tests_of(spec)
         self._rules: tuple[RuleTest, ...] = compile_rules(spec)
@@ -162,12 +164,15 @@ class Evaluator:
         if pod.spec is None:
             return CLEAN
         known = self._known.get(id(pod.spec))
-        if known is None:
+        if known is not None:
+            return known[1]
+        found = _by_container(pod, [finding for test in self._declared for finding in test(pod, 0.0)])
+        result = self._results.share(Result(found)) if found else CLEAN
+        if size_of(pod.spec, _LARGEST_SPEC) <= _LARGEST_SPEC:
             if len(self._known) >= _MOST_SPECS:
                 self._known.clear()
-            found = _by_container(pod, [finding for test in self._declared for finding in test(pod, 0.0)])
-            known = self._known[id(pod.spec)] = (pod.spec, self._results.share(Result(found)) if found else CLEAN)
-        return known[1]
+            self._known[id(pod.spec)] = (pod.spec, result)
+        return result
 
     def _broken_rules(self, body: JsonObject | None, budget: Budget | None = None) -> list[Finding]:
         if not self._rules:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from homeostat.objects.memory.cache import cached
 
 _NAMED = frozenset({"cert-manager", "istio-system", "monitoring", "observability", "argocd"})
 
 
-@lru_cache(4096)
+@cached(4096)
 def is_system(namespace: str) -> bool:
     return namespace.startswith("kube-") or namespace.endswith("-system") or namespace in _NAMED

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.memory.cache import cached
 from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.operators.workloads.api import OUTCOME, Container, PodSpec, Workload
 from homeostat.operators.workloads.sizes import integer_of
@@ -76,7 +76,7 @@ def facts_of(node: Workload) -> NodeFacts:
     )
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def amount_of(value: str | int | float) -> int:
     """An invalid quantity counts as nothing: the server refuses those that matter."""
     try:

@@ -50,6 +50,16 @@ def test_more_declarations_than_are_remembered_are_distinguished() -> None:
         assert len(evaluator.evaluate(pod, now=NOW).findings) == (at + 1) % 2
 
 
+def test_the_findings_of_a_large_declaration_are_not_remembered() -> None:
+    evaluator = evaluator_of(ALL)
+    for image in ("a:latest", "x" * 100_000, "b:latest"):
+        evaluator.evaluate(to_pod(pod_json(container(image))), now=NOW)
+    assert [spec.containers[0].image for spec, _ in evaluator._known.values() if spec.containers] == [
+        "a:latest",
+        "b:latest",
+    ]
+
+
 @pytest.mark.parametrize("namespace", ["kube-system", "monitoring"])
 def test_a_system_namespace_is_never_evaluated(namespace: str) -> None:
     pod = to_pod(pod_json(container("a:latest"), namespace=namespace))

@@ -8,11 +8,11 @@ directory hides its files. `.git`, `.DS_Store` and the file itself never belong 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from homeostat.objects.memory.cache import cached
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE, Files
 
 MAX_RULES: Final = 200
@@ -109,7 +109,7 @@ def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
     return len(steps) in reached
 
 
-@lru_cache(4096)
+@cached(4096)
 def matches_step(pattern: str, name: str) -> bool:
     """Match one step; the time is at most proportional to the product of the lengths."""
     star, resume, at, place = -1, 0, 0, 0

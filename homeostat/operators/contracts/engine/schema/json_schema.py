@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 import jsonschema_rs
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
+from homeostat.objects.memory.cache import cached
 from homeostat.operators.contracts.engine.schema.cost import has_references, is_affordable
 
 MAX_SCHEMA_BYTES: Final = 1024 * 1024
@@ -72,7 +72,7 @@ class JsonSchema:
         return sorted(found, key=lambda each: (tuple(map(str, each.place)), each.message))
 
 
-@lru_cache(256)
+@cached(256, longest=64 * 1024)
 def compile_schema(data: bytes) -> JsonSchema:
     """Compile a schema; raises `InvalidJsonError` or `InvalidSchemaError`. Equal bytes are compiled once."""
     if len(data) > MAX_SCHEMA_BYTES:

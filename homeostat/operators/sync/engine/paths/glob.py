@@ -7,8 +7,8 @@ from servers and from webhooks.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from homeostat.objects.memory.cache import cached
 from homeostat.operators.sync.engine.errors import ValidationError
 
 
@@ -25,7 +25,7 @@ def check(glob: str) -> None:
     _compiled(glob)
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def _compiled(glob: str) -> re.Pattern[str]:
     parts, at = [""], 0  # what stands before, between and behind the stars
     while at < len(glob):

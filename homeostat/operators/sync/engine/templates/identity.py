@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from homeostat.objects.json import Json
+from homeostat.objects.memory.cache import cached
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.value import text_of
@@ -52,7 +52,7 @@ class Identity:
         return segment_of(found)
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def parse_identity(text: str) -> Identity:
     plain = text.strip()
     if not plain:

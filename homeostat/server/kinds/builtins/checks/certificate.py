@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable
-from functools import lru_cache
 
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_long, unsupported
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
+from homeostat.objects.memory.cache import cached
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import is_integer
 
@@ -113,7 +113,7 @@ def _check_conditions(status: JsonObject) -> list[Cause]:
     return causes
 
 
-@lru_cache(maxsize=32)
+@cached(32, longest=64 * 1024)
 def _request_fault(encoded: str) -> str:
     """What is wrong with the PEM of a request, in base64. A request is checked again at each write of its object."""
     from homeostat.server.pki.signing_request import read_request

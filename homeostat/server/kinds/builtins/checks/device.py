@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, too_long, too_many, unsupported
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
+from homeostat.objects.memory.cache import cached
 from homeostat.server.kinds.builtins.checks.csi import driver_name
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import check_quantity, check_required, check_text
@@ -168,7 +169,7 @@ def _check_selector(selector: JsonObject, path: str) -> list[Cause]:
     return [invalid(at, expression, fault)] if fault else []
 
 
-@lru_cache(maxsize=64)
+@cached(64, longest=10 * 1024)
 def _fault(expression: str) -> str:
     """What is wrong with a selector's expression. Classes and claims that are written often repeat theirs."""
     from homeostat.cel import BOOL, DYN, CompileError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import JsonObject
+from homeostat.objects.memory.cache import cached
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.checks.pods.pod import check_template
 from homeostat.server.kinds.builtins.checks.schedule import ScheduleError, check_schedule
@@ -219,7 +219,7 @@ def _check_time_zone(name: str) -> Iterator[str]:
             yield f"unknown time zone {name}"
 
 
-@lru_cache(256)
+@cached(256)
 def _is_time_zone(name: str) -> bool:
     """True for all names on a machine without a database of time zones."""
     return _has_time_zone(name) or not _has_time_zone("Etc/UTC")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.objects.pool import Pool
+from homeostat.objects.memory.pool import Pool, size_of
 from homeostat.objects.views.labels import Labels, labels_of
 from tests.operators.policy.worlds import container, pod_json, to_pod
 
@@ -25,6 +25,45 @@ def test_what_is_remembered_has_a_bound() -> None:
     for number in range(100):
         assert pool.share(number) == number
         assert len(pool) <= 8
+
+
+def test_what_is_remembered_has_a_bound_in_bytes() -> None:
+    pool = Pool[tuple[str, ...]](1000, most_bytes=64_000)
+    for number in range(1000):
+        pool.share((f"{number:0500}",))
+        assert len(pool) * 500 < 64_000
+    assert len(pool) > 10
+
+
+def test_a_large_value_is_not_remembered() -> None:
+    pool = Pool[tuple[str, ...]](1000, most_bytes=64_000)
+    large = ("x" * 1000,)
+    assert pool.share(large) is large
+    assert len(pool) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "least"), [("x" * 1000, 1000), (("x" * 100,) * 10, 1000), (Labels(), 0), (None, 0), (((),) * 100, 1000)]
+)
+def test_the_size_of_a_value_counts_its_parts(value: object, least: int) -> None:
+    assert least <= size_of(value, 10_000) < 10_000
+
+
+def test_a_size_is_counted_no_further_than_it_matters() -> None:
+    assert 500 < size_of(tuple(("x" * 100,) for _ in range(100_000)), 500) < 1000
+
+
+def test_many_labels_are_not_remembered() -> None:
+    many = {f"key-{number}": "value" for number in range(1000)}
+    assert labels_of(many) == many
+    assert labels_of(many) is not labels_of(dict(many))
+
+
+def test_a_pod_of_many_containers_is_not_remembered() -> None:
+    body = pod_json(*(container(name=f"c{number}") for number in range(5000)))
+    first, second = to_pod(body), to_pod(body)
+    assert first == second
+    assert first.spec is not second.spec
 
 
 @given(st.dictionaries(texts, texts, max_size=5), texts)
