@@ -86,6 +86,11 @@ def _credentials(subject: Subject) -> Iterator[str]:
         return
 
 
+def log_name(namespace: str, pod: str) -> str:
+    """The file of a Pod's log. The server may be anybody's, and its names must not lead out of the archive."""
+    return f"logs/{f'{namespace}-{pod}'.replace('/', '_')}.log"
+
+
 def free_name(name: str, taken: Container[str]) -> str:
     """Logs of several directories may have one name: `logs/plane.log`, `logs/2-plane.log`."""
     folder, _, file = name.partition("/")
@@ -228,6 +233,6 @@ async def _pod_logs(client: Client, namespace: str, notes: list[str]) -> AsyncIt
             except ApiError as error:
                 notes.append(f"log of {place}/{name}: {error.message}")
             else:
-                yield f"logs/{place}-{name}.log", text.decode(errors="replace")
+                yield log_name(place, name), text.decode(errors="replace")
     except ApiError as error:
         notes.append(f"logs of Pods: {error.message}")

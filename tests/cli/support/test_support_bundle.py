@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from homeostat.cli.support.collection import free_name
+from homeostat.cli.support.collection import free_name, log_name
 from homeostat.cli.support.redaction import Redactor
 from homeostat.objects.json import JsonObject
 from tests.cli.policy_files import write
@@ -244,3 +244,11 @@ def test_logs_of_one_name_are_numbered() -> None:
     for _ in range(3):
         taken.add(free_name("logs/plane.log", taken))
     assert taken == {"logs/plane.log", "logs/2-plane.log", "logs/3-plane.log"}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "pod", "name"),
+    [("ops", "plane-0", "logs/ops-plane-0.log"), ("..", "../../../.ssh/x", "logs/..-.._.._.._.ssh_x.log")],
+)
+def test_a_name_from_a_server_does_not_lead_out_of_the_archive(namespace: str, pod: str, name: str) -> None:
+    assert log_name(namespace, pod) == name
