@@ -14,6 +14,8 @@ import asyncpg
 import msgspec
 import pytest
 
+from homeostat.cli.policy.deploy import everything as deploy_all
+from homeostat.objects import yaml
 from homeostat.operators.actions.inputs.plugins.plugin import Desk, Feed, Source
 from homeostat.operators.actions.plugins.plugin import Job, Local, Remote, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome
@@ -139,6 +141,26 @@ def test_every_variable_that_is_the_same_is_read() -> None:
     same = [name for names, here in rows if here.startswith("same") for name in re.findall(r"[A-Z_]{6,}", names)]
     assert len(same) > 20
     assert [name for name in same if f'"{name}"' not in source] == []
+
+
+def test_every_helm_value_of_kube_devops_has_its_counterparts() -> None:
+    text = text_of("docs/migrating-from-kube-devops.md").partition("\n## Helm values\n")[2].partition("\n## ")[0]
+    rows = [each.strip("|").split("|") for each in text.splitlines() if each.startswith("| `")]
+    chart = yaml.load((ROOT / "deploy/chart/values.yaml").read_bytes())
+    deploy = {option for each in deploy_all.params for option in each.opts}
+    assert len(rows) == 7
+    for theirs, options, ours in rows:
+        assert set(re.findall(r"`(--[a-z-]+)", options)) <= deploy, options
+        values = re.findall(r"`([\w.]+)`", ours if "the same" not in ours or "retention" in theirs else ours + theirs)
+        assert [each for each in values if not has_value(chart, each)] == []
+
+
+def has_value(values: Any, path: str) -> bool:
+    for name in path.split("."):
+        if not isinstance(values, dict) or name not in values:
+            return False
+        values = values[name]
+    return True
 
 
 def test_every_variable_that_is_none_is_not_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,29 @@ def complete(cli: Cli, line: str, *, shell: str = "bash") -> list[str]:
 )
 def test_a_word_is_completed(shop: Cli, line: str, expected: list[str]) -> None:
     assert complete(shop, line) == expected
+
+
+SHELLS: dict[str, tuple[Callable[[list[str]], str], Callable[[list[str]], list[str]]]] = {
+    # What each shell sets for `homeostat get ...`, and the words among the lines that it gets back.
+    "zsh": (lambda words: str(len(words)), lambda lines: lines[1::3]),
+    "fish": (lambda words: words[-1], lambda lines: [each.split(",")[1].partition("\t")[0] for each in lines]),
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("get deploy", ["deployments"]), ("get -n shop cm al", ["alpha"]), ("get cm -n sh", ["shop"])],
+    ids=["kinds", "names", "namespaces"],
+)
+def test_kinds_names_and_namespaces_are_completed_by_other_shells_too(
+    shop: Cli, shell: str, line: str, expected: list[str]
+) -> None:
+    place, words_of = SHELLS[shell]
+    words = {"COMP_WORDS": f"homeostat {line}", "COMP_CWORD": place(line.split(" "))}
+    asked = Cli({**shop.environment, **words, "_HOMEOSTAT_COMPLETE": f"{shell}_complete"})()
+    assert (asked.code, asked.err) == (0, "")
+    assert words_of(asked.out.splitlines()) == expected
 
 
 def test_without_a_server_only_commands_and_options_are_completed(cli: Cli) -> None:
