@@ -19,6 +19,7 @@ import msgspec
 
 from benchmarks.connection import connect
 from benchmarks.soak import bodies
+from benchmarks.soak.crowds import CROWDS, SPACE
 from benchmarks.target import JSON, Target
 from homeostat.edge.loop import run
 
@@ -26,7 +27,6 @@ YAML = "application/yaml"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-SPACE = "/api/v1/namespaces/soak"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -265,6 +265,8 @@ ATTACKS: dict[str, Run] = {
     "cel-bomb": cel_bomb,
     "gzip-lists": gzip_lists,
     "repeated-headers": repeated_headers,
+    "idle-old-watches": _idle("/api/v1/watch/namespaces/soak/configmaps"),
+    **CROWDS,
 }
 
 

@@ -132,3 +132,30 @@ def json_patch_copies() -> bytes:
 
 def giant_quantity() -> bytes:
     return pod("giant", requests={"cpu": "1" * 300_000})
+
+
+def long_owner(number: int) -> bytes:
+    owner = {"apiVersion": "v1", "kind": f"K{number}{'x' * 1_400_000}", "name": "n", "uid": f"u{number}"}
+    return _encode({"metadata": {"ownerReferences": [owner]}})
+
+
+def flow_schema(number: int) -> bytes:
+    rules = [
+        {
+            "subjects": [{"kind": "Group", "group": {"name": "system:unauthenticated"}}],
+            "resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": [f"r{at}"], "namespaces": ["*"]}],
+            "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": [f"/soak/{at}/*"]}],
+        }
+        for at in range(20)
+    ]
+    spec = {
+        "matchingPrecedence": 500 + number,
+        "priorityLevelConfiguration": {"name": "global-default"},
+        "distinguisherMethod": {"type": "ByUser"},
+        "rules": rules,
+    }
+    return _encode({"metadata": {"name": f"soak-{number}", "labels": {"soak": ""}}, "spec": spec})
+
+
+def precedence(number: int) -> bytes:
+    return _encode({"spec": {"matchingPrecedence": 500 + number % 9000}})
