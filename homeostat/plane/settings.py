@@ -1,4 +1,7 @@
-"""The settings of a plane."""
+"""The settings of a plane, as the command gives them.
+
+A plane reads no environment variable itself, but passes all of them on to its operators.
+"""
 
 from __future__ import annotations
 

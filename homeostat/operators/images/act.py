@@ -31,7 +31,7 @@ from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Problem
 
 _ATTEMPTS: Final = 10
-_RETRY_S: Final = 15.0
+_PUSH_RETRY_S: Final = 15.0
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -161,4 +161,4 @@ def _refused(due: Due, error: GitError, remote: Remote) -> Outcome:
 def retry_after_s(outcome: Outcome) -> float | None:
     """When to try again; None for the next interval."""
     passing = {PushConflictError.reason, UnreachableError.reason, "Changed"}
-    return _RETRY_S if outcome.reason in passing else None
+    return _PUSH_RETRY_S if outcome.reason in passing else None

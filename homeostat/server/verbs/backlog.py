@@ -1,7 +1,8 @@
 """Events of a watch that wait to be converted, or to be encoded in a thread.
 
 An event keeps its object in memory, also after the store has replaced it. So a backlog has a number of events and of
-bytes at which it is full, and a watch whose backlog is full ends. Its client resumes by revision.
+bytes at which it is full, and a watch whose backlog is full ends. Its client resumes by revision. What waits for a
+client that reads slowly is limited in bytes, by `edge/limits.py`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ from homeostat.operators.images.status import Outcome
 from homeostat.operators.images.world import Record
 
 log = logging.getLogger(__name__)
-_RETRY_S: Final = 60.0
+_FORGE_RETRY_S: Final = 60.0
 Outcomes = dict[str, Outcome]
 
 
@@ -105,7 +105,7 @@ class Proposer:
             # Without a forge nothing was ever pushed either.
             return msgspec.structs.replace(_failed(batch, str(error), "InvalidAnnotation"), is_clear=True)
         except ForgeError as error:
-            retry_s = error.after_s if isinstance(error, RateLimitedError) else _RETRY_S
+            retry_s = error.after_s if isinstance(error, RateLimitedError) else _FORGE_RETRY_S
             text = f"pull requests of {batch.repository}: {error}"
             return _failed(batch, text, error.reason, retry_s)
         except GitError as error:

@@ -17,7 +17,7 @@ from homeostat.operators.images.sources.secrets import MissingSecretError, Secre
 from homeostat.operators.images.sources.statuses import CONTEXT
 from homeostat.operators.images.world import Absent, ImageState, Problem
 
-_RETRY_S: Final = 60.0
+_BUILD_RETRY_S: Final = 60.0
 _PIPELINES: Final = {
     "created": "queued",
     "waiting_for_resource": "waiting",
@@ -56,7 +56,7 @@ class Builds:
         except RateLimitedError as error:
             return Problem(f"cannot read the status of the build: {error}", error.reason, error.after_s)
         except ForgeError as error:
-            return Problem(f"cannot read the status of the build: {error}", error.reason, _RETRY_S)
+            return Problem(f"cannot read the status of the build: {error}", error.reason, _BUILD_RETRY_S)
         return Absent(build)
 
     def github_repository(self, settings: Settings) -> github.Repository | None:

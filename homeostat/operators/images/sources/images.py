@@ -32,7 +32,7 @@ from homeostat.operators.images.engine.policy import NewestPolicy, PolicyError, 
 from homeostat.operators.images.sources.secrets import MissingSecretError, SecretName, Secrets, secret_problem
 from homeostat.operators.images.world import Absent, ImageState, Present, Problem, Unchecked
 
-_RETRY_S: Final = 60.0
+_REGISTRY_RETRY_S: Final = 60.0
 _LONGEST_WAIT_S: Final = 3600.0
 _MOST_DATED: Final = 100
 _MOST_KEPT: Final = 256
@@ -76,7 +76,7 @@ class Images:
             await memory.once(("signed", id(registry), str(image), str(key)), lambda: verify(image))
         except UntrustedError as error:
             text = f"image {image}: {error}, or correct the annotation gitops.operator.cosign_secret_name ({key})"
-            return Problem(text, error.reason, _RETRY_S)
+            return Problem(text, error.reason, _REGISTRY_RETRY_S)
         except OciError as error:
             return _problem(error)
         return found
@@ -133,7 +133,9 @@ class Images:
             found = await registry.resolve(image)
             if platforms and (lacking := await _lacking(registry, image, platforms)):
                 self._count("absent")
-                return Problem(f"image {image} has no variant for {', '.join(lacking)}", "PlatformMissing", _RETRY_S)
+                return Problem(
+                    f"image {image} has no variant for {', '.join(lacking)}", "PlatformMissing", _REGISTRY_RETRY_S
+                )
         except NotFoundError:
             self._count("absent")
             return Absent()
@@ -204,9 +206,9 @@ def _platform(text: str) -> Platform:
 def _problem(error: OciError) -> Problem:
     match error:
         case RateLimitedError(after_s=after_s):
-            return Problem(str(error), error.reason, min(max(after_s or _RETRY_S, 1.0), _LONGEST_WAIT_S))
+            return Problem(str(error), error.reason, min(max(after_s or _REGISTRY_RETRY_S, 1.0), _LONGEST_WAIT_S))
         case UnreachableError():
-            return Problem(str(error), error.reason, _RETRY_S)
+            return Problem(str(error), error.reason, _REGISTRY_RETRY_S)
     return Problem(str(error), error.reason)
 
 

@@ -24,7 +24,7 @@ from homeostat.external.rest.client import RestClient
 from homeostat.operators.images.batching.memory import Memory
 from homeostat.operators.images.world import Problem
 
-_RETRY_S: Final = 30.0
+_GIT_RETRY_S: Final = 30.0
 Count = Callable[[str, str], None]
 """Takes an operation and its result, for the metrics."""
 
@@ -115,5 +115,5 @@ def git_problem(error: GitError, annotation: str, remote: Remote, branch: str) -
             text = f"{where} has no branch {branch}; correct the annotation gitops.operator.observe_branch"
             return Problem(text, error.reason)
         case UnreachableError():
-            return Problem(f"{where}: {error}", error.reason, _RETRY_S)
+            return Problem(f"{where}: {error}", error.reason, _GIT_RETRY_S)
     return Problem(f"{where}: {error}", error.reason)
