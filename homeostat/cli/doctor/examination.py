@@ -55,15 +55,23 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     def endpoint(self) -> Endpoint:
         """`KubeconfigError` if there is none."""
-        return load_endpoint(self.kubeconfigs(), context=self.context)
+        paths = self.kubeconfigs()
+        if self._is_of_data() and not os.access(paths[0], os.F_OK):
+            raise KubeconfigError(f"no plane has started on {self.data}, so no server is checked")
+        return load_endpoint(paths, context=self.context)
 
     def means_server(self) -> bool:
         """Whether the user asks about a server, and not only about what else was named."""
         return bool(self.kubeconfig or self.context) or not (self.data or self.database or self.health)
 
     def kubeconfigs(self) -> list[Path]:
-        own = self.data / "kubeconfig" if self.data is not None and not self.kubeconfig else None
-        return [own] if own is not None and os.access(own, os.F_OK) else kubeconfig_paths(self.kubeconfig)
+        """Of a data directory its own alone: another one is that of another plane."""
+        if self.data is not None and self._is_of_data():
+            return [self.data / "kubeconfig"]
+        return kubeconfig_paths(self.kubeconfig)
+
+    def _is_of_data(self) -> bool:
+        return self.data is not None and not (self.kubeconfig or self.context)
 
 
 async def examine(subject: Subject, now: datetime) -> AsyncIterator[Finding]:

@@ -175,6 +175,16 @@ def _certificate(start: datetime, end: datetime) -> Certificate:
     return Certificate(b"", b"", "", (), start, end, frozenset())
 
 
+def test_a_data_directory_without_a_kubeconfig_is_not_taken_for_another_plane(up: Up, tmp_path: Path) -> None:
+    data = tmp_path / "restored"
+    shutil.copytree(up.data, data)
+    (data / "kubeconfig").unlink()
+    done = up.cli.here("doctor", "--data", data, "-o", "json")
+    found = findings(done)
+    assert (done.code, found["kubeconfig"]["result"]) == (0, "SKIPPED")
+    assert "connection" not in found
+
+
 @pytest.mark.parametrize(
     ("life_days", "left_days", "result"),
     [(365, 31, "OK"), (365, 29, "WARN"), (365, -1, "FAIL"), (6, 1.5, "OK"), (6, 0.5, "WARN"), (-5, -6, "FAIL")],
