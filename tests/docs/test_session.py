@@ -96,10 +96,9 @@ async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
     operators = frozenset({"housekeeping", str(_GREETER / "greeter.py")})
     async with open_plane(Settings(data=tmp_path, port=0, operators=operators)) as plane:
         shell = Shell(plane.kubeconfig_path)
-        shown, drift, taken = _steps("Run it on a plane")
-        for step in (shown, drift):
+        shown, drift, deleted, taken = _steps("Run it on a plane")
+        for step in (shown, drift, deleted):
             await shell.follow(step)
-        await shell.run("kubectl delete greeting morning")
         await eventually(lambda: shell.run("kubectl get configmaps"), lambda told: "morning" not in told)
         await shell.follow(taken)
         await shell.run("kubectl delete configmap morning")
