@@ -38,10 +38,10 @@ _RECORDS = f"SELECT {RECORD_COLUMNS} FROM log WHERE log.revision = ANY($1::bigin
 class PostgresArchive:
     """`note_compacted` gets the compacted revision before a result is used, because any replica may have compacted."""
 
-    def __init__(self, link: Link, seal: Seal) -> None:
+    def __init__(self, link: Link, seal: Seal, note_compacted: Callable[[int], None]) -> None:
         self._link = link
         self._seal = seal
-        self.note_compacted: Callable[[int], None] = lambda _: None
+        self._note_compacted = note_compacted
 
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
         rows = await self._read(_EVENTS, after, upto, *scope)
@@ -72,5 +72,5 @@ class PostgresArchive:
             rows, compacted = await self._link.run(query)
         except asyncpg.PostgresError as error:
             raise StoreError(f"cannot read the store: {error}") from error
-        self.note_compacted(compacted)
+        self._note_compacted(compacted)
         return rows

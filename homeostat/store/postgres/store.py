@@ -67,10 +67,9 @@ class PostgresStore(Replica):
         # The version is for `homeostat doctor`, which looks for replicas of different versions.
         self._writer = Link(database, f"writer {__version__}", patience_s=patience_s)
         self._listener = Link(database, "listener", patience_s=patience_s, prepare=self._listen)
-        archive = PostgresArchive(self._reader, seal)
+        archive = PostgresArchive(self._reader, seal, self._note_compacted)
         state = State(loaded.records, revision=loaded.revision)
         super().__init__(archive, state, history, revision=loaded.revision, oldest=loaded.compacted)
-        archive.note_compacted = self._note_compacted
         self._channel = database.schema
         batch_writer = BatchWriter(self._id, self._channel, database.section, seal)
         self._batch_writer = batch_writer

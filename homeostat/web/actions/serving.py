@@ -87,7 +87,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             events = await stack.enter_async_context(open_events(face))
             dashboard = await stack.enter_async_context(_open_dashboard(face, people, given))
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
-            figures.streams = lambda: events.count
+            figures.watch_streams(lambda: events.count)
             yield rest_app(face, more=pages, figures=figures, home=ROOT)
     except ExceptionGroup as group:
         raise sole_error(group) from None

@@ -25,13 +25,13 @@ _UNKNOWN = "unknown"
 
 
 class AdmissionMetrics:
-    """`hurried` counts the requests for which not all policies were evaluated in time."""
+    """`hurried` counts the requests for which not all policies were evaluated in time. `count_stalled` returns the
+    number of invalid policies.
+    """
 
-    def __init__(self) -> None:
-        self.hurried = 0
-        self.count_stalled: Callable[[], int] = lambda: 0
-        """The number of invalid policies."""
-        self.renewal: Renewal | None = None
+    def __init__(self, count_stalled: Callable[[], int] = lambda: 0, renewal: Renewal | None = None) -> None:
+        self.hurried, self.renewal = 0, renewal
+        self._count_stalled = count_stalled
         self._requests: Counter[tuple[str, str]] = Counter()
         self._denials: dict[str, Counter[str]] = {}
         self._times = Histogram(_BOUNDS)
@@ -68,7 +68,7 @@ class AdmissionMetrics:
             "webhook_hurried_total", "Reviews that did not evaluate every policy", value=self.hurried
         )
         yield GaugeMetricFamily(
-            "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self.count_stalled()
+            "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self._count_stalled()
         )
         if self.renewal is not None:
             yield from CertificateMetrics(self.renewal, prefix="webhook_certificate").collect()

@@ -189,11 +189,10 @@ async def serve_admission(
     limits: Limits = LIMITS,
 ) -> AsyncIterator[Server]:
     """Serves inside the block; at its end, requests in progress are completed. Plain HTTP without a certificate."""
-    informers, figures, metrics = Informers(client), AdmissionMetrics(), Metrics()
+    informers, metrics = Informers(client), Metrics()
     metrics.watch_informers(informers)
+    figures = AdmissionMetrics(lambda: policies.stalled_count, renewal)
     policies = ActivePolicies(informers, figures.forget)
-    figures.count_stalled = lambda: policies.stalled_count
-    figures.renewal = renewal
     gate = Gate(policies, figures)
     routes = Routes()
     routes.add("POST", PATH, gate.validate)

@@ -22,12 +22,15 @@ class RestFigures:
     prefix = "homeostat_rest"
     """Of the names of its metrics."""
     title = "REST API"
-    streams: Callable[[], int] | None = None
-    """The number of open event streams; None for an app that has none."""
 
     def __init__(self) -> None:
+        self._count_streams: Callable[[], int] | None = None
         self._counts: Counter[tuple[str, str, int]] = Counter()
         self._times: dict[tuple[str, str], Histogram] = {}
+
+    def watch_streams(self, count: Callable[[], int]) -> None:
+        """`count` returns the number of open event streams, of an app that has some."""
+        self._count_streams = count
 
     def answered(self, method: str, pattern: str, code: int, seconds: float) -> None:
         """`pattern` is empty for a path without a route."""
@@ -53,5 +56,5 @@ class RestFigures:
         for labels, histogram in self._times.items():
             times.add_metric(labels, histogram.buckets(), histogram.seconds)
         yield from (requests, times)
-        if self.streams is not None:
-            yield GaugeMetricFamily(f"{self.prefix}_event_streams", "Open event streams", value=self.streams())
+        if self._count_streams is not None:
+            yield GaugeMetricFamily(f"{self.prefix}_event_streams", "Open event streams", value=self._count_streams())
