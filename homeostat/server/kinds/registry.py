@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from homeostat.server.kinds.builtins.convert import autoscaler_to_v1, autoscaler
 
 if TYPE_CHECKING:
     from homeostat.server.conversion.conversion import Conversion
+    from homeostat.server.view.table import Columns
 
 Compute = Callable[[str], Awaitable[list[JsonObject]]]
 """All objects of a namespace, or of all namespaces if it is empty."""
@@ -149,7 +150,7 @@ class Kind(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return object_head(self.stored_api_version, self.kind)
 
     @cached_property
-    def columns(self) -> Any:
+    def columns(self) -> Columns:
         from homeostat.server.view.table import columns_of
 
         return columns_of(self.group, self.kind, self.printer_columns, custom=self.custom)

@@ -89,6 +89,6 @@ def _inputs() -> list[JsonObject]:
     return [found[name] for name in sorted(found)]
 
 
-def _version(plugin: Any) -> str:
+def _version(plugin: object) -> str:
     found: str = getattr(plugin, "version", "")
     return found

@@ -28,7 +28,7 @@ from homeostat.web.kit.refusal import RefusalError, refusal_reply
 from homeostat.web.receivers.push import GitPush, ImagePush
 from homeostat.web.receivers.receiver import Receiver
 from homeostat.web.receivers.secrets import WebhookSecrets, parse_reference, parse_secrets
-from homeostat.web.receivers.senders import FORGES, REGISTRIES, Sender
+from homeostat.web.receivers.senders import FORGES, REGISTRIES
 
 PATH: Final = "/hooks/images"
 SECRET: Final = "IMAGES_WEBHOOK_SECRET"  # noqa: S105
@@ -117,11 +117,12 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     pushes = Pushes(service)
     answering = Answering(surroundings.figures.once(HookFigures))
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
-    for kind, senders, deliver in (("git", FORGES, pushes.commits), ("registry", REGISTRIES, pushes.images)):
+    is_open = surroundings.is_open
+    commits = Receiver(FORGES, secrets, pushes.commits, is_open=is_open, hint=_HINT, seconds=seconds)
+    images = Receiver(REGISTRIES, secrets, pushes.images, is_open=is_open, hint=_HINT, seconds=seconds)
+    for kind, page in (("git", commits.receive), ("registry", images.receive)):
         pattern = f"{PATH}/{kind}/{{sender}}"
-        known: Mapping[str, Sender] = senders
-        receiver = Receiver(known, secrets, deliver, is_open=surroundings.is_open, hint=_HINT, seconds=seconds)
-        routes.add("POST", pattern, answering.page(pattern, receiver.receive))
+        routes.add("POST", pattern, answering.page(pattern, page))
     yield partial(answering.handle, routes)
 
 

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final, Generic
 
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
@@ -29,7 +29,7 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized, unk
 from homeostat.web.receivers.limits import Deliveries, Rate
 from homeostat.web.receivers.push import PayloadError
 from homeostat.web.receivers.secrets import UnavailableError, WebhookSecrets
-from homeostat.web.receivers.senders import Sender
+from homeostat.web.receivers.senders import P, Sender
 from homeostat.web.receivers.signature import Delivery, is_proven
 
 log = logging.getLogger(__name__)
@@ -44,18 +44,17 @@ FAILURES_EVERY_S: Final = 6.0
 _LONGEST_ID: Final = 256
 """Of a delivery; thousands are kept. One with a longer id counts as one without."""
 
-Deliver = Callable[[Sequence[Any]], Awaitable[int]]
-"""Notifies the affected objects; how many there were."""
 
-
-class Receiver:
-    """`is_open` accepts webhooks without a proof where no secret is configured: for a server on loopback only."""
+class Receiver(Generic[P]):
+    """`deliver` notifies the affected objects, and returns how many there were. `is_open` accepts webhooks without a
+    proof where no secret is configured: for a server on loopback only.
+    """
 
     def __init__(
         self,
-        senders: Mapping[str, Sender],
+        senders: Mapping[str, Sender[P]],
         secrets: WebhookSecrets,
-        deliver: Deliver,
+        deliver: Callable[[Sequence[P]], Awaitable[int]],
         *,
         is_open: bool,
         hint: str = "",
@@ -87,7 +86,7 @@ class Receiver:
         self._deliveries.remember(number)
         return Reply(202 if pushes else 200, encode({"pushes": len(pushes), "notified": notified}))
 
-    async def _check_proof(self, request: Request, sender: Sender) -> None:
+    async def _check_proof(self, request: Request, sender: Sender[P]) -> None:
         if self._is_open and not self._secrets.is_configured:
             refused = refusal_of(request.method, request.headers)
             if refused:
@@ -107,7 +106,7 @@ class Receiver:
             self._failed.spend(address)
             raise unauthorized("the signature or the token of this webhook is not valid")
 
-    async def _notify(self, name: str, pushes: Sequence[Any]) -> int:
+    async def _notify(self, name: str, pushes: Sequence[P]) -> int:
         try:
             async with asyncio.timeout(DELIVER_WITHIN_S):
                 notified = await self._deliver(pushes)
@@ -127,7 +126,7 @@ def _check_rate(rate: Rate, key: str) -> None:
         raise RefusalError(429, "too many webhooks; send it again later", (("Retry-After", str(wait_s)),))
 
 
-def _read(sender: Sender, request: Request) -> list[Any]:
+def _read(sender: Sender[P], request: Request) -> list[P]:
     try:
         return sender.read(request.headers, decode_object(request.body, in_pieces=is_in_thread()))
     except BadRequestError as error:

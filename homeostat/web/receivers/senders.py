@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -11,7 +11,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.web.receivers.forges.gitea import read_gitea_push
 from homeostat.web.receivers.forges.github import read_github_push
 from homeostat.web.receivers.forges.gitlab import read_gitlab_push
-from homeostat.web.receivers.push import Headers
+from homeostat.web.receivers.push import GitPush, Headers, ImagePush
 from homeostat.web.receivers.registries.distribution import read_notification
 from homeostat.web.receivers.registries.docker_hub import read_docker_hub
 from homeostat.web.receivers.registries.gitea import read_gitea_package
@@ -20,12 +20,12 @@ from homeostat.web.receivers.registries.harbor import read_harbor
 from homeostat.web.receivers.registries.quay import read_quay
 from homeostat.web.receivers.signature import Prove, by_gitea, by_github, by_gitlab, by_token
 
-Read = Callable[[Headers, JsonObject], list[Any]]
+P = TypeVar("P", bound=ImagePush | GitPush)
 
 
-class Sender(msgspec.Struct, frozen=True):
+class Sender(msgspec.Struct, Generic[P], frozen=True):
     prove: Prove
-    read: Read
+    read: Callable[[Headers, JsonObject], list[P]]
     """The pushes of a payload; empty for another event. Raises `PayloadError`."""
     delivery: str = ""
     """The header with an id that each delivery has for itself."""
@@ -35,7 +35,7 @@ _GITHUB_ID: Final = "x-github-delivery"
 _GITEA_ID: Final = "x-gitea-delivery"
 _GITLAB_ID: Final = "idempotency-key"
 
-REGISTRIES: Final[Mapping[str, Sender]] = {
+REGISTRIES: Final[Mapping[str, Sender[ImagePush]]] = {
     "distribution": Sender(by_token, read_notification),
     "docker-hub": Sender(by_token, read_docker_hub),
     "github": Sender(by_github, read_github_package, _GITHUB_ID),
@@ -43,10 +43,8 @@ REGISTRIES: Final[Mapping[str, Sender]] = {
     "harbor": Sender(by_token, read_harbor),
     "quay": Sender(by_token, read_quay),
 }
-"""They read `ImagePush`es."""
-FORGES: Final[Mapping[str, Sender]] = {
+FORGES: Final[Mapping[str, Sender[GitPush]]] = {
     "github": Sender(by_github, read_github_push, _GITHUB_ID),
     "gitea": Sender(by_gitea, read_gitea_push, _GITEA_ID),
     "gitlab": Sender(by_gitlab, read_gitlab_push, _GITLAB_ID),
 }
-"""They read `GitPush`es."""

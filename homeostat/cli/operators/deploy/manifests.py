@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -55,7 +55,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """One operator to deploy. `named` is its name in `--operators`; `source` is the text of an operator file."""
 
     named: str
-    module: Any
+    module: OperatorModule
     faces: Sequence[Face] = ()
     definitions: Sequence[JsonObject]
     rules: Sequence[JsonObject]
