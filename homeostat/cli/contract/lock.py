@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from homeostat.cli.contract.session.overrides import override_options, read_over
 from homeostat.cli.contract.session.result import ContractFailure, failures, print_result
 from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import BUNDLE, Settings, current_settings
+from homeostat.external.files import replace_file
 from homeostat.operators.contracts.engine.files import LOCK_FILE
 from homeostat.operators.contracts.engine.lock.check import check_lock, keep_pins
 from homeostat.operators.contracts.engine.lock.lock import (
@@ -74,7 +73,7 @@ def command(
     result = run(_lock(chosen, ref, values, settings, is_check=is_check, is_update=is_update, names=names))
     if result.written:
         with failures():
-            _write(Path(result.path), print_lock(result.lock))
+            replace_file(Path(result.path), print_lock(result.lock))
     print_result(chosen, result.fields, result.text)
 
 
@@ -123,13 +122,3 @@ def _held(root: str) -> Lock | None:
         return None if data is None else read_lock(data)
     except UnreadableLockError:
         return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The file is replaced as a whole, so that nobody reads half of it."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

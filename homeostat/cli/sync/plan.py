@@ -18,10 +18,10 @@ from homeostat.cli.sync.console.output import is_text, print_value
 from homeostat.cli.sync.console.plans import markdown, text_lines
 from homeostat.cli.sync.console.records import read_record
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
+from homeostat.external.files import replace_file
 from homeostat.operators.sync.engine.errors import NotFoundError, of_kind
 from homeostat.operators.sync.engine.paths.selector import parse_selector
 from homeostat.operators.sync.engine.plan.changes import full_plan
-from homeostat.operators.sync.repository.files import replace_file
 from homeostat.operators.sync.run.options import VERBS, SyncOptions, Verb
 from homeostat.operators.sync.run.plan import SyncPlan, encode_plan
 from homeostat.operators.sync.run.prepare import Prepared, declared_paths, make_plan

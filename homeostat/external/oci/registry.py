@@ -11,7 +11,6 @@ limits; credentials are sent only to the registry and its token server; a list i
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from homeostat.external.files import replacing
 from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.oci.connection import Call, Connections, failure
 from homeostat.external.oci.digest import Verifier, digest_of, verify
@@ -131,15 +131,9 @@ class Registry:
         """Downloads a blob to a file, which appears only once it is complete and verified."""
         if descriptor.size > self.limits.file_bytes:
             raise TooLargeError(f"the blob has {descriptor.size} bytes; the limit is {self.limits.file_bytes}")
-        # A unique name: another download to the same path may be in progress.
-        partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
-        try:
-            with partial.open("xb") as file:
-                async for chunk in self._chunks(parse_reference(reference), descriptor):
-                    file.write(chunk)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(path) as file:
+            async for chunk in self._chunks(parse_reference(reference), descriptor):
+                file.write(chunk)
 
     async def tags(self, reference: str | Image) -> list[str]:
         image = parse_reference(reference)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import msgspec
 
 from homeostat.cli.contract.session.result import ContractFailure
+from homeostat.external.files import replace_private_file
 
 _is_host = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?|\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?"
@@ -44,7 +43,7 @@ def change_credentials(environ: Mapping[str, str], change: Callable[[dict[str, A
     before = dict(auths)
     change(auths)
     if auths != before:
-        _write(path, msgspec.json.format(msgspec.json.encode({**config, "auths": auths}), indent=2))
+        replace_private_file(path, msgspec.json.format(msgspec.json.encode({**config, "auths": auths}), indent=2))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -57,15 +56,3 @@ def _read(path: Path) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         # The error's own text may quote a secret.
         raise ContractFailure(f'"{path}" is not JSON; correct or remove it') from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

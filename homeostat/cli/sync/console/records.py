@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.cli.sync.console.run import Run
+from homeostat.external.files import replace_private_file
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
-from homeostat.operators.sync.repository.files import exclusive_file, replace_private_file
+from homeostat.operators.sync.repository.files import exclusive_file
 from homeostat.operators.sync.run.prune import Addresses
 from homeostat.operators.sync.run.record import LARGEST, Owned, Record, decode_record, encode_record
 from homeostat.operators.sync.run.shape import content_digest, digest, shape_of

@@ -8,18 +8,17 @@ first; nothing is written outside the directory. A cache that cannot be written 
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import PARTIAL, replace_private_file
 from homeostat.external.oci.digest import check_digest, verify
 from homeostat.external.oci.errors import DigestMismatchError
 
 LIMIT_BYTES: Final = 512 << 20
-_PARTIAL: Final = ".partial"
 _STALE_S: Final = 3600.0
 """A partial file of this age is left over from a process that ended while it wrote."""
 _KEPT: Final = 0.8
@@ -61,16 +60,9 @@ class BlobCache:
         if len(data) > self._limit * _KEPT:
             return
         path = self._path(digest)
-        partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_PARTIAL}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(partial, "xb", opener=_private) as file:
-                file.write(data)
-            partial.replace(path)
+        with suppress(OSError):
+            replace_private_file(path, data)
             self._shrink(len(data))
-        except OSError:
-            with suppress(OSError):
-                partial.unlink()
 
     def _path(self, digest: str) -> Path:
         algorithm, _, text = check_digest(digest).partition(":")
@@ -97,13 +89,9 @@ class BlobCache:
             for path in folder.iterdir() if folder.is_dir() else ():
                 with suppress(FileNotFoundError):
                     state = path.stat(follow_symlinks=False)
-                    if path.name.endswith(_PARTIAL):
+                    if path.name.endswith(PARTIAL):
                         if time.time() - state.st_mtime > _STALE_S:
                             path.unlink()
                         continue
                     found.append(_Held(path, state.st_size, state.st_mtime))
         return found
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.edge.proxies import Proxies
+from homeostat.external.files import replace_private_file
 from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
 from homeostat.external.oci.errors import DeniedError, OciError, RateLimitedError, UnauthorizedError, UnreachableError
@@ -42,7 +43,7 @@ from homeostat.operators.sync.engine.errors import (
 )
 from homeostat.operators.sync.engine.metadata.bundle import Bundle, read_bundle
 from homeostat.operators.sync.engine.tree.directory import directory_of
-from homeostat.operators.sync.repository.files import FileRepository, read_file, replace_private_file
+from homeostat.operators.sync.repository.files import FileRepository, read_file
 
 LARGEST_ARCHIVE: Final = 256 << 20
 SHIPPED: Final = Path(__file__).parent.parent / "bundles"

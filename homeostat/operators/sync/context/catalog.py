@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import replace_private_file
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.sync.context.document import read_context, read_credentials
 from homeostat.operators.sync.engine.errors import NotFoundError, ValidationError
 from homeostat.operators.sync.engine.payload import yaml
-from homeostat.operators.sync.repository.files import exclusive_file, read_file, replace_private_file
+from homeostat.operators.sync.repository.files import exclusive_file, read_file
 
 LARGEST: Final = 4 << 20
 _LOCKED_S: Final = 10.0

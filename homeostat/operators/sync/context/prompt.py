@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from homeostat.external.files import replace_private_file
 from homeostat.operators.sync.engine.errors import ValidationError
-from homeostat.operators.sync.repository.files import replace_private_file
 
 Ask = Callable[[str, bool], str]
 """Asks a person: the text to show, and whether to hide what is typed."""

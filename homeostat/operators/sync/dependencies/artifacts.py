@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from homeostat.edge.proxies import Proxies
+from homeostat.external.files import replace_file
 from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
 from homeostat.external.oci.errors import OciError
 from homeostat.external.rest.auth import Auth
@@ -29,7 +30,6 @@ from homeostat.operators.sync.engine.metadata.bundle import Bundle, read_bundle
 from homeostat.operators.sync.engine.openapi.document import MAX_BYTES, OpenApi
 from homeostat.operators.sync.engine.payload import yaml
 from homeostat.operators.sync.engine.tree.directory import directory_of
-from homeostat.operators.sync.repository.files import replace_file
 
 _TIMEOUT_S: Final = 60.0
 _RETRY: Final = RetryPolicy(attempts=3)

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import replace_file
 from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import is_wild, selects
@@ -75,26 +76,6 @@ def read_file(path: Path, *, noun: str, most: int) -> bytes:
     if len(data) > most:
         raise ValidationError(f"{noun} {path} is larger than {most} bytes")
     return data
-
-
-def replace_private_file(target: Path, data: bytes) -> None:
-    """Only the user may read it, and the directories that are created for it."""
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace_file(target, data, mode=0o600)
-
-
-def replace_file(target: Path, data: bytes, *, mode: int = 0o644) -> None:
-    import tempfile
-
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".homeostat-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @asynccontextmanager

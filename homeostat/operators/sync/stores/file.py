@@ -13,8 +13,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import replace_private_file
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, ValidationError
-from homeostat.operators.sync.repository.files import exclusive_file, replace_private_file
+from homeostat.operators.sync.repository.files import exclusive_file
 from homeostat.operators.sync.stores.envelope import Lock, open_envelope, seal_envelope
 
 LARGEST: Final = 64 << 20

@@ -1,0 +1,48 @@
+"""Files that are replaced as a whole: whoever reads one gets its old or its new contents, never a part. Blocking.
+
+    with replacing(path) as file:
+        file.write(data)
+
+Nothing is synced to disk: these files can be made again, or the user sees that one is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+PARTIAL: Final = ".partial"
+"""The end of the names of files that are being written; a process that is killed leaves one behind."""
+_PRIVATE: Final = 0o600
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A new file, with the permissions of `mode` that the umask leaves. It takes the place of `path` at the end of the
+    block, or is removed if the block fails.
+    """
+    # A name of its own: somebody else may be replacing the same file. Without the name of the file, which may be as
+    # long as a name can be.
+    partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
+    opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    with replacing(path, mode=mode) as file:
+        file.write(data)
+
+
+def replace_private_file(path: Path, data: bytes) -> None:
+    """Only the user may read it, and the directories that are created for it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace_file(path, data, mode=_PRIVATE)
