@@ -19,6 +19,7 @@ from math import ceil
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.kinds import Discovered, GroupVersion, read_discovery, read_group_version
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError, NotFoundError, UnavailableError
 from homeostat.objects.kind import Kind
 
@@ -52,21 +53,16 @@ async def _discover_under(client: Client, path: str) -> Discovered:
 
 
 async def _ask_each(client: Client, versions: Sequence[GroupVersion]) -> Discovered:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
     async def ask(version: GroupVersion) -> list[Kind] | _Trouble:
-        async with slots:
-            try:
-                return read_group_version(await client.fetch("GET", version.path), version)
-            except NotFoundError:
-                # Removed since the list was made.
-                return []
-            except (ApiError, UnreachableError) as error:
-                return error
+        try:
+            return read_group_version(await client.fetch("GET", version.path), version)
+        except NotFoundError:
+            # Removed since the list was made.
+            return []
+        except (ApiError, UnreachableError) as error:
+            return error
 
-    async with asyncio.TaskGroup() as tasks:
-        asked = [tasks.create_task(ask(each)) for each in versions]
-    answers = [each.result() for each in asked]
+    answers = await map_concurrently(ask, versions, at_once=_AT_ONCE)
     troubles = [each for each in answers if not isinstance(each, list)]
     if troubles and len(troubles) == len(answers):
         raise troubles[0]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.control.controller import Controller, Plan
@@ -201,24 +202,22 @@ class Manager:
             try:
                 async with asyncio.timeout(within_s):
                     await self.informers.synced()
-                places = asyncio.Semaphore(_PLANS_AT_ONCE)
 
-                async def plan(controller: Controller[Any, Any, Any], obj: Any) -> Plan[Any]:
-                    async with places:
-                        return await controller.plan(obj)
+                async def plan(one: tuple[Controller[Any, Any, Any], Any]) -> Plan[Any]:
+                    controller, obj = one
+                    return await controller.plan(obj)
 
                 controllers = [each for host in self._hosts for each in host.setup.controllers]
                 listed = [(each, obj) for each in controllers for obj in each.informer.cache]
-                planned = await asyncio.gather(*(plan(*each) for each in listed))
+                planned = await map_concurrently(plan, listed, at_once=_PLANS_AT_ONCE)
                 for _ in range(_PLAN_ROUNDS if reading else 0):
                     # What is read in the background may arrive meanwhile.
                     waiting = [at for at, each in enumerate(planned) if each.wait]
                     if not waiting:
                         break
                     await asyncio.sleep(_PLAN_PAUSE_S)
-                    for at, found in zip(
-                        waiting, await asyncio.gather(*(plan(*listed[at]) for at in waiting)), strict=True
-                    ):
+                    again = await map_concurrently(plan, [listed[at] for at in waiting], at_once=_PLANS_AT_ONCE)
+                    for at, found in zip(waiting, again, strict=True):
                         planned[at] = found
                 return [*planned, *(unread for each in controllers for unread in each.plan_unreadable())]
             finally:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from homeostat.client.base import Client
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.checkup import Finding
@@ -52,8 +52,6 @@ def _groups(groups: Sequence[str], resource: str, served: Collection[str]) -> Se
 
 
 async def check_permissions(client: Client, check: str, permissions: Sequence[Permission], *, remedy: str) -> Finding:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
     async def is_allowed(permission: Permission) -> bool:
         resource, _, subresource = permission.resource.partition("/")
         attributes = {
@@ -64,12 +62,11 @@ async def check_permissions(client: Client, check: str, permissions: Sequence[Pe
             "namespace": permission.namespace,
             "name": permission.name,
         }
-        async with slots:
-            answer = await client.create(_REVIEWS, {"spec": {"resourceAttributes": attributes}})
+        answer = await client.create(_REVIEWS, {"spec": {"resourceAttributes": attributes}})
         return bool(answer["status"]["allowed"])
 
     try:
-        answers = await asyncio.gather(*map(is_allowed, permissions))
+        answers = await map_concurrently(is_allowed, permissions, at_once=_AT_ONCE)
     except ApiError as error:
         return Finding(check, "FAIL", f"cannot check: {error.message}")
     missing = [str(each) for each, is_granted in zip(permissions, answers, strict=True) if not is_granted]

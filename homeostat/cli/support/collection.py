@@ -28,6 +28,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.endpoint.kubeconfig import KubeconfigError
 from homeostat.client.http.transport import open_transport
+from homeostat.edge.turn import map_concurrently
 from homeostat.external.secrets.scrub import scrub_urls
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
@@ -167,18 +168,15 @@ async def _text(client: Client, path: str) -> str:
 
 
 async def _counts(client: Client, kinds: Mapping[str, Kind]) -> Json:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
     async def count(kind: Kind) -> int | None:
-        async with slots:
-            try:
-                page = await client.request("GET", kind.path(""), {"limit": 1}, accept=_METADATA)
-            except ApiError:
-                # Reviews cannot be listed, and others may be forbidden.
-                return None
+        try:
+            page = await client.request("GET", kind.path(""), {"limit": 1}, accept=_METADATA)
+        except ApiError:
+            # Reviews cannot be listed, and others may be forbidden.
+            return None
         return len(page.get("items") or ()) + int((page.get("metadata") or {}).get("remainingItemCount") or 0)
 
-    counted = await asyncio.gather(*map(count, kinds.values()))
+    counted = await map_concurrently(count, kinds.values(), at_once=_AT_ONCE)
     return {name: number for name, number in zip(kinds, counted, strict=True) if number}
 
 

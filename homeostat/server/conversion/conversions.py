@@ -14,6 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import TooManyRequestsError
 from homeostat.objects.json import MAX_CONTAINERS, JsonObject, encode
 from homeostat.server.admission.webhooks.client import CallError, WebhookClient, address_of
@@ -157,13 +158,8 @@ class Conversions:
         return iter(promised)
 
     async def _convert(self, kind: Kind, conversion: Conversion, missing: list[tuple[Place, Record]]) -> None:
-        room = asyncio.Semaphore(MOST_REVIEWS)
-
-        async def convert(batch: list[tuple[Place, Record]]) -> None:
-            async with room:
-                await self._convert_batch(kind, conversion, batch)
-
-        await asyncio.gather(*(convert(batch) for batch in _batches(missing)))
+        convert = partial(self._convert_batch, kind, conversion)
+        await map_concurrently(convert, _batches(missing), at_once=MOST_REVIEWS)
 
     async def _convert_batch(self, kind: Kind, conversion: Conversion, batch: list[tuple[Place, Record]]) -> None:
         records = [record for _, record in batch]

@@ -6,12 +6,12 @@ reviewed; the answers are kept for some seconds (`web/kit/review_gate.py`).
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 import msgspec
 
 from homeostat.edge.request import Headers, Request
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.contracts.api import GROUP
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
 from homeostat.web.contracts.index import Namespaces, ServiceIndex
@@ -65,13 +65,10 @@ class Visibility:
         return found
 
     async def _allowed(self, caller: KubernetesCaller, namespaces: list[str]) -> list[str]:
-        places = asyncio.Semaphore(_AT_ONCE)
-
         async def is_allowed(namespace: str) -> bool:
-            async with places:
-                return await caller.allows(Question(GROUP, "pactos", "list", namespace))
+            return await caller.allows(Question(GROUP, "pactos", "list", namespace))
 
-        answers = await asyncio.gather(*map(is_allowed, namespaces))
+        answers = await map_concurrently(is_allowed, namespaces, at_once=_AT_ONCE)
         return [each for each, allowed in zip(namespaces, answers, strict=True) if allowed]
 
     def _admitted(self, request: Request) -> Request:

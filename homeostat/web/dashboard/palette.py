@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
@@ -63,22 +64,19 @@ class Palette:
             return []
         chosen = [each for each in kinds if not kind_words or kind_words[0] in each.words()]
         found: list[tuple[str, str, Place]] = []
-        slots = asyncio.Semaphore(_AT_ONCE)
 
         async def search(kind: Kind) -> None:
-            async with slots:
-                try:
-                    query = {"limit": _SEARCHED_EACH}
-                    listed = read_names(await client.fetch("GET", kind.path(""), query, accept=ACCEPT_METADATA))
-                except (ApiError, UnreachableError, msgspec.DecodeError):
-                    return
-                named = (each.metadata for each in listed.items or () if name in each.metadata.name.lower())
-                found.extend((kind.kind, each.name, _place(kind, each)) for each in named)
+            try:
+                query = {"limit": _SEARCHED_EACH}
+                listed = read_names(await client.fetch("GET", kind.path(""), query, accept=ACCEPT_METADATA))
+            except (ApiError, UnreachableError, msgspec.DecodeError):
+                return
+            named = (each.metadata for each in listed.items or () if name in each.metadata.name.lower())
+            found.extend((kind.kind, each.name, _place(kind, each)) for each in named)
 
         try:
-            async with asyncio.timeout(_WITHIN_S), asyncio.TaskGroup() as tasks:
-                for each in chosen:
-                    tasks.create_task(search(each))
+            async with asyncio.timeout(_WITHIN_S):
+                await map_concurrently(search, chosen, at_once=_AT_ONCE)
         except TimeoutError:
             pass
         found.sort(key=lambda each: _rank(name, *each[:2]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date
 
 from homeostat.cli.contract.session.session import Session, run
 from homeostat.cli.contract.session.settings import Settings
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.finding import Findings, failed
 from homeostat.operators.contracts.engine.lock.lock import LockError
@@ -26,16 +26,13 @@ def validate_with_references(
 async def _validate_all(
     settings: Settings, names: Sequence[str], overrides: Callable[[], Overrides], gate_on: date | None
 ) -> dict[str, Findings]:
-    places = asyncio.Semaphore(_AT_ONCE)
     async with Session(settings) as session:
 
         async def validated(name: str) -> Findings:
-            async with places:
-                return await _validate(session, name, overrides, gate_on)
+            return await _validate(session, name, overrides, gate_on)
 
-        async with asyncio.TaskGroup() as tasks:
-            running = {name: tasks.create_task(validated(name)) for name in names}
-    return {name: each.result() for name, each in running.items()}
+        found = await map_concurrently(validated, names, at_once=_AT_ONCE)
+    return dict(zip(names, found, strict=True))
 
 
 async def _validate(session: Session, name: str, overrides: Callable[[], Overrides], gate_on: date | None) -> Findings:

@@ -13,9 +13,10 @@ from homeostat.cli.sync.console.payloads import read_input
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 from homeostat.cli.sync.console.scope import chosen_paths
 from homeostat.cli.sync.repository.commits import refresh_files
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError, of
 from homeostat.operators.sync.engine.payload.codec import Payload
-from homeostat.operators.sync.session.apply import Outcome, levels, together
+from homeostat.operators.sync.session.apply import Outcome, levels
 from homeostat.operators.sync.session.desired import desired
 from homeostat.operators.sync.session.remote import Remote, observe
 from homeostat.operators.sync.session.session import Session
@@ -71,7 +72,7 @@ async def _send_all(
             return Outcome(path, error=of(path, error))
 
     most = session.concurrency
-    return [each for level in levels(paths) for each in await together(one, level, most=most)]
+    return [each for level in levels(paths) for each in await map_concurrently(one, level, at_once=most)]
 
 
 async def _send(session: Session, path: str, operation: str, given: Payload | None, method: str) -> Outcome:

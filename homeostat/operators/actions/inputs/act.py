@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import InputAction, Remove, Write
 from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest
-from homeostat.operators.actions.inputs.writer import Writer, all_of
+from homeostat.operators.actions.inputs.writer import AT_ONCE, Writer
 
 
 class InputActor:
@@ -21,9 +22,9 @@ class InputActor:
             case Write(declarations, owned):
                 memory = self._memories.of(obj)
                 pairs = zip(declarations, owned, strict=True)
-                await all_of(pairs, lambda pair: self._put(writer, memory, *pair))
+                await map_concurrently(lambda pair: self._put(writer, memory, *pair), pairs, at_once=AT_ONCE)
             case Remove(resources):
-                await all_of(resources, lambda each: writer.remove(*each))
+                await map_concurrently(lambda each: writer.remove(*each), resources, at_once=AT_ONCE)
 
     async def _put(self, writer: Writer, memory: Memory, declaration: Declaration, is_owned: bool) -> None:
         digest = declared_digest(declaration)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import (
@@ -20,7 +21,7 @@ from homeostat.operators.actions.inputs.memory import Memories, Memory, version_
 from homeostat.operators.actions.inputs.plugins.plugin import Feed, Source
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
 from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
-from homeostat.operators.actions.inputs.writer import Writer, all_of
+from homeostat.operators.actions.inputs.writer import AT_ONCE, Writer
 
 _LIVE_A_TURN = 200
 _MOST_DECLARATIONS = 20_000
@@ -78,7 +79,7 @@ class InputObserver:
         owned = await writer.owned()
         declared = {each.key: each for each in reading.declarations}
         lacking = [key for key in declared if key not in owned and key[0] in writer.kinds]
-        others = await all_of(lacking, lambda key: writer.find(*key))
+        others = await map_concurrently(lambda key: writer.find(*key), lacking, at_once=AT_ONCE)
         found = {**owned, **{key: each for key, each in zip(lacking, others, strict=True) if each is not None}}
         live: dict[Key, Live] = {}
         for at, (key, each) in enumerate(found.items()):

@@ -7,9 +7,8 @@ whoever changed it. Deletions name the uid.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 from homeostat.client.base import Client
 from homeostat.client.projection import Projection
@@ -20,9 +19,7 @@ from homeostat.operators.actions.inputs.api import INPUT
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import Found, wanted_object
 
-T = TypeVar("T")
-R = TypeVar("R")
-_AT_ONCE: Final = 16
+AT_ONCE: Final = 16
 _PASSING: Final = frozenset({408, 429})
 _LONGEST_TOLD: Final = 500
 
@@ -87,19 +84,6 @@ class Writer:
         if found is None:
             found = self._projections[kind] = Projection(self._client, kind, Found)
         return found
-
-
-async def all_of(items: Iterable[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
-    """Runs a limited number at once. Returns results in the order of the items; the first error cancels the rest."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(item: T) -> R:
-        async with gate:
-            return await work(item)
-
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(one(each)) for each in items]
-    return [each.result() for each in running]
 
 
 def _of_version(kind: Kind, version: str) -> Kind:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.external.rest.request import origin_of
 from homeostat.operators.sync.engine.errors import (
     NotFoundError,
@@ -24,7 +25,6 @@ from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.value import text_of
 from homeostat.operators.sync.engine.secrets.keys import attribute_key, normal_key
-from homeostat.operators.sync.session.apply import together
 from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe
 from homeostat.operators.sync.session.session import Session
@@ -157,11 +157,13 @@ async def _seen_now(session: Session, created: Sequence[Created]) -> dict[str, R
             except SyncError as error:
                 found[path] = of(path, error)
 
-        await together(read, list(group), most=min(_AT_ONCE, session.concurrency))
+        await map_concurrently(read, list(group), at_once=min(_AT_ONCE, session.concurrency))
 
     names = list(groups)
     for first in range(0, len(names), _COLLECTIONS):
-        await together(one, names[first : first + _COLLECTIONS], most=max(1, session.concurrency // _AT_ONCE))
+        await map_concurrently(
+            one, names[first : first + _COLLECTIONS], at_once=max(1, session.concurrency // _AT_ONCE)
+        )
         session.trim()
     return found
 

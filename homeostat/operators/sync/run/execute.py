@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import structs
 
-from homeostat.edge.turn import Turn
+from homeostat.edge.turn import Turn, map_concurrently
 from homeostat.objects.json import Json
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, NotFoundError, SyncError, of
@@ -31,7 +31,7 @@ from homeostat.operators.sync.run.prepare import Advance, Prepared, batches
 from homeostat.operators.sync.run.record import Record
 from homeostat.operators.sync.run.remember import remembered
 from homeostat.operators.sync.run.report import Became, Report, Result
-from homeostat.operators.sync.session.apply import Compared, compare, together
+from homeostat.operators.sync.session.apply import Compared, compare
 from homeostat.operators.sync.session.apply import levels as by_depth
 from homeostat.operators.sync.session.desired import Desired, desired, local_payload
 from homeostat.operators.sync.session.remote import Remote, observe
@@ -169,7 +169,7 @@ async def _apply_all(run: Run, steps: Sequence[Step]) -> None:
 async def _in_batches(run: Run, work: Callable[[str], Awaitable[None]], paths: Sequence[str]) -> None:
     """Forget the lists that a batch has read, beyond those that may be kept."""
     for batch in await swept(lambda: list(batches(paths)), len(paths)):
-        await together(work, batch, most=run.session.concurrency)
+        await map_concurrently(work, batch, at_once=run.session.concurrency)
         run.session.trim()
 
 

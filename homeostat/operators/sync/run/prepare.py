@@ -18,6 +18,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
 from homeostat.operators.sync.engine.paths.logical import ROOT, name, parent
@@ -33,7 +34,7 @@ from homeostat.operators.sync.run.prune import observe_candidates
 from homeostat.operators.sync.run.record import Owned, Record
 from homeostat.operators.sync.run.rename import same_object, with_renames
 from homeostat.operators.sync.run.shape import content_digest, dropped, shape_of
-from homeostat.operators.sync.session.apply import Compared, compare, prepare_lists, together
+from homeostat.operators.sync.session.apply import Compared, compare, prepare_lists
 from homeostat.operators.sync.session.remote import Remote
 from homeostat.operators.sync.session.session import MOST_LISTED, Session
 
@@ -168,7 +169,7 @@ async def _compare_all(
 
     for batch in await swept(lambda: list(batches(declared)), len(declared)):
         await prepare_lists(session, batch)
-        await together(one, batch, most=session.concurrency)
+        await map_concurrently(one, batch, at_once=session.concurrency)
         if sum(map(len, session.lists.values())) > MOST_LISTED:
             # Later batches need the lists above rather than these.
             for collection in {parent(each) for each in batch}:

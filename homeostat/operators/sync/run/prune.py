@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, TransportError, UnrenderedError, of
 from homeostat.operators.sync.engine.lists.items import matching
 from homeostat.operators.sync.engine.metadata.call import Place
@@ -20,7 +21,7 @@ from homeostat.operators.sync.run.options import SyncOptions
 from homeostat.operators.sync.run.plan import Step
 from homeostat.operators.sync.run.record import Owned, Record
 from homeostat.operators.sync.run.shape import digest
-from homeostat.operators.sync.session.apply import prepare_lists, together
+from homeostat.operators.sync.session.apply import prepare_lists
 from homeostat.operators.sync.session.remote import Remote, get, list_items, render
 from homeostat.operators.sync.session.session import Session
 
@@ -52,7 +53,7 @@ async def observe_candidates(
 
     if options.prune:
         await prepare_lists(session, paths)
-    return await together(one, paths, most=session.concurrency)
+    return await map_concurrently(one, paths, at_once=session.concurrency)
 
 
 async def _observed(session: Session, path: str, owned: Owned, options: SyncOptions) -> Candidate:

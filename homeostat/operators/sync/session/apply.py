@@ -7,13 +7,12 @@ Anything else is read before it is changed.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
-from homeostat.edge.turn import Turn
+from homeostat.edge.turn import map_concurrently
 from homeostat.operators.sync.engine.compare.difference import Difference, differences, is_equal, masked
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
 from homeostat.operators.sync.engine.lists.items import Item
@@ -21,14 +20,11 @@ from homeostat.operators.sync.engine.paths.logical import parent, segments
 from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.payload.pointer import MISSING
 from homeostat.operators.sync.offload import computed
-from homeostat.operators.sync.server.settings import CONCURRENT
 from homeostat.operators.sync.session.desired import Desired, desired
 from homeostat.operators.sync.session.remote import Remote, list_items, observe, read_resource
 from homeostat.operators.sync.session.session import Session
 from homeostat.operators.sync.session.transform import transformed
 from homeostat.operators.sync.session.write import Written, create, described, update
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ async def apply(
     outcomes = dict[str, Outcome]()
     for level in levels(paths):
         await prepare_lists(session, level)
-        for outcome in await together(one, level, most=session.concurrency):
+        for outcome in await map_concurrently(one, level, at_once=session.concurrency):
             outcomes[outcome.path] = outcome
     return [outcomes[path] for path in paths]
 
@@ -80,22 +76,6 @@ def levels(paths: Iterable[str]) -> list[list[str]]:
     """Grouped by depth, parents first."""
     ordered = sorted(paths, key=lambda each: len(segments(each)))
     return [list(group) for _, group in groupby(ordered, key=lambda each: len(segments(each)))]
-
-
-async def together(work: Callable[[str], Awaitable[T]], paths: Sequence[str], *, most: int = CONCURRENT) -> list[T]:
-    """Up to so many at a time, in the order of the paths."""
-    results = dict[int, T]()
-    waiting, turn = iter(enumerate(paths)), Turn()
-
-    async def worker() -> None:
-        for place, path in waiting:
-            results[place] = await work(path)
-            await turn.pause()
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(most, len(paths))):
-            group.create_task(worker())
-    return [results[place] for place in range(len(paths))]
 
 
 async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
@@ -111,7 +91,7 @@ async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
             # Then each resource is read by itself, and reports its own error.
             session.forget(collection)
 
-    await together(fetch, [each for each, count in counts.items() if count > 1], most=session.concurrency)
+    await map_concurrently(fetch, [each for each, count in counts.items() if count > 1], at_once=session.concurrency)
 
 
 async def _apply_one(
@@ -187,4 +167,4 @@ async def compare_all(session: Session, paths: Sequence[str]) -> list[Compared |
         except SyncError as error:
             return of(path, error)
 
-    return await together(one, paths, most=session.concurrency)
+    return await map_concurrently(one, paths, at_once=session.concurrency)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.engine.errors import SyncError, TransportError, ValidationError
 from homeostat.operators.sync.engine.lists.items import Item
@@ -29,7 +30,6 @@ from homeostat.operators.sync.engine.payload.codec import Payload
 from homeostat.operators.sync.engine.secrets.detect import detect
 from homeostat.operators.sync.engine.tree.directory import directory_of
 from homeostat.operators.sync.engine.tree.layout import metadata_file
-from homeostat.operators.sync.session.apply import together
 from homeostat.operators.sync.session.remote import Remote, get, list_items, payload_of
 from homeostat.operators.sync.session.session import Session
 
@@ -116,7 +116,7 @@ async def discover(
                 found.skipped[path] = error
                 return []
 
-        for path, items in zip(paths, await together(one, paths, most=session.concurrency), strict=True):
+        for path, items in zip(paths, await map_concurrently(one, paths, at_once=session.concurrency), strict=True):
             found.addresses[path] = address
             related = [each for each in items if any(overlaps(each.path, path) for path in within)]
             above += [each.path for each in related]
@@ -128,7 +128,7 @@ async def discover(
     found.payloads.sort(key=lambda each: each[0])
     if is_full:
         wanted = [path for path, _ in found.payloads]
-        found.payloads = await together(lambda path: _read(session, path), wanted, most=session.concurrency)
+        found.payloads = await map_concurrently(lambda path: _read(session, path), wanted, at_once=session.concurrency)
     return found
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, of
 from homeostat.operators.sync.engine.lists.items import matching
 from homeostat.operators.sync.engine.metadata.rules import Rules
 from homeostat.operators.sync.engine.paths.logical import name, parent, segments
-from homeostat.operators.sync.session.apply import Outcome, levels, together
+from homeostat.operators.sync.session.apply import Outcome, levels
 from homeostat.operators.sync.session.desired import local_payload
 from homeostat.operators.sync.session.remote import Remote, list_items
 from homeostat.operators.sync.session.session import Session
@@ -27,7 +28,7 @@ async def remove(session: Session, paths: Sequence[str], *, method: str = "") ->
         return Outcome(path, "deleted")
 
     most = session.concurrency
-    return [each for level in reversed(levels(paths)) for each in await together(one, level, most=most)]
+    return [each for level in reversed(levels(paths)) for each in await map_concurrently(one, level, at_once=most)]
 
 
 async def _remove(session: Session, path: str, method: str) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError, ForbiddenError
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.components import many
@@ -89,17 +90,14 @@ class Index:
         until, known = kept.get(namespace, (0.0, {}))
         if time.monotonic() < until and known.keys() >= set(kinds):
             return known
-        slots = asyncio.Semaphore(_AT_ONCE)
         found: dict[Kind, Count] = dict.fromkeys(kinds, "no answer yet")
 
         async def ask(kind: Kind) -> None:
-            async with slots:
-                found[kind] = await _count(client, kind, namespace)
+            found[kind] = await _count(client, kind, namespace)
 
         try:
-            async with asyncio.timeout(_COUNTED_WITHIN_S), asyncio.TaskGroup() as tasks:
-                for each in kinds:
-                    tasks.create_task(ask(each))
+            async with asyncio.timeout(_COUNTED_WITHIN_S):
+                await map_concurrently(ask, kinds, at_once=_AT_ONCE)
         except TimeoutError:
             pass
         if len(kept) >= _MOST_KEPT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from homeostat.objects.json import JsonObject
@@ -86,24 +85,3 @@ async def test_a_failed_health_check_and_another_namespace_are_shown_and_stop_no
         await other.client.delete(SYNC_POLICY.kind.path(other.namespace, "customers"))
         # A cluster is shared: policies of other tests may sync the same server.
         await stage.until(lambda status: other.namespace not in str(status["conditions"]))
-
-
-async def test_a_sync_lets_others_run_while_it_compares() -> None:
-    from homeostat.operators.sync.session.apply import together
-
-    seen = 0
-
-    async def beat() -> None:
-        nonlocal seen
-        while True:
-            seen += 1
-            await asyncio.sleep(0)
-
-    async def compare(path: str) -> int:
-        return sum(range(len(path) * 2000))
-
-    beating = asyncio.create_task(beat())
-    results = await together(compare, ["/customers/acme"] * 2000)
-    beating.cancel()
-    assert len(results) == 2000
-    assert seen > 20

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -31,18 +32,15 @@ class Result(NamedTuple):
 async def carry_out(
     client: Client, kind: Kind, change: Change, selected: Sequence[Selected], *, is_dry: bool
 ) -> list[Result]:
-    slots, clock = asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop().time
+    clock = asyncio.get_running_loop().time
     until = clock() + WITHIN_S
 
     async def one(each: Selected) -> Result:
-        async with slots:
-            if clock() >= until:
-                return Result(each, f"It was not sent: the server took more than {WITHIN_S:g} s for the others.")
-            return Result(each, await _problem(client, kind, change, each, is_dry=is_dry))
+        if clock() >= until:
+            return Result(each, f"It was not sent: the server took more than {WITHIN_S:g} s for the others.")
+        return Result(each, await _problem(client, kind, change, each, is_dry=is_dry))
 
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(one(each)) for each in selected]
-    return [each.result() for each in running]
+    return await map_concurrently(one, selected, at_once=_AT_ONCE)
 
 
 async def _problem(client: Client, kind: Kind, change: Change, each: Selected, *, is_dry: bool) -> str:

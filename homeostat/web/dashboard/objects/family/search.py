@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -188,17 +189,14 @@ class Search:
         ]
         children: dict[str, list[Related]] = {}
         partly: list[str] = []
-        slots = asyncio.Semaphore(_AT_ONCE)
 
         async def search(kind: Kind) -> None:
             query = {"limit": MOST_SEARCHED, "labelSelector": selector if kind.plural in _LABELLED else ""}
-            async with slots:
-                try:
-                    answer = await client.fetch("GET", kind.path(namespace), query, accept=ACCEPT_METADATA)
-                    listed = _list.decode(answer)
-                except _UNREADABLE:
-                    # Who may not list a kind does not see its objects here.
-                    return
+            try:
+                listed = _list.decode(await client.fetch("GET", kind.path(namespace), query, accept=ACCEPT_METADATA))
+            except _UNREADABLE:
+                # Who may not list a kind does not see its objects here.
+                return
             if listed.metadata.token:
                 partly.append(kind.plural)
             for each in listed.items or ():
@@ -210,9 +208,8 @@ class Search:
 
         note = ""
         try:
-            async with asyncio.timeout(_WITHIN_S), asyncio.TaskGroup() as tasks:
-                for each in chosen:
-                    tasks.create_task(search(each))
+            async with asyncio.timeout(_WITHIN_S):
+                await map_concurrently(search, chosen, at_once=_AT_ONCE)
         except TimeoutError:
             note = f"The search for dependents ended after {_WITHIN_S:g} s; there may be more."
         if partly:
