@@ -7,20 +7,19 @@ image. A question that fails is a `Problem` of the Deployments that asked it, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.edge.turn import Turn
+from homeostat.edge.turn import Turn, map_concurrently
 from homeostat.external.git.access import Remote, without_password
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.repository import Repository
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.batching.questions import answers
 from homeostat.operators.images.decide import Due, Verdict, survey
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.path import check_path
@@ -46,6 +45,7 @@ from homeostat.operators.images.world import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
 _AT_ONCE: Final = 16
 """Questions of one pass that are under way together."""
 
@@ -79,7 +79,7 @@ class Observer:
     ) -> tuple[list[Tracked], list[tuple[Tracked, Problem]]]:
         """Those that may use what their annotations name, and those that may not."""
         secrets = self.secrets(memory)
-        found = await self._answers(self._guard.refusal(each, secrets) for each in members)
+        found = await self._each(lambda one: self._guard.refusal(one, secrets), members)
         pairs = list(zip(members, found, strict=True))
         return (
             [each for each, problem in pairs if problem is None],
@@ -94,7 +94,7 @@ class Observer:
             return secret_problem(error)
 
     async def subjects(self, group: Group, members: Sequence[Tracked], memory: Memory) -> tuple[Subject, ...]:
-        return tuple(await self._answers(self._subject(group, each, memory) for each in members))
+        return tuple(await self._each(lambda one: self._subject(group, one, memory), members))
 
     async def world(self, group: Group, subjects: tuple[Subject, ...], repository: Repository) -> tuple[World, str]:
         """With the commit of the manifests repository; empty if it cannot be read."""
@@ -112,11 +112,11 @@ class Observer:
     async def states(self, verdicts: Iterable[Verdict], memory: Memory) -> dict[str, ImageState]:
         """The images of all that are due, by `NAMESPACE/NAME`."""
         due = [each for each in verdicts if isinstance(each, Due)]
-        found = await self._answers(self._state(each, memory) for each in due)
+        found = await self._each(lambda one: self._state(one, memory), due)
         return {each.tracked.key: state for each, state in zip(due, found, strict=True)}
 
-    async def _answers(self, questions: Iterable[Coroutine[object, object, T]]) -> list[T]:
-        return await answers(questions, at_once=_AT_ONCE, turn=self._turn)
+    async def _each(self, ask: Callable[[T], Awaitable[R]], items: Sequence[T]) -> list[R]:
+        return await map_concurrently(ask, items, at_once=_AT_ONCE, turn=self._turn)
 
     def _unreadable(self, error: GitError, repository: Repository, group: Group) -> Problem:
         return git_problem(error, "manifest_repository", repository.git.remote, group.branch)

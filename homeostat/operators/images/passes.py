@@ -10,21 +10,20 @@ from typing import Final
 import msgspec
 
 from homeostat.client.base import UnreachableError
-from homeostat.edge.turn import Turn
+from homeostat.edge.turn import Turn, map_concurrently
 from homeostat.external.git.errors import GitError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.time.age import epoch_of
 from homeostat.operators.images.act import Actor, retry_after_s
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.batching.memory import Memory
-from homeostat.operators.images.batching.questions import answers
 from homeostat.operators.images.decide import Due, Settled, decide
 from homeostat.operators.images.engine.annotations import DEFAULT_NAMESPACE, Tracked
 from homeostat.operators.images.engine.entry import Entry, failed, patched
 from homeostat.operators.images.engine.rules import rules_of
 from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.pulls.batch import Batch, batches_of, is_proposed, without
-from homeostat.operators.images.pulls.proposal import Standing, TooManyProposalsError
+from homeostat.operators.images.pulls.proposal import OpenProposal, TooManyProposalsError
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
 from homeostat.operators.images.reporting.reporter import NOT_RECORDED, Found, Reporter, all_failed, failure_note
@@ -50,7 +49,7 @@ class _Scope(msgspec.Struct, frozen=True):
 
     group: Group
     members: Sequence[Tracked]
-    standing: Sequence[Standing]
+    proposals: Sequence[OpenProposal]
     unknown: frozenset[str]
     """Workloads that may not use what they name, or of which it is not known whether they exist, by `NAMESPACE/NAME`.
     """
@@ -59,7 +58,7 @@ class _Scope(msgspec.Struct, frozen=True):
 class _Cleared(msgspec.Struct, frozen=True):
     """What a pass did with proposals that nobody needs."""
 
-    gone: list[Standing]
+    gone: list[OpenProposal]
     """No longer on their branches."""
     problems: dict[str, str]
     """By branch: why it could not be cleared."""
@@ -90,49 +89,54 @@ class Passes:
 
     def groups(self) -> set[Group]:
         """Those with proposals, also where no workload is left."""
-        return set(self._records.standing())
+        return set(self._records.open_proposals())
 
     async def run(self, group: Group, members: Sequence[Tracked], memory: Memory) -> Outcomes:
+        """Checks who may use what it names, delivers what is due, clears what nobody needs, and reports all of it."""
         began = time.monotonic()
-        standing = tuple(self._records.standing().get(group, ()))
+        proposals = tuple(self._records.open_proposals().get(group, ()))
         admitted, refused = await self._observer.admit(members, memory)
         found = [each for one, problem in refused for each in all_failed([one], problem)]
         cleared = _Cleared([], {})
-        lost = {one.key for one, _ in refused}
-        lost |= await self._lost([each for each in standing if each.key not in lost], cleared, memory)
+        unclearable = {one.key for one, _ in refused}
+        unclearable |= await self._unclearable(
+            [each for each in proposals if each.key not in unclearable], cleared, memory
+        )
         # A Secret is used for a proposal only if it might be used for the workload as well.
-        if admitted or any(each.key not in lost for each in standing):
-            found += await self._found(_Scope(group, admitted, standing, frozenset(lost)), memory, cleared)
-        waiting_s = await self._release(standing, cleared.gone, memory)
-        self._log_problems(group, standing, cleared)
-        await answers((self._reporter.report(each) for each in found), at_once=_WRITES_AT_ONCE, turn=self._turn)
+        if admitted or any(each.key not in unclearable for each in proposals):
+            found += await self._deliver(_Scope(group, admitted, proposals, frozenset(unclearable)), memory, cleared)
+        waiting_s = await self._release(proposals, cleared.gone, memory)
+        self._log_problems(group, proposals, cleared)
+        await map_concurrently(self._reporter.report, found, at_once=_WRITES_AT_ONCE, turn=self._turn)
         self._reporter.count_pass(found, time.monotonic() - began)
         retries = {each.tracked.key: each.retry_s for each in found if each.retry_s is not None}
         return Outcomes({each.tracked.key: each.outcome.entry for each in found}, retries | waiting_s)
 
-    async def _lost(self, standing: Sequence[Standing], cleared: _Cleared, memory: Memory) -> set[str]:
-        """The workloads whose proposals stay: clearing them is not allowed, or their need is unknown."""
-        _, refused = await self._observer.admit([each.tracked for each in standing], memory)
+    async def _unclearable(self, proposals: Sequence[OpenProposal], cleared: _Cleared, memory: Memory) -> set[str]:
+        """The workloads whose proposals stay, because they must not be cleared, or may be needed; adds the reasons to
+        `cleared`.
+        """
+        _, refused = await self._observer.admit([each.tracked for each in proposals], memory)
         reasons = {one.key: problem.text for one, problem in refused}
-        for each in standing:
+        for each in proposals:
             if self._current(*each.record) is None and not self._knows(each.record[0], each.tracked.label):
                 text = f"whether {each.key} exists is unknown: its kind is not served, was not listed, or is unreadable"
                 reasons.setdefault(each.key, text)
-        cleared.problems.update({each.branch: reasons[each.key] for each in standing if each.key in reasons})
+        cleared.problems.update({each.branch: reasons[each.key] for each in proposals if each.key in reasons})
         return set(reasons)
 
-    def _log_problems(self, group: Group, standing: Sequence[Standing], cleared: _Cleared) -> None:
+    def _log_problems(self, group: Group, proposals: Sequence[OpenProposal], cleared: _Cleared) -> None:
         """Once, until the reason is another one."""
         last = self._problems.pop(group, {})
         for branch, reason in cleared.problems.items():
             if last.get(branch) != reason:
                 log.warning("failed to clear pull request", extra={"branch": branch, "reason": reason})
-        kept = {each.branch for each in standing if each not in cleared.gone}
+        kept = {each.branch for each in proposals if each not in cleared.gone}
         known = {branch: reason for branch, reason in (last | cleared.problems).items() if branch in kept}
         if known:
             self._problems[group] = known
 
-    async def _found(self, scope: _Scope, memory: Memory, cleared: _Cleared) -> list[Found]:
+    async def _deliver(self, scope: _Scope, memory: Memory, cleared: _Cleared) -> list[Found]:
         """Adds to `cleared` what it did with the branches."""
         group, members = scope.group, scope.members
         remote = await self._observer.remote(group, memory)
@@ -147,11 +151,11 @@ class Passes:
                 states = await self._observer.states(verdicts, memory)
                 plan = decide(verdicts, states, self._waited(members))
                 settled = [self._settled(each) for each in plan.settled]
-                batches = batches_of(group, plan, scope.standing, scope.unknown)
+                batches = batches_of(group, plan, scope.proposals, scope.unknown)
                 if not plan.updates and not batches:
                     return settled
                 pushed = dict[str, Outcome]()
-                batches = await self._noted(plan.updates, batches, pushed)
+                batches = await self._record_attempts(plan.updates, batches, pushed)
                 secrets = self._observer.secrets(memory)
                 signing = await secrets.signing(SecretName(group.secret_namespace, group.secret_name))
                 if direct := [each for each in plan.updates if not is_proposed(each)]:
@@ -161,14 +165,14 @@ class Passes:
                     delivered = await self._proposer.propose(repository, batch, records, secrets, signing)
                     pushed |= delivered.outcomes
                     if delivered.is_clear:
-                        cleared.gone.extend(batch.left)
+                        cleared.gone.extend(batch.unneeded)
                     elif delivered.problem and not batch.updates:
                         cleared.problems[batch.branch] = delivered.problem
         except GitError as error:
             return all_failed(members, git_problem(error, "manifest_repository", remote, group.branch))
         return settled + [self._updated(each.tracked, each.commit, pushed[each.tracked.key]) for each in plan.updates]
 
-    async def _noted(
+    async def _record_attempts(
         self, updates: Sequence[Due], batches: Sequence[Batch], outcomes: dict[str, Outcome]
     ) -> list[Batch]:
         """Writes what is about to be pushed. A proposal that could not be written is left out, with its outcome added
@@ -178,22 +182,22 @@ class Passes:
 
         async def note(due: Due) -> None:
             key = due.tracked.key
-            problem = await self._attempt(due, branches.get(key, ""))
+            problem = await self._record_attempt(due, branches.get(key, ""))
             if problem and key in branches:
                 outcomes[key] = _not_recorded(due, problem)
 
-        await answers((note(each) for each in updates), at_once=_WRITES_AT_ONCE, turn=self._turn)
+        await map_concurrently(note, updates, at_once=_WRITES_AT_ONCE, turn=self._turn)
         found = [without(each, outcomes.keys()) for each in batches]
         return [new for old, new in zip(batches, found, strict=True) if new.updates or not old.updates]
 
     async def _release(
-        self, standing: Sequence[Standing], cleared: Sequence[Standing], memory: Memory
+        self, proposals: Sequence[OpenProposal], cleared: Sequence[OpenProposal], memory: Memory
     ) -> dict[str, float]:
         """Forgets proposals that were cleared, and those of a deleted ImageUpdate that cannot be. Returns when to try
         again.
         """
         waiting_s = dict[str, float]()
-        for each in standing:
+        for each in proposals:
             if each in cleared:
                 await self._records.release(each)
             elif each.deleted is None:
@@ -208,7 +212,7 @@ class Passes:
                 waiting_s["/".join(each.record)] = _CLEAR_AGAIN_S
         return waiting_s
 
-    async def _is_hopeless(self, proposal: Standing, memory: Memory) -> bool:
+    async def _is_hopeless(self, proposal: OpenProposal, memory: Memory) -> bool:
         """Whether a Secret that is needed is gone, as in a namespace that is deleted, or it has taken too long."""
         deleted_s = epoch_of(proposal.deleted or "")
         if deleted_s is None or self._observer.now().timestamp() - deleted_s >= self._keep_s:
@@ -258,7 +262,7 @@ class Passes:
         note = outcome.entry.message if is_patched else failure_note(outcome)
         return Found(tracked, outcome, outcome.retry_s or retry_after_s(outcome), note, commit)
 
-    async def _attempt(self, due: Due, branch: str) -> str:
+    async def _record_attempt(self, due: Due, branch: str) -> str:
         """Why it could not be written; empty if it was."""
         try:
             await self._records.attempt(due.tracked, due.target.tag, old=due.old, branch=branch)

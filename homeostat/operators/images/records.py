@@ -33,9 +33,9 @@ from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.pulls.index import ProposalIndex
 from homeostat.operators.images.pulls.proposal import (
-    Standing,
+    OpenProposal,
+    open_proposals,
     proposal_of,
-    standing_of,
     with_proposal,
     without_proposal,
 )
@@ -56,7 +56,7 @@ class Records:
         self, client: Client, cache: Cache[ImageUpdate], current: Callable[[str, str], Tracked | None]
     ) -> None:
         self._client, self._cache = client, cache
-        self._proposed = ProposalIndex(lambda *key: self._standing_of(key, current(*key)))
+        self._proposed = ProposalIndex(lambda *key: self._open_proposals(key, current(*key)))
         self._written: dict[Key, ImageUpdateStatus] = {}
         self._pins: dict[Key, Pin] = {}
         self._turns: dict[Key, asyncio.Lock] = {}
@@ -99,15 +99,15 @@ class Records:
         found = self._cache.get(*key)
         return None if found is None else found.spec.pin
 
-    def standing(self) -> dict[Group, list[Standing]]:
+    def open_proposals(self) -> dict[Group, list[OpenProposal]]:
         """All proposals. What has not changed since the last call is not read again."""
         return self._proposed.by_group()
 
-    def _standing_of(self, key: Key, current: Tracked | None) -> list[Standing]:
+    def _open_proposals(self, key: Key, current: Tracked | None) -> list[OpenProposal]:
         update = self._cache.readable(*key)
         if update is None or (FINALIZER not in update.metadata.finalizers and key not in self._written):
             return []
-        return standing_of(update, self._written.get(key) or self._stored(key), current)
+        return open_proposals(update, self._written.get(key) or self._stored(key), current)
 
     def _remember(self, key: Key, status: ImageUpdateStatus) -> None:
         self._written[key] = status
@@ -146,7 +146,7 @@ class Records:
             return
         await self._replace(key, msgspec.structs.replace(status, outbox=kept))
 
-    async def release(self, proposal: Standing) -> None:
+    async def release(self, proposal: OpenProposal) -> None:
         """Forgets a proposal that was cleared, or that nobody can clear."""
         status = self._written.get(proposal.record) or self._stored(proposal.record)
         kept = without_proposal(status.proposals, proposal)
@@ -169,7 +169,7 @@ class Records:
         try:
             await self._send(key)
         except NotFoundError:
-            # A workload that is created under the name of a deleted one begins anew.
+            # A workload that is created under the name of a deleted one has no history.
             if self._written.get(key) is status:
                 del self._written[key]
                 self._proposed.mark(*key)

@@ -37,7 +37,7 @@ from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 _SETTLE_S: Final = 0.2
-_LOOK_EVERY_S: Final = 60.0
+_CHECK_EVERY_S: Final = 60.0
 _BY_NAME: Final = {(each.group, each.kind): each for each in ALL}
 
 
@@ -203,7 +203,7 @@ class Retirement:
             await self._records.forget(self._retired(asyncio.get_running_loop().time()))
             await self._release()
             try:
-                async with asyncio.timeout(min(max(self._keep_s, 1.0), _LOOK_EVERY_S)):
+                async with asyncio.timeout(min(max(self._keep_s, 1.0), _CHECK_EVERY_S)):
                     await self._tracking.changed.wait()
             except TimeoutError:
                 continue
@@ -216,9 +216,9 @@ class Retirement:
             self._tracking.changed.set()
 
     async def _release(self) -> None:
-        standing = self._records.standing()
-        waiting = {each.record for some in standing.values() for each in some}
-        for group, some in standing.items():
+        proposals = self._records.open_proposals()
+        waiting = {each.record for some in proposals.values() for each in some}
+        for group, some in proposals.items():
             if any(each.deleted is not None for each in some):
                 self._clear(group)
         for update in list(self._updates):

@@ -5,15 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import msgspec
-import pytest
-
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
-from homeostat.edge.turn import Turn
 from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators.images.batching.group import group_of, grouped
-from homeostat.operators.images.batching.questions import answers
 from homeostat.operators.images.engine.annotations import Settings, Tracked
 from homeostat.operators.images.tracking import TrackedWorkloads
 from homeostat.testing.eventually import eventually
@@ -39,29 +34,6 @@ def _tracked(name: str, repository: str, *, enabled: bool = True) -> Tracked:
         ssh_key_namespace="shop",
     )
     return Tracked(name, settings, "org/app", "1", {})
-
-
-async def test_questions_that_wait_for_nothing_leave_turns_to_others() -> None:
-    async def answer(number: int) -> int:
-        msgspec.json.encode(list(range(400)))
-        return number
-
-    async with measured_turns() as turns:
-        assert await answers(map(answer, range(10_000)), at_once=16, turn=Turn()) == list(range(10_000))
-    assert turns.longest_s < 0.05
-
-
-async def test_the_first_error_ends_all_questions() -> None:
-    asked: list[int] = []
-
-    async def answer(number: int) -> int:
-        asked.append(number)
-        await asyncio.sleep(0)
-        return 1 // (number - 1)
-
-    with pytest.raises(ZeroDivisionError):
-        await answers(map(answer, range(1000)), at_once=2, turn=Turn())
-    assert len(asked) < 10
 
 
 def test_groups_follow_what_workloads_declare() -> None:

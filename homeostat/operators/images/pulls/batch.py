@@ -13,7 +13,7 @@ import msgspec
 from homeostat.operators.images.batching.group import Group
 from homeostat.operators.images.decide import Due, Plan
 from homeostat.operators.images.engine.rules import PullRules, rules_of
-from homeostat.operators.images.pulls.proposal import Standing, left_of
+from homeostat.operators.images.pulls.proposal import OpenProposal, unneeded_of
 
 _KNOWN = frozenset({"UpToDate", "Pinned"})
 """Reasons after which there is nothing to propose. For any other reason, an open request stays as it is."""
@@ -29,7 +29,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Deployments of which it is not known now what they need, by `NAMESPACE/NAME`."""
     is_awaited: bool = False
     """Whether one of them has proposed a change on this branch."""
-    left: tuple[Standing, ...] = ()
+    unneeded: tuple[OpenProposal, ...] = ()
     """Proposals on this branch that nobody needs any more."""
     labels: tuple[str, ...] = ()
 
@@ -58,9 +58,9 @@ def branch_of(group: Group, rules: PullRules) -> str:
     return f"homeostat-images/{group.branch}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:8]}"
 
 
-def batches_of(group: Group, plan: Plan, standing: Sequence[Standing], refused: Iterable[str] = ()) -> list[Batch]:
-    """One for each branch that has a request or needs one. `standing` is what the group has proposed, and `refused` has
-    the Deployments that may not use what they name.
+def batches_of(group: Group, plan: Plan, proposals: Sequence[OpenProposal], refused: Iterable[str] = ()) -> list[Batch]:
+    """One for each branch that has a request or needs one. `proposals` are those of the group, and `refused` has the
+    Deployments that may not use what they name.
     """
     unknown = frozenset((*refused, *(each.tracked.key for each in plan.settled if each.reason not in _KNOWN)))
     due = [(each, each.rules.pull) for each in plan.updates]
@@ -71,9 +71,9 @@ def batches_of(group: Group, plan: Plan, standing: Sequence[Standing], refused: 
         if pull is not None:
             found.setdefault(branches[each.tracked.key], []).append(each)
             rules.setdefault(branches[each.tracked.key], pull)
-    left = dict[str, list[Standing]]()
-    for proposal in left_of(standing, branches, unknown):
-        left.setdefault(proposal.branch, []).append(proposal)
+    unneeded = dict[str, list[OpenProposal]]()
+    for proposal in unneeded_of(proposals, branches, unknown):
+        unneeded.setdefault(proposal.branch, []).append(proposal)
         rules.setdefault(proposal.branch, rules_of(proposal.tracked.annotations).pull_rules)
     return [
         Batch(
@@ -83,8 +83,8 @@ def batches_of(group: Group, plan: Plan, standing: Sequence[Standing], refused: 
             rules=rules[branch],
             updates=tuple(found.get(branch, ())),
             unknown=unknown,
-            is_awaited=any(each.branch == branch and each.key in unknown for each in standing),
-            left=tuple(left.get(branch, ())),
+            is_awaited=any(each.branch == branch and each.key in unknown for each in proposals),
+            unneeded=tuple(unneeded.get(branch, ())),
             labels=_labels(found.get(branch, ())),
         )
         for branch in rules

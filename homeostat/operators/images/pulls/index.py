@@ -7,23 +7,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from homeostat.operators.images.batching.group import Group
-from homeostat.operators.images.pulls.proposal import Key, Standing
+from homeostat.operators.images.pulls.proposal import Key, OpenProposal
 
 
 class ProposalIndex:
     """`read` gives the proposals of the ImageUpdate with this namespace and name."""
 
-    def __init__(self, read: Callable[[str, str], list[Standing]]) -> None:
+    def __init__(self, read: Callable[[str, str], list[OpenProposal]]) -> None:
         self._read = read
         self._changed: set[Key] = set()
-        self._found: dict[Key, list[Standing]] = {}
-        self._groups: dict[Group, list[Standing]] = {}
+        self._found: dict[Key, list[OpenProposal]] = {}
+        self._groups: dict[Group, list[OpenProposal]] = {}
 
     def mark(self, namespace: str, name: str) -> None:
         """The object, its status or its workload has changed."""
         self._changed.add((namespace, name))
 
-    def by_group(self) -> dict[Group, list[Standing]]:
+    def by_group(self) -> dict[Group, list[OpenProposal]]:
         changed, self._changed = self._changed, set()
         is_same = True
         for key in changed:

@@ -1,4 +1,4 @@
-"""A proposal that stands: a branch with a change of a workload, which the operator has to clear once nobody wants it.
+"""An open proposal: a branch with a change of a workload, which the operator has to clear once nobody needs it.
 
 It is written to the status of the workload's ImageUpdate before the branch is pushed, together with the annotations
 that say where the branch is, and removed when the change is no longer on it. So a request is closed also if its
@@ -46,7 +46,7 @@ class TooManyProposalsError(ValueError):
     """A workload has proposals on too many branches; the text says what to do."""
 
 
-class Standing(NamedTuple):
+class OpenProposal(NamedTuple):
     record: Key
     """Namespace and name of the ImageUpdate."""
     branch: str
@@ -73,15 +73,15 @@ def proposal_of(tracked: Tracked, branch: str) -> Proposal:
     )
 
 
-def standing_of(update: ImageUpdate, status: ImageUpdateStatus, current: Tracked | None) -> list[Standing]:
+def open_proposals(update: ImageUpdate, status: ImageUpdateStatus, current: Tracked | None) -> list[OpenProposal]:
     """`current` is the workload, if it is tracked. A proposal that cannot be read is not the operator's."""
-    found = list[Standing]()
+    found = list[OpenProposal]()
     for each in status.proposals:
         old = remembered(each.workload, update.metadata.namespace, each.settings)
         if old is not None and _asks_for_requests(old):
             tracked, group = _now(old, current)
             key = (update.metadata.namespace, update.metadata.name)
-            found.append(Standing(key, each.branch, tracked, group, update.metadata.deletion_timestamp))
+            found.append(OpenProposal(key, each.branch, tracked, group, update.metadata.deletion_timestamp))
     return found
 
 
@@ -117,7 +117,7 @@ def with_proposal(proposals: Iterable[Proposal], new: Proposal) -> tuple[Proposa
     return (new, *kept)
 
 
-def without_proposal(proposals: Iterable[Proposal], gone: Standing) -> tuple[Proposal, ...]:
+def without_proposal(proposals: Iterable[Proposal], gone: OpenProposal) -> tuple[Proposal, ...]:
     place = (gone.group.repository, gone.group.branch, gone.branch)
     return tuple(each for each in proposals if _place(each) != place)
 
@@ -128,8 +128,10 @@ def _place(proposal: Proposal) -> tuple[str, str, str]:
     return given.get("manifest_repository", ""), given.get("observe_branch", DEFAULT_BRANCH), proposal.branch
 
 
-def left_of(standing: Iterable[Standing], branches: Mapping[str, str], unknown: Set[str]) -> list[Standing]:
+def unneeded_of(
+    proposals: Iterable[OpenProposal], branches: Mapping[str, str], unknown: Set[str]
+) -> list[OpenProposal]:
     """Those that no workload needs: `branches` has the branch of each workload with a change that is due, by
     `NAMESPACE/NAME`, and `unknown` those of which it is not known now what they need.
     """
-    return [each for each in standing if branches.get(each.key) != each.branch and each.key not in unknown]
+    return [each for each in proposals if branches.get(each.key) != each.branch and each.key not in unknown]

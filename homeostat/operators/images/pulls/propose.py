@@ -219,7 +219,7 @@ class Proposer:
         if marked_keys(seen.marks, batch.unknown) or (seen.open is None and seen.head is not None and batch.is_awaited):
             return False
         if seen.open is not None:
-            why = closing_of(sorted({each.key for each in batch.left}))
+            why = closing_of(sorted({each.key for each in batch.unneeded}))
             await pulls.close(seen.open, body=closed_body(seen.open.body, why))
             log.info("closed pull request: nothing of it is due", extra={"url": seen.open.url})
             await self._comment(pulls, seen.open, why)
@@ -261,7 +261,7 @@ def _lines(ready: Sequence[Due], applied: Applied) -> list[Line]:
 def _refusal(due: Due, seen: _Seen, batch: Batch, record: Record) -> Outcome | None:
     key, tag = due.tracked.key, due.target.tag
     if is_marked(seen.marks, key, tag):
-        # Reopened, or proposed anew by a person.
+        # Reopened, or proposed again by a person.
         return None
     pull = next((each for each in seen.refused if is_marked(marks_of(each.body), key, tag)), None)
     if pull is None and record.refused != tag:

@@ -105,7 +105,7 @@ class Outbox:
 
     async def _deliver(self, key: Key, notice: Notice, places: asyncio.Semaphore) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
-            # Read anew each time: who corrects the Secret or the annotation has it sent.
+            # Read each time: after a correction of the Secret or the annotation, it is sent.
             tracked = self._find(*key)
             if tracked is None or not tracked.settings.notifications_secret_name:
                 return

@@ -9,7 +9,7 @@ from homeostat.operators.images.api import MOST_PROPOSALS, ImageUpdate, ImageUpd
 from homeostat.operators.images.batching.group import group_of
 from homeostat.operators.images.engine.annotations import Tracked, remembered
 from homeostat.operators.images.pulls.index import ProposalIndex
-from homeostat.operators.images.pulls.proposal import Standing, TooManyProposalsError, standing_of, with_proposal
+from homeostat.operators.images.pulls.proposal import OpenProposal, TooManyProposalsError, open_proposals, with_proposal
 
 _SETTINGS = {
     "enabled": "true",
@@ -27,9 +27,9 @@ def _proposal(branch: str) -> Proposal:
     return Proposal(branch=branch, workload="web", settings=_SETTINGS | _REQUESTS)
 
 
-def _standing(name: str = "web", current: Tracked | None = None) -> list[Standing]:
+def _proposals(name: str = "web", current: Tracked | None = None) -> list[OpenProposal]:
     update = ImageUpdate(metadata=Metadata(name=name, namespace="shop"))
-    return standing_of(update, ImageUpdateStatus(proposals=(_proposal("b"),)), current)
+    return open_proposals(update, ImageUpdateStatus(proposals=(_proposal("b"),)), current)
 
 
 def test_one_proposal_too_many_is_refused_and_a_known_one_is_not() -> None:
@@ -41,16 +41,16 @@ def test_one_proposal_too_many_is_refused_and_a_known_one_is_not() -> None:
 
 def test_a_workload_that_no_longer_asks_for_requests_is_admitted_with_the_key_that_is_used() -> None:
     current = remembered("web", "shop", _SETTINGS | {"ssh_key_name": "other", "ssh_key_namespace": "bank"})
-    (found,) = _standing(current=current)
+    (found,) = _proposals(current=current)
     assert group_of(found.tracked.settings) == found.group
     assert (found.group.secret_namespace, found.group.secret_name) == ("bank", "other")
 
 
 def test_only_what_changed_is_read_again() -> None:
-    stored = {"web": _standing("web"), "api": _standing("api"), "none": []}
+    stored = {"web": _proposals("web"), "api": _proposals("api"), "none": []}
     read = list[str]()
 
-    def find(_: str, name: str) -> list[Standing]:
+    def find(_: str, name: str) -> list[OpenProposal]:
         read.append(name)
         return stored[name]
 
