@@ -48,7 +48,7 @@ from homeostat.runtime.control.failure_log import Failures, log_fields, summary_
 from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.operator import Operator, Request
 from homeostat.runtime.control.queue import Priority, WorkQueue
-from homeostat.runtime.control.reconcile import Options, Reconciler, Reconciliation, Tools, is_paused, turns
+from homeostat.runtime.control.reconcile import Options, Reconciler, Reconciliation, Tools, is_paused, lifecycle_changed
 from homeostat.runtime.control.status_fields import StatusFields
 from homeostat.runtime.control.workers import Workers
 from homeostat.runtime.control.writes import RefusedWriteError, Scope, Scopes, writing_in
@@ -69,6 +69,7 @@ _WRITE_S = 60.0
 _LONGEST_RETRY_AFTER_S = 300.0
 _UNWRITTEN = (ApiError, UnreachableError, ProjectionError, RefusedWriteError, TimeoutError)
 _End = Decision[Action] | Exception | None
+"""How a reconciliation ended; None if the object is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,11 @@ class Controller(Generic[Obj, World, Action]):
         self._scopes: Scopes[Request] = Scopes()
         self._acted: dict[Request, tuple[Action, ...]] = {}
         self._failures = Failures()
-        self._refused: dict[Request, Callable[[], None]] = {}
+        self._blocked: dict[Request, Callable[[], None]] = {}
         """Objects that wait for an unreadable object to change, and what ends the wait."""
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
-        self.also(informer, to_itself(kind), when=any_of(options.when, turns))
+        self.also(informer, to_itself(kind), when=any_of(options.when, lifecycle_changed))
 
     def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
         """Reconciles the objects that the route names when these objects change. May be called at any time."""
@@ -155,7 +156,7 @@ class Controller(Generic[Obj, World, Action]):
         self.queue = queue
         self._tools.metrics.watch_queue(self.name, queue)
         self._workers = Workers(
-            queue, self._work, name=self.name, count=self._options.concurrency, conclude=self._after
+            queue, self._work, name=self.name, count=self._options.concurrency, conclude=self._requeue_defect
         )
         try:
             for informer, handler in self._routes:
@@ -168,8 +169,8 @@ class Controller(Generic[Obj, World, Action]):
                 informer.remove_handler(handler)
             queue.close()
             self.queue = self._workers = None
-            for request in list(self._refused):
-                self._end_wait(request)
+            for request in list(self._blocked):
+                self._unblock(request)
             self._scopes.clear()
             self._acted.clear()
             self._failures.clear()
@@ -293,7 +294,7 @@ class Controller(Generic[Obj, World, Action]):
                     await self._reconciler.report(current, of_wait(end))
                 return "waiting"
             case Stalled():
-                self._rest(request, queue)
+                self._end_retries(request, queue)
                 self._failures.stalled(request, end)
                 if current is not None:
                     self._reconciler.record(current.obj, Notice("Warning", end.reason, str(end)))
@@ -302,8 +303,8 @@ class Controller(Generic[Obj, World, Action]):
             case _:
                 self._failures.failed(request, end)
                 if isinstance(end, UnreadableError):
-                    self._end_wait(request)
-                    self._refused[request] = end.when_changed((self.name, request), partial(queue.add, request))
+                    self._unblock(request)
+                    self._blocked[request] = end.when_changed((self.name, request), partial(queue.add, request))
                 if current is not None:
                     await self._reconciler.report(current, of_error(end))
                 elif isinstance(end, UnreadableError):
@@ -333,23 +334,27 @@ class Controller(Generic[Obj, World, Action]):
         return bool(decision.actions) and self._acted.get(request) == decision.actions
 
     def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:
-        self._rest(request, queue)
-        self._end_wait(request)
+        """Nothing is wrong with the object."""
+        self._end_retries(request, queue)
+        self._unblock(request)
         self._failures.forget(request)
 
-    def _end_wait(self, request: Request) -> None:
-        if (end := self._refused.pop(request, None)) is not None:
+    def _unblock(self, request: Request) -> None:
+        """No longer waits for an unreadable object."""
+        if (end := self._blocked.pop(request, None)) is not None:
             end()
 
-    def _rest(self, request: Request, queue: WorkQueue[Request]) -> None:
+    def _end_retries(self, request: Request, queue: WorkQueue[Request]) -> None:
+        """The next reconciliation starts without backoff, and may act as the last one did."""
         queue.forget(request)
         self._acted.pop(request, None)
 
     def _forget(self, request: Request, queue: WorkQueue[Request]) -> None:
+        """The object is gone."""
         self._settle(request, queue)
         self.breaker.forget(request)
 
-    def _after(self, request: Request, error: Exception | None) -> None:
+    def _requeue_defect(self, request: Request, error: Exception | None) -> None:
         """The reconciliation has queued what follows; an error that left it is a defect of ours."""
         if error is not None and self.queue is not None:
             self.queue.retry(request)

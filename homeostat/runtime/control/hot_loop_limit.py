@@ -32,7 +32,7 @@ class Breaker(Generic[K]):
         """Takes a turn and returns 0.0; or takes none and returns the seconds until there is one."""
         full_at = max(self._full_at.get(key, now), now) + self._refill_s
         wait_s = full_at - now - self._empty_s
-        # The sum of many refills is not exact: less than a millionth of a refill is no wait.
+        # The sum of many refills is not exact: less than a millionth of a refill counts as none.
         if wait_s > self._refill_s * 1e-6:
             self.trips += 1
             return wait_s

@@ -203,7 +203,7 @@ def is_paused(obj: Declared) -> bool:
     return obj.metadata.annotations.get(PAUSE, "false") != "false"
 
 
-def turns(change: Change[Declared]) -> bool:
+def lifecycle_changed(change: Change[Declared]) -> bool:
     """Deletion or a pause begins or ends: the runtime handles both, whatever predicate an operator sets."""
     old, new = change.old, change.new
     if old is None or new is None:

@@ -18,7 +18,7 @@ from homeostat.operators.actions.types.naming import kind_of_type, resource_kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.operator import Request
-from homeostat.runtime.control.reconcile import Options, turns
+from homeostat.runtime.control.reconcile import Options, lifecycle_changed
 from homeostat.runtime.control.writes import writing_in
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.predicates import Predicate, annotations_changed, any_of, generation_changed
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from homeostat.operators.actions.inputs.jobs import InputDependencies
 
 _KIND = RESOURCE_INPUT.kind
-_COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), turns)
+_COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), lifecycle_changed)
 _RECONCILE_TIMEOUT_S = 3600.0
 _CONCURRENCY = 8
 _GATHER_S = 0.5
