@@ -5,8 +5,8 @@ database; what a Service had is free once it is deleted or its type no longer ne
 
 Which values are taken follows from the stored Services, and from the IPAddresses that others have created. They are
 read at the first write that needs a new value, so that neither the start nor a write of another kind costs anything.
-A value is held for a write from its choice to its commit. Other replicas see the commit alone, so `write.py` lets only
-one of two writes through that chose on the same state.
+A value is held for a write from its choice to its commit. Other replicas see the commit alone, so `write/claims.py`
+lets only one of two writes through that chose on the same state.
 """
 
 from __future__ import annotations

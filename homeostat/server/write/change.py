@@ -18,10 +18,17 @@ from homeostat.server.access.signers import APPROVAL
 from homeostat.server.conversion.review import ConversionError
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, check_part
 from homeostat.server.request.call import Call
-from homeostat.server.services.allocator import SERVICES
 from homeostat.server.view.encode import draft_of, object_bytes, object_of
 from homeostat.server.write.checks import place, refuse_invalid
-from homeostat.server.write.claims import RACE_TRIES, ClaimLostError, allocate, commit_of, contended, held, is_claiming
+from homeostat.server.write.claims import (
+    RACE_TRIES,
+    ClaimLostError,
+    allocate,
+    claims_held,
+    commit_claims,
+    contended,
+    is_claiming,
+)
 from homeostat.server.write.commit import check_quotas, commit
 from homeostat.server.write.managers import manage, with_versions
 from homeostat.server.write.mutation import mutate
@@ -61,13 +68,8 @@ async def change(call: Call, edit: Edit, *, tries: int = RACE_TRIES) -> Written:
 
 
 async def _change_claiming(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
-    if call.kind.resource == SERVICES:
-        with held(call):
-            return await _change_once(call, record, old, new)
-    try:
+    with claims_held(call):
         return await _change_once(call, record, old, new)
-    finally:
-        call.kind.behaviour.release(id(call))
 
 
 async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
@@ -93,7 +95,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if kind.resource in call.backend.admission.completed:
         await call.backend.admission.complete(call, new, old)
     new = await mutate(call, new, old, "UPDATE")
-    is_allocated = kind.resource == SERVICES and not call.subresource and await allocate(call, new, old)
+    is_allocated = await allocate(call, new, old)
     kind.behaviour.prepare(new, old, call.timestamp(), writer=id(call))
     refuse_invalid(call, new, _update_causes(call, new, old))
     if not call.subresource:
@@ -114,7 +116,10 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     tag = STATUS if is_status_only else ""
     draft = draft_of(kind, new) if kind.conversion is None else await call.backend.conversions.draft(kind, new)
     put = Put(record.key, draft, record.revision, tag=tag)
-    record = await (commit if new is old else commit_of(call, is_allocated))(call, put, new, old)
+    if new is old:
+        record = await commit(call, put, new, old)
+    else:
+        record = await commit_claims(call, put, new, old, is_allocated=is_allocated)
     if kind.conversion is None:
         return Written(object_bytes(kind, record), new)
     return await shown_written(call, record)

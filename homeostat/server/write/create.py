@@ -9,10 +9,17 @@ from homeostat.server import strategy
 from homeostat.server.access.signers import REQUESTS, record_requester
 from homeostat.server.namespaces import require_namespace
 from homeostat.server.request.call import Call
-from homeostat.server.services.allocator import SERVICES
 from homeostat.server.view.encode import draft_of, object_bytes
 from homeostat.server.write.checks import place, refuse_invalid
-from homeostat.server.write.claims import RACE_TRIES, ClaimLostError, allocate, commit_of, contended, held, is_claiming
+from homeostat.server.write.claims import (
+    RACE_TRIES,
+    ClaimLostError,
+    allocate,
+    claims_held,
+    commit_claims,
+    contended,
+    is_claiming,
+)
 from homeostat.server.write.commit import check_quotas
 from homeostat.server.write.managers import manage
 from homeostat.server.write.mutation import mutate
@@ -49,18 +56,14 @@ async def create(call: Call, obj: JsonObject) -> Written:
 
 
 async def _create_claiming(call: Call, obj: JsonObject) -> Written:
-    """For kinds whose objects claim names, addresses or ports: the claim of a write ends with it."""
-    if call.kind.resource != SERVICES:
-        try:
-            return await _create_once(call, obj)
-        finally:
-            call.kind.behaviour.release(id(call))
+    """For kinds whose objects claim names, addresses or ports."""
     given = obj.get("spec")
     for _ in range(RACE_TRIES):
         try:
-            with held(call):
+            with claims_held(call):
                 return await _create_once(call, obj)
         except ClaimLostError:
+            # The addresses and ports that were chosen are in a spec of their own.
             if given is not None:
                 obj["spec"] = given
     raise contended(call, obj["metadata"]["name"])
@@ -74,7 +77,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     obj = await mutate(call, obj, None, "CREATE")
     if kind.group_resource == REQUESTS:
         record_requester(obj, call.user)
-    is_allocated = kind.resource == SERVICES and await allocate(call, obj, None)
+    is_allocated = await allocate(call, obj, None)
     kind.behaviour.prepare(obj, None, call.timestamp(), writer=id(call))
     refuse_invalid(call, obj, _create_causes(call, obj))
     call.warnings.extend(kind.behaviour.warnings(obj, None))
@@ -89,7 +92,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
         return await tried(call, obj)
     draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
     try:
-        record = await commit_of(call, is_allocated)(call, Put(key, draft, 0), obj, None)
+        record = await commit_claims(call, Put(key, draft, 0), obj, None, is_allocated=is_allocated)
     except RevisionMismatchError as error:
         raise _exists(call, key.name) from error
     if kind.conversion is None:
