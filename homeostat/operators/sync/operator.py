@@ -19,7 +19,7 @@ from homeostat.operators.sync.api.store import SECRET_STORE, SecretStore
 from homeostat.operators.sync.api.webhook import REPOSITORY_WEBHOOK, RepositoryWebhook
 from homeostat.operators.sync.dependencies.artifacts import Artifacts
 from homeostat.operators.sync.dependencies.git import Repositories
-from homeostat.operators.sync.dependencies.observe import Means
+from homeostat.operators.sync.dependencies.observe import Tools
 from homeostat.operators.sync.dependencies.operators import (
     RepositoryOperator,
     ServerOperator,
@@ -105,7 +105,7 @@ def register(setup: Setup) -> None:
     settings = read_settings(setup.environment, setup.directory)
     environment, series, servers = Variables(setup.environment), Series(), Servers()
     setup.metrics.register(series)
-    means = Means(
+    tools = Tools(
         client=setup.client,
         environment=environment,
         repositories=Repositories(settings.repositories),
@@ -114,8 +114,8 @@ def register(setup: Setup) -> None:
         secret_files=settings.secret_files,
     )
     watches = Watches(setup, environment)
-    _control_dependencies(setup, watches, means)
-    _control_policies(setup, watches, means, servers)
+    _control_dependencies(setup, watches, tools)
+    _control_policies(setup, watches, tools, servers)
     admission = Admission(setup.client, environment)
     for each in GUARDED:
         setup.guard(each, admission.guard(each))
@@ -139,21 +139,21 @@ def _gone(change: Change[Any], forget: Any) -> None:
         forget((change.namespace, change.name))
 
 
-def _control_dependencies(setup: Setup, watches: Watches, means: Means) -> None:
+def _control_dependencies(setup: Setup, watches: Watches, tools: Tools) -> None:
     options = Options(finalizer=FINALIZER, component=COMPONENT, concurrency=16)
     repository: Controller[ResourceRepository, Any, Any] = setup.control(
-        RESOURCE_REPOSITORY.kind, ResourceRepository, RepositoryOperator(means), options, name="repository"
+        RESOURCE_REPOSITORY.kind, ResourceRepository, RepositoryOperator(tools), options, name="repository"
     )
     server: Controller[ManagedServer, Any, Any] = setup.control(
-        MANAGED_SERVER.kind, ManagedServer, ServerOperator(means), options, name="server"
+        MANAGED_SERVER.kind, ManagedServer, ServerOperator(tools), options, name="server"
     )
     store: Controller[SecretStore, Any, Any] = setup.control(
-        SECRET_STORE.kind, SecretStore, StoreOperator(means), options, name="store"
+        SECRET_STORE.kind, SecretStore, StoreOperator(tools), options, name="store"
     )
     webhook: Controller[RepositoryWebhook, Any, Any] = setup.control(
         REPOSITORY_WEBHOOK.kind,
         RepositoryWebhook,
-        WebhookOperator(means, watches.repositories.cache),
+        WebhookOperator(tools, watches.repositories.cache),
         Options(component=COMPONENT),
         name="webhook",
     )
@@ -167,7 +167,7 @@ def _control_dependencies(setup: Setup, watches: Watches, means: Means) -> None:
     )
 
 
-def _control_policies(setup: Setup, watches: Watches, means: Means, servers: Servers) -> None:
+def _control_policies(setup: Setup, watches: Watches, tools: Tools, servers: Servers) -> None:
     observer = Observer(
         watches.policies.cache,
         watches.repositories.cache,
@@ -175,9 +175,9 @@ def _control_policies(setup: Setup, watches: Watches, means: Means, servers: Ser
         watches.stores.cache,
         watches.secrets,
         elsewhere=watches.elsewhere,
-        environment=means.environment,
+        environment=tools.environment,
     )
-    actor = Actor(means, servers, watches.refs, setup.recorder)
+    actor = Actor(tools, servers, watches.refs, setup.recorder)
     options = Options(finalizer=FINALIZER, component=COMPONENT, concurrency=32, timeout_s=_LONGEST_SYNC_S)
     kind = SYNC_POLICY.kind
     controller = setup.control(kind, SyncPolicy, PolicyOperator(observer, actor), options, name="policy")

@@ -110,12 +110,12 @@ def _health(server: ManagedServer, world: ServerWorld) -> tuple[Conditions, tupl
         case "failed":
             text = cut(f"health check failed: {world.health_error}")
             now = Condition(HEALTHY, "False", "HealthCheckFailed", text)
-            is_told = before is None or before.reason != now.reason
-            return (now,), ((Notice("Warning", now.reason, now.message),) if is_told else ())
+            is_new = before is None or before.reason != now.reason
+            return (now,), ((Notice("Warning", now.reason, now.message),) if is_new else ())
         case "passed":
             now = Condition(HEALTHY, "True", "HealthCheckPassed", "health check passed")
-            is_told = before is not None and before.status == "False"
-            return (now,), ((Notice("Normal", now.reason, now.message),) if is_told else ())
+            is_new = before is not None and before.status == "False"
+            return (now,), ((Notice("Normal", now.reason, now.message),) if is_new else ())
         case _:
             assert_never(world.health)
 

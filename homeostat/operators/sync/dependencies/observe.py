@@ -38,8 +38,8 @@ PROBE_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What observers share."""
+class Tools:
+    """What the operators of sync share."""
 
     client: Client
     environment: Variables
@@ -64,34 +64,34 @@ def read_spec(spec: S, environment: Mapping[str, str]) -> tuple[S, tuple[Cause, 
     return found, tuple(causes_of(found))
 
 
-async def observe_repository(repository: ResourceRepository, means: Means) -> RepositoryWorld:
-    now = means.now()
+async def observe_repository(repository: ResourceRepository, tools: Tools) -> RepositoryWorld:
+    now = tools.now()
     if repository.is_terminating:
         return RepositoryWorld(now=now)
-    spec, causes = read_spec(repository.spec, means.environment)
+    spec, causes = read_spec(repository.spec, tools.environment)
     if causes:
         return RepositoryWorld(now=now, causes=causes)
     key = (repository.metadata.namespace, repository.metadata.name)
     interval_s, scrubber = seconds(spec.poll_interval), Scrubber()
     try:
-        revision, path = await _fetch(key, spec, means, scrubber)
+        revision, path = await _fetch(key, spec, tools, scrubber)
     except (GitError, SecretValueError) as error:
-        means.series.polled(key, is_success=False)
+        tools.series.polled(key, is_success=False)
         return RepositoryWorld(now=now, error=scrubber.scrub(str(error)), interval_s=interval_s)
-    means.series.polled(key, is_success=True)
-    return RepositoryWorld(now=means.now(), revision=revision, path=path, interval_s=interval_s)
+    tools.series.polled(key, is_success=True)
+    return RepositoryWorld(now=tools.now(), revision=revision, path=path, interval_s=interval_s)
 
 
-async def _fetch(key: tuple[str, str], spec: RepositorySpec, means: Means, scrubber: Scrubber) -> tuple[str, str]:
+async def _fetch(key: tuple[str, str], spec: RepositorySpec, tools: Tools, scrubber: Scrubber) -> tuple[str, str]:
     assert spec.git is not None
-    remote = await means.connections(key[0], scrubber).remote(spec.git, identity="/".join(key))
-    return await means.repositories.fetch(remote, spec.git.branch), means.repositories.path(remote)
+    remote = await tools.connections(key[0], scrubber).remote(spec.git, identity="/".join(key))
+    return await tools.repositories.fetch(remote, spec.git.branch), tools.repositories.path(remote)
 
 
-async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
+async def observe_server(server: ManagedServer, tools: Tools) -> ServerWorld:
     if server.is_terminating:
         return ServerWorld()
-    spec, causes = read_spec(server.spec, means.environment)
+    spec, causes = read_spec(server.spec, tools.environment)
     if causes:
         return ServerWorld(causes=causes)
     interval_s, scrubber = seconds(spec.poll_interval), Scrubber()
@@ -99,10 +99,10 @@ async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
     if spec.http.health_check:
         # Policies wait until a new spec was reconciled, and that must not wait for a server that does not answer.
         is_new = server.read_status(ServerStatus).observed_generation != server.metadata.generation
-        error = "" if is_new else await probe_server(server.metadata.namespace, spec, means)
+        error = "" if is_new else await probe_server(server.metadata.namespace, spec, tools)
         found = replace(found, health="pending" if is_new else "failed" if error else "passed", health_error=error)
     try:
-        openapi, metadata = await _documents(server, spec, means, scrubber)
+        openapi, metadata = await _documents(server, spec, tools, scrubber)
     except SecretValueError as error:
         return replace(found, error=str(error), event="ProxyConfigFailed")
     except SyncError as error:
@@ -110,15 +110,15 @@ async def observe_server(server: ManagedServer, means: Means) -> ServerWorld:
     return replace(found, openapi_path=openapi, metadata_path=metadata)
 
 
-async def _documents(server: ManagedServer, spec: ServerSpec, means: Means, scrubber: Scrubber) -> tuple[str, str]:
-    connections = means.connections(server.metadata.namespace, scrubber)
+async def _documents(server: ManagedServer, spec: ServerSpec, tools: Tools, scrubber: Scrubber) -> tuple[str, str]:
+    connections = tools.connections(server.metadata.namespace, scrubber)
     openapi = metadata = ""
     if spec.openapi is not None:
         access = await document_access(server, spec, spec.openapi.url, connections)
-        openapi = str(await means.artifacts.fetch_openapi(spec.openapi.url, access))
+        openapi = str(await tools.artifacts.fetch_openapi(spec.openapi.url, access))
     if reference := bundle_of(spec):
         access = await document_access(server, spec, reference, connections)
-        metadata = str(await means.artifacts.fetch_bundle(reference, access))
+        metadata = str(await tools.artifacts.fetch_bundle(reference, access))
     return openapi, metadata
 
 
@@ -135,11 +135,11 @@ def bundle_of(spec: ServerSpec) -> str:
     return "" if spec.metadata is None else spec.metadata.url or spec.metadata.bundle or ""
 
 
-async def probe_server(namespace: str, spec: ServerSpec, means: Means) -> str:
+async def probe_server(namespace: str, spec: ServerSpec, tools: Tools) -> str:
     """Why the health check fails; empty if it succeeds. It neither waits for the limits of syncs nor counts there."""
     scrubber = Scrubber()
     try:
-        settings = await means.connections(namespace, scrubber).server(spec.http)
+        settings = await tools.connections(namespace, scrubber).server(spec.http)
         client = ManagedClient(replace(settings, throttle=Throttle()), scrubber)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
@@ -153,15 +153,15 @@ async def probe_server(namespace: str, spec: ServerSpec, means: Means) -> str:
     return ""
 
 
-async def observe_store(store: SecretStore, means: Means) -> StoreWorld:
+async def observe_store(store: SecretStore, tools: Tools) -> StoreWorld:
     if store.is_terminating:
         return StoreWorld()
-    spec, causes = read_spec(store.spec, means.environment)
+    spec, causes = read_spec(store.spec, tools.environment)
     if causes:
         return StoreWorld(causes=causes)
     path, scrubber = spec.file.path if spec.file is not None else "", Scrubber()
     try:
-        await _open_store(store.metadata.namespace, spec, means, scrubber)
+        await _open_store(store.metadata.namespace, spec, tools, scrubber)
     except SecretValueError as error:
         return StoreWorld(path=path, error=str(error))
     except TimeoutError:
@@ -172,8 +172,8 @@ async def observe_store(store: SecretStore, means: Means) -> StoreWorld:
     return StoreWorld(path=path)
 
 
-async def _open_store(namespace: str, spec: StoreSpec, means: Means, scrubber: Scrubber) -> None:
-    store = await means.connections(namespace, scrubber).store(spec)
+async def _open_store(namespace: str, spec: StoreSpec, tools: Tools, scrubber: Scrubber) -> None:
+    store = await tools.connections(namespace, scrubber).store(spec)
     try:
         async with asyncio.timeout(PROBE_TIMEOUT_S):
             await store.check()
@@ -182,13 +182,13 @@ async def _open_store(namespace: str, spec: StoreSpec, means: Means, scrubber: S
 
 
 async def observe_webhook(
-    webhook: RepositoryWebhook, means: Means, repositories: Cache[ResourceRepository]
+    webhook: RepositoryWebhook, tools: Tools, repositories: Cache[ResourceRepository]
 ) -> WebhookWorld:
-    spec, causes = read_spec(webhook.spec, means.environment)
+    spec, causes = read_spec(webhook.spec, tools.environment)
     namespace = webhook.metadata.namespace
     has_repository = repositories.get(namespace, spec.repository_ref.name) is not None
     try:
-        await SecretValues(means.client, namespace, Scrubber()).get(spec.secret_ref)
+        await SecretValues(tools.client, namespace, Scrubber()).get(spec.secret_ref)
     except SecretValueError as error:
         return WebhookWorld(causes=causes, has_repository=has_repository, secret_error=str(error))
     return WebhookWorld(causes=causes, has_repository=has_repository)

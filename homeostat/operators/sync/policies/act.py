@@ -27,7 +27,7 @@ from homeostat.operators.sync.api.policy import (
     ResourceStats,
     SyncPolicy,
 )
-from homeostat.operators.sync.dependencies.observe import Means, read_spec
+from homeostat.operators.sync.dependencies.observe import Tools, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.offload import release, swept
 from homeostat.operators.sync.policies.decide import retry_delay_s, success_notice
@@ -55,14 +55,14 @@ FindRefs = Callable[[SyncPolicy], Refs | None]
 class Actor:
     def __init__(
         self,
-        means: Means,
+        tools: Tools,
         servers: Servers,
         find: FindRefs,
         recorder: Recorder,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._means, self._servers, self._find, self._recorder, self._now = means, servers, find, recorder, now
+        self._tools, self._servers, self._find, self._recorder, self._now = tools, servers, find, recorder, now
 
     async def act(self, policy: SyncPolicy, action: Action) -> Receipt | None:
         match action:
@@ -71,8 +71,8 @@ class Actor:
             case Sync():
                 return await self._sync(policy, action)
             case Preview():
-                refs, means, servers = self._find(policy), self._means, self._servers
-                return await preview(policy, refs, action, means=means, servers=servers, now=self._now())
+                refs, tools, servers = self._find(policy), self._tools, self._servers
+                return await preview(policy, refs, action, tools=tools, servers=servers, now=self._now())
             case _:
                 assert_never(action)
 
@@ -97,10 +97,10 @@ class Actor:
         return receipt
 
     async def _run(self, policy: SyncPolicy, refs: Refs, action: Sync) -> Report:
-        spec = read_spec(policy.spec, self._means.environment)[0]
-        records = Records(self._means.client, policy)
+        spec = read_spec(policy.spec, self._tools.environment)[0]
+        records = Records(self._tools.client, policy)
         before = await records.load()
-        async with open_sync(spec, refs, action, means=self._means, servers=self._servers) as opened:
+        async with open_sync(spec, refs, action, tools=self._tools, servers=self._servers) as opened:
             prepared = await make_plan(
                 opened.session,
                 opened.scope,
@@ -121,9 +121,9 @@ class Actor:
     def _failed(self, policy: SyncPolicy, action: Sync, reason: str, event: str, message: str, began: float) -> Receipt:
         """A sync that ended before any resource was compared."""
         took_s = time.monotonic() - began
-        self._means.series.synced(_key(policy), reason, took_s)
+        self._tools.series.synced(_key(policy), reason, took_s)
         status = _failure(policy, action, reason, message, self._now())
-        self._tell(policy, Notice("Warning", event, message[:LONGEST_MESSAGE]), is_repeated=_is_same(policy, message))
+        self._record(policy, Notice("Warning", event, message[:LONGEST_MESSAGE]), is_repeated=_is_same(policy, message))
         before, now = policy.read_status(PolicyStatus), format_time(self._now())
         history = with_sync(before, action, now, None, message, took_s=took_s)
         return Receipt({**status, "lastSyncMode": action.mode, "history": history})
@@ -149,22 +149,22 @@ class Actor:
         before = policy.read_status(PolicyStatus)
         status["history"] = with_sync(before, action, format_time(now), report, error, took_s=duration_s)
         reason = "Ready" if report.is_complete else _FAILED
-        self._means.series.synced(_key(policy), reason, duration_s, applied=report.applied, pruned=report.pruned)
+        self._tools.series.synced(_key(policy), reason, duration_s, applied=report.applied, pruned=report.pruned)
         if not report.is_complete:
             message = error
             notice = Notice("Warning", "SyncFailed", message[:LONGEST_MESSAGE])
-            self._tell(policy, notice, is_repeated=_is_same(policy, message))
+            self._record(policy, notice, is_repeated=_is_same(policy, message))
             return Receipt({**status, **_failure(policy, action, _FAILED, message, now, report.retry_at)})
         self._tell_success(policy, action, report)
         return Receipt({**status, **_success(policy, action, report, now)})
 
     def _tell_success(self, policy: SyncPolicy, action: Sync, report: Report) -> None:
         is_quiet = action.trigger == "interval" and not report.count(*_CHANGES)
-        mode = read_spec(policy.spec, self._means.environment)[0].sync.mode
+        mode = read_spec(policy.spec, self._tools.environment)[0].sync.mode
         notice = success_notice(action.revision, report, is_observing=mode == "observe")
-        self._tell(policy, notice, is_repeated=is_quiet)
+        self._record(policy, notice, is_repeated=is_quiet)
 
-    def _tell(self, policy: SyncPolicy, notice: Notice, *, is_repeated: bool) -> None:
+    def _record(self, policy: SyncPolicy, notice: Notice, *, is_repeated: bool) -> None:
         log.info(
             "synced", extra={"object": "/".join(_key(policy)), "result": notice.reason, "message_": notice.message}
         )

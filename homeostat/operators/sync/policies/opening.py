@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from homeostat.external.git.access import Remote
 from homeostat.external.git.errors import GitError, MissingPathError
@@ -21,13 +22,12 @@ from homeostat.operators.sync.api.store import SecretStore
 from homeostat.operators.sync.credentials.connections import Connections
 from homeostat.operators.sync.credentials.secrets import SecretValueError
 from homeostat.operators.sync.dependencies.artifacts import read_openapi
-from homeostat.operators.sync.dependencies.observe import Means, bundle_of, document_access, read_spec
+from homeostat.operators.sync.dependencies.observe import Tools, bundle_of, document_access, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.engine.metadata.bundle import Bundle
-from homeostat.operators.sync.engine.metadata.layers import Metadata
 from homeostat.operators.sync.engine.openapi.document import OpenApi
 from homeostat.operators.sync.engine.plan.changes import Plan, full_plan, plan_changes
-from homeostat.operators.sync.jq.programs import JqPrograms
+from homeostat.operators.sync.engine.tree.directory import Directory
 from homeostat.operators.sync.offload import release
 from homeostat.operators.sync.policies.servers import Servers
 from homeostat.operators.sync.policies.tree import changed_files, list_changed, list_files, payload_paths, read_tree
@@ -59,65 +59,67 @@ class Refs:
 
 @asynccontextmanager
 async def open_sync(
-    spec: PolicySpec, refs: Refs, action: Sync, *, means: Means, servers: Servers
+    spec: PolicySpec, refs: Refs, action: Sync, *, tools: Tools, servers: Servers
 ) -> AsyncIterator[Opened]:
     namespace = refs.server.metadata.namespace
     key = (namespace, refs.server.metadata.name)
     scrubber = servers.scrubber(key)
-    connections = means.connections(namespace, scrubber)
+    connections = tools.connections(namespace, scrubber)
     async with AsyncExitStack() as stack:
         try:
-            scope, session = await _read(spec, refs, action, means, connections)
+            found = await _read(spec, refs, action, tools, connections)
         except (SecretValueError, GitError, SyncError) as error:
             raise NotOpenedError("RepositoryUnavailable", "RuntimeContextFailed", scrubber.scrub(str(error))) from error
-        session.scrubber = scrubber
         try:
-            settings = await connections.server(read_spec(refs.server.spec, means.environment)[0].http)
-            session.server = await stack.enter_async_context(servers.use(key, settings))
-            store = await connections.store(read_spec(refs.store.spec, means.environment)[0])
+            settings = await connections.server(read_spec(refs.server.spec, tools.environment)[0].http)
+            server = await stack.enter_async_context(servers.use(key, settings))
+            store = await connections.store(read_spec(refs.store.spec, tools.environment)[0])
             stack.push_async_callback(store.close)
-            session.store = store
-            session.jq = JqPrograms()
-            stack.push_async_callback(session.jq.close)
         except SecretValueError as error:
             raise NotOpenedError("RepositoryUnavailable", "RuntimeContextFailed", scrubber.scrub(str(error))) from error
         except SyncError as error:
             text = scrubber.scrub(str(error))
             raise NotOpenedError("SessionBootstrapFailed", "SessionBootstrapFailed", text) from error
-        yield Opened(session, scope)
+        session = Session({}, scrubber, server=server, store=store, openapi=found.openapi, shared=found.shared)
+        stack.push_async_callback(session.jq.close)
+        session.use(found.root)
+        yield Opened(session, found.scope)
 
 
-async def _read(
-    spec: PolicySpec, refs: Refs, action: Sync, means: Means, connections: Connections
-) -> tuple[Plan, Session]:
+class _Found(NamedTuple):
     """What is read before the server is asked: files and documents."""
-    git = read_spec(refs.repository.spec, means.environment)[0].git
+
+    scope: Plan
+    root: Directory
+    shared: Directory | None
+    openapi: OpenApi | None
+
+
+async def _read(spec: PolicySpec, refs: Refs, action: Sync, tools: Tools, connections: Connections) -> _Found:
+    git = read_spec(refs.repository.spec, tools.environment)[0].git
     assert git is not None
     named = f"{refs.repository.metadata.namespace}/{refs.repository.metadata.name}"
     remote: Remote = await connections.remote(git, identity=named)
-    async with means.repositories.open(remote) as repository:
+    async with tools.repositories.open(remote) as repository:
         scope, entries = await _scope(repository, spec, action)
         root = await read_tree(repository.at(action.revision), entries, scope)
     await release(entries)
-    bundle, openapi = await _documents(refs.server, means, connections)
-    shared = bundle.metadata if bundle is not None else None
-    session = Session({}, connections.secrets.scrubber, openapi=openapi, shared=shared, root=root)
-    session.metadata = Metadata(shared, root) if shared is not None else Metadata(root)
-    return scope, session
+    bundle, openapi = await _documents(refs.server, tools, connections)
+    return _Found(scope, root, bundle.metadata if bundle is not None else None, openapi)
 
 
 async def _documents(
-    server: ManagedServer, means: Means, connections: Connections
+    server: ManagedServer, tools: Tools, connections: Connections
 ) -> tuple[Bundle | None, OpenApi | None]:
     """The server's own OpenAPI document, else that of the bundle."""
-    spec = read_spec(server.spec, means.environment)[0]
+    spec = read_spec(server.spec, tools.environment)[0]
     bundle, reference = None, bundle_of(spec)
     if reference:
         access = await document_access(server, spec, reference, connections)
-        bundle = await means.artifacts.bundle(reference, access)
+        bundle = await tools.artifacts.bundle(reference, access)
     if spec.openapi is not None:
         access = await document_access(server, spec, spec.openapi.url, connections)
-        return bundle, await means.artifacts.openapi(spec.openapi.url, access)
+        return bundle, await tools.artifacts.openapi(spec.openapi.url, access)
     if bundle is None or bundle.openapi is None:
         return bundle, None
     return bundle, await asyncio.to_thread(read_openapi, bundle.openapi)

@@ -13,7 +13,7 @@ from homeostat.objects.decision import Receipt
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.api.policy import LONGEST_MESSAGE, MOST_REPORTED, PlannedSync, SyncPolicy
-from homeostat.operators.sync.dependencies.observe import Means, read_spec
+from homeostat.operators.sync.dependencies.observe import Tools, read_spec
 from homeostat.operators.sync.engine.errors import SyncError
 from homeostat.operators.sync.offload import swept
 from homeostat.operators.sync.policies.opening import NotOpenedError, Refs, open_sync
@@ -30,7 +30,7 @@ _ORDER: Final = ("unknown", "delete", "update", "create", "undeclared", "gone")
 
 
 async def preview(
-    policy: SyncPolicy, refs: Refs | None, action: Preview, *, means: Means, servers: Servers, now: datetime
+    policy: SyncPolicy, refs: Refs | None, action: Preview, *, tools: Tools, servers: Servers, now: datetime
 ) -> Receipt:
     """A plan that cannot be computed in time is an error in the status, and no failed sync."""
     made = PlannedSync(time=format_time(now), request=action.request, revision=action.revision)
@@ -39,7 +39,7 @@ async def preview(
     scrub = servers.scrubber((policy.metadata.namespace, refs.server.metadata.name)).scrub
     try:
         async with asyncio.timeout(WITHIN_S):
-            plan = await _plan(policy, refs, action, means, servers, now)
+            plan = await _plan(policy, refs, action, tools, servers, now)
     except TimeoutError:
         return _receipt(msgspec.structs.replace(made, error=f"timed out after {WITHIN_S:g} s"))
     except (NotOpenedError, SyncError) as error:
@@ -48,10 +48,10 @@ async def preview(
 
 
 async def _plan(
-    policy: SyncPolicy, refs: Refs, action: Preview, means: Means, servers: Servers, now: datetime
+    policy: SyncPolicy, refs: Refs, action: Preview, tools: Tools, servers: Servers, now: datetime
 ) -> SyncPlan:
-    spec = read_spec(policy.spec, means.environment)[0]
-    record = await Records(means.client, policy).load()
+    spec = read_spec(policy.spec, tools.environment)[0]
+    record = await Records(tools.client, policy).load()
     sync = Sync(
         mode="full",
         trigger="plan",
@@ -62,7 +62,7 @@ async def _plan(
         dependencies_hash="",
         began=format_time(now),
     )
-    async with open_sync(spec, refs, sync, means=means, servers=servers) as opened:
+    async with open_sync(spec, refs, sync, tools=tools, servers=servers) as opened:
         source = source_path(spec)
         prepared = await make_plan(
             opened.session,
