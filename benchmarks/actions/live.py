@@ -27,7 +27,7 @@ from homeostat.operators.actions.api import RESOURCE_TYPE, Keep
 from homeostat.operators.actions.runs.sweep import sweep_history
 
 _SERVED_WITHIN_S = 30.0
-_LOOK_EVERY_S = 0.1
+_POLL_EVERY_S = 0.1
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -88,5 +88,5 @@ async def _declare(client: Client, scale: Scale) -> None:
         conditions = ((await client.get(kind.path("", "machine"))).get("status") or {}).get("conditions", [])
         if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
             return
-        await asyncio.sleep(_LOOK_EVERY_S)
+        await asyncio.sleep(_POLL_EVERY_S)
     raise TimeoutError(f"the type is not served after {_SERVED_WITHIN_S:g} s")

@@ -26,7 +26,7 @@ from homeostat.operators.actions.types.naming import resource_kind
 
 KIND = resource_kind(ResourceTypeSpec(name="Machine"))
 _WITHIN_S = 600.0
-_LOOK_EVERY_S = 0.01
+_POLL_EVERY_S = 0.01
 _COUNT_EVERY_S = 0.25
 
 
@@ -158,7 +158,7 @@ async def _change_some(scene: Scene) -> list[float]:
                 break
             if monotonic() - began > _WITHIN_S:
                 raise TimeoutError(f"{path} was changed and nobody cared for {_WITHIN_S:g} s")
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_POLL_EVERY_S)
         taken.append(monotonic() - began)
     return taken
 

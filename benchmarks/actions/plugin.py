@@ -52,8 +52,8 @@ class BenchPlugin:
         self._drifted: set[str] = set()
 
     async def plan(self, job: Job[BenchConfig]) -> Plan:
-        is_first_look = job.purpose == "plan"
-        if is_first_look:
+        is_plan = job.purpose == "plan"
+        if is_plan:
             self._note(job, PLANNED)
             if random.random() < _DRIFT:
                 self._drifted.add(job.name)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from homeostat.objects.crd.custom_kind import CustomKind
 
 _MANAGER = "homeostat"
-_LOOK_EVERY_S = 0.05
+_POLL_EVERY_S = 0.05
 _ESTABLISHED_WITHIN_S = 30.0
 _DEFAULTED_NAMES = ("listKind", "singular")
 _DEFAULTED_SPEC = {"conversion": {"strategy": "None"}}
@@ -88,7 +88,7 @@ async def _install(client: Client, definition: JsonObject) -> None:
     try:
         async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
             while not _is_established(found):
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(_POLL_EVERY_S)
                 found = await client.get(path)
     except TimeoutError:
         raise UnavailableError(f"{path}: not established after {_ESTABLISHED_WITHIN_S:g} s: {_why(found)}") from None

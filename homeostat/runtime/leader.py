@@ -148,7 +148,7 @@ class Election:
         self._leads_until = 0.0
         try:
             async with asyncio.timeout(self._terms.retry_s):
-                await self._look()
+                await self._read_lease()
                 if self._lease is not None and self.leader == self.identity:
                     self._observe(await self._client.update(self._path, self._freed(self._lease)))
         except (ApiError, UnreachableError, TimeoutError) as error:
@@ -213,7 +213,7 @@ class Election:
         # The term starts before the request, because no other candidate can have seen the renewal earlier.
         started = self._loop.time()
         if not self.is_leading:
-            await self._look()
+            await self._read_lease()
         try:
             if self._lease is None:
                 if started < self._free_at:
@@ -226,7 +226,7 @@ class Election:
                 return
         except ApiError as error:
             # Not only conflicts: servers answer an update of a deleted object with different errors.
-            await self._look()
+            await self._read_lease()
             if self.leader != self.identity:
                 self._leads_until = 0.0
             if isinstance(error, ConflictError | AlreadyExistsError):
@@ -235,7 +235,7 @@ class Election:
         self._observe(lease)
         self._leads_until = started + self._terms.renew_s
 
-    async def _look(self) -> None:
+    async def _read_lease(self) -> None:
         try:
             self._observe(await self._client.get(self._path))
         except NotFoundError:

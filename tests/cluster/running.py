@@ -35,7 +35,7 @@ UNCACHED = "serviceaccounts"
 """A resource that the server watches in etcd itself, so that a compaction is felt at once."""
 
 _READY_WITHIN_S = 40.0
-_LOOK_EVERY_S = 0.05
+_POLL_EVERY_S = 0.05
 
 
 class StartError(Exception):
@@ -121,7 +121,7 @@ class Cluster:
                     raise StartError(f"{name} ended with {process.returncode}: {self._log_end(name)}")
             if time.monotonic() > deadline:
                 raise StartError(f"no answer within {_READY_WITHIN_S:g} s: {self._log_end('apiserver')}")
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_EVERY_S)
 
     def _log_end(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text(errors="replace")[-3000:]

@@ -23,7 +23,7 @@ from tests.served import RefusedError, ServedPlane
 from tools.build_programs import find_program
 
 _STOP_WITHIN_S = 20.0
-_LOOK_EVERY_S = 0.05
+_POLL_EVERY_S = 0.05
 
 
 @contextmanager
@@ -106,5 +106,5 @@ def wait_until(holds: Callable[[], object], what: str, within_s: float = 60.0) -
     end = time.monotonic() + within_s
     while not (found := holds()):
         assert time.monotonic() < end, f"not within {within_s:g} s: {what}"
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_EVERY_S)
     return found

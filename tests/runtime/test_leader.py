@@ -19,7 +19,7 @@ from homeostat.runtime.leader import Election, LeadershipLostError, Terms, uniqu
 from homeostat.testing.clock import virtual_time
 
 PATH = LEASE.path("default", "operators")
-LONGEST_LOOK_S = 2.0 * 2.2
+LONGEST_POLL_S = 2.0 * 2.2
 
 
 class Road:
@@ -155,9 +155,9 @@ async def test_a_leader_that_cannot_renew_steps_down_before_another_can_lead(ope
             setattr(road, fault, True)
             stepped_down_s = await until(lambda: not first.is_leading, within_s=10.1)
             assert not second.is_leading
-            led_s = stepped_down_s + await until(lambda: second.is_leading, within_s=15 + LONGEST_LOOK_S)
+            led_s = stepped_down_s + await until(lambda: second.is_leading, within_s=15 + LONGEST_POLL_S)
             setattr(road, fault, False)
-    assert stepped_down_s + 2.9 < led_s <= 15 + LONGEST_LOOK_S
+    assert stepped_down_s + 2.9 < led_s <= 15 + LONGEST_POLL_S
 
 
 @virtual_time
@@ -179,7 +179,7 @@ async def test_a_released_lease_is_acquired_at_the_next_attempt(open_road: OpenR
         task = asyncio.create_task(second.acquire())
         await asyncio.sleep(30)
     assert "holderIdentity" not in await lease(open_road())
-    assert await until(lambda: second.is_leading, within_s=LONGEST_LOOK_S) <= LONGEST_LOOK_S
+    assert await until(lambda: second.is_leading, within_s=LONGEST_POLL_S) <= LONGEST_POLL_S
     await task
 
 
@@ -266,7 +266,7 @@ async def test_a_stop_renews_until_the_work_has_ended(open_road: OpenRoad) -> No
     await until(lambda: second.is_leading, within_s=60)
     await waiting
     assert task.cancelled()
-    assert 0 <= asyncio.get_running_loop().time() - ended_at[0] <= LONGEST_LOOK_S
+    assert 0 <= asyncio.get_running_loop().time() - ended_at[0] <= LONGEST_POLL_S
 
 
 @virtual_time

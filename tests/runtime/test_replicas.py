@@ -27,7 +27,7 @@ from tests.runtime.widgets import KINDS, Widgets, path, widget
 TERMS = Terms(lease_s=2, renew_s=1.2, retry_s=0.15)
 PATIENT = Terms(lease_s=60, renew_s=40, retry_s=0.15)
 """Nothing expires while a test runs: what happens then has another reason."""
-LONGEST_LOOK_S = TERMS.retry_s * 2.2
+LONGEST_POLL_S = TERMS.retry_s * 2.2
 MARKS = "/api/v1/namespaces/default/configmaps/mark"
 
 
@@ -191,7 +191,7 @@ async def test_a_leader_that_is_cut_off_ends_its_work_before_another_begins(clie
         await client.create(path(), widget("a"))
         await eventually(lambda: text_of(client, "a"), lambda text: text == "hello")
         two.leader.road.fault = ""
-        await asyncio.sleep(LONGEST_LOOK_S + 0.1)
+        await asyncio.sleep(LONGEST_POLL_S + 0.1)
         assert not two.leader.is_leading
         writes = {method for method, _ in two.leader.road.since(handed_over_at)} - {"GET", "WATCH"}
         assert writes == set()

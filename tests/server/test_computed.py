@@ -49,8 +49,8 @@ class _Wind(dict[str, Any]):
         return super().__getitem__(key)
 
 
-@pytest.mark.parametrize(("count", "is_aside"), [(10, False), (2_001, True)])
-async def test_many_computed_objects_are_encoded_in_a_thread(plane: Plane, count: int, *, is_aside: bool) -> None:
+@pytest.mark.parametrize(("count", "is_in_thread"), [(10, False), (2_001, True)])
+async def test_many_computed_objects_are_encoded_in_a_thread(plane: Plane, count: int, *, is_in_thread: bool) -> None:
     readers: set[int] = set()
 
     async def compute(_: str) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ async def test_many_computed_objects_are_encoded_in_a_thread(plane: Plane, count
     _serve(plane, compute)
     page = await plane.client.request("GET", PATH, {"fieldSelector": "metadata.name!=w0"})
     assert len(page["items"]) == count - 1
-    assert (threading.get_ident() not in readers) is is_aside
+    assert (threading.get_ident() not in readers) is is_in_thread
     with pytest.raises(BadRequestError, match="field label not supported"):
         await plane.client.request("GET", PATH, {"fieldSelector": "spec.speed=3"})
 

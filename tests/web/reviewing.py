@@ -116,7 +116,7 @@ def write_certificates(directory: Path, *, age: timedelta = timedelta()) -> File
     names = ("ca.crt", "ca.key", "tls.crt", "tls.key")
     for name, data in zip(names, made, strict=True):
         (directory / name).write_bytes(data)
-    return FileCertificate(directory / "tls.crt", directory / "tls.key", look_every_s=0.02)
+    return FileCertificate(directory / "tls.crt", directory / "tls.key", check_every_s=0.02)
 
 
 def trusting(directory: Path) -> ssl.SSLContext:

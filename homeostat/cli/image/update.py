@@ -21,7 +21,7 @@ from homeostat.operators.images.decide import pinned_text
 from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import skipped
 
-_LOOK_EVERY_S = 0.5
+_POLL_EVERY_S = 0.5
 
 
 @click.command(short_help="Update Deployments now, or files of a checkout.")
@@ -145,7 +145,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
                         click.echo(f"{key}: {status.result.action}: {status.result.message}")
                         del waiting[key]
                 if waiting:
-                    await asyncio.sleep(_LOOK_EVERY_S)
+                    await asyncio.sleep(_POLL_EVERY_S)
     except TimeoutError:
         names = ", ".join(waiting)
         raise Failure(f"timed out after {within_s} s waiting for {names}; does the operator images run?") from None

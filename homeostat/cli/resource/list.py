@@ -19,7 +19,7 @@ from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import resources_of, title_of
-from homeostat.cli.resource.state import next_look, status_of
+from homeostat.cli.resource.state import next_run, status_of
 from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import ForbiddenError
@@ -102,7 +102,7 @@ def cells(obj: JsonObject, now: float) -> list[str]:
         metadata["name"],
         status.phase,
         ready.status if ready is not None else "Unknown",
-        next_look(obj, status, now),
+        next_run(obj, status, now),
         human_duration(now - created) if created is not None else "",
         current_message(status),
     ]

@@ -16,7 +16,7 @@ from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import named_resources
-from homeostat.cli.resource.state import changes_text, next_look, run_url, status_of
+from homeostat.cli.resource.state import changes_text, next_run, run_url, status_of
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.age import epoch_of, human_duration
@@ -79,7 +79,7 @@ def _facts(obj: JsonObject, status: ResourceStatus, now: float) -> Iterable[tupl
     yield "Generation", f"{metadata['generation']}, reconciled: {status.reconciled_generation}"
     yield "Retries", str(status.retries or "")
     yield "Last run", f"{_ago(status.last_run, now)} ago" if status.last_run else ""
-    yield "Next run", "after the current run" if status.run is not None else next_look(obj, status, now)
+    yield "Next run", "after the current run" if status.run is not None else next_run(obj, status, now)
     yield "Created", f"{_ago(metadata.get('creationTimestamp'), now)} ago"
     yield (
         "Deleted",

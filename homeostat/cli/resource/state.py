@@ -68,8 +68,8 @@ def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
     status = status_of(obj)
     if is_paused(obj):
         return "paused"
-    is_looked_at = status.observed_generation >= goal.generation and status.run is None
-    if not is_looked_at or (goal.request and status.handled_request != goal.request):
+    is_observed = status.observed_generation >= goal.generation and status.run is None
+    if not is_observed or (goal.request and status.handled_request != goal.request):
         return None
     if goal.is_gone:
         reconciling = find(status.conditions, RECONCILING)
@@ -90,7 +90,7 @@ def is_paused(obj: JsonObject) -> bool:
     return bool(annotations.get(PAUSE, "false") != "false")
 
 
-def next_look(obj: JsonObject, status: ResourceStatus, now: float) -> str:
+def next_run(obj: JsonObject, status: ResourceStatus, now: float) -> str:
     """`in 4m`, `now` or `paused`; empty during a run."""
     if status.run is not None:
         return ""

@@ -25,7 +25,7 @@ from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceTypeStatus
 from homeostat.operators.actions.types.decide import DEFINING
 from homeostat.operators.actions.types.naming import resource_kind, type_object_name
 
-_LOOK_EVERY_S: Final = 0.05
+_POLL_EVERY_S: Final = 0.05
 _PATIENCE_S: Final = 5.0
 """A plane that has just started may not serve the kind yet, or its operator may not be ready to check types."""
 
@@ -125,6 +125,6 @@ async def _listed(client: Client, added: FoundType) -> None:
         try:
             await client.request("GET", path, {"limit": 1})
         except NotFoundError:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_POLL_EVERY_S)
         else:
             return

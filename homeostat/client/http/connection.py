@@ -120,19 +120,19 @@ class Connection(asyncio.Protocol):
     def given_up_after(self, silence_s: float) -> Iterator[None]:
         """In the block, waiting for a server that sends nothing for this long raises `TimeoutError`."""
         self._heard_at = self._loop.time()
-        self._look(silence_s)
+        self._check_silence(silence_s)
         try:
             yield
         finally:
             if self._timer is not None:
                 self._timer.cancel()
 
-    def _look(self, silence_s: float) -> None:
+    def _check_silence(self, silence_s: float) -> None:
         # While reading is paused, no data can arrive.
         left_s = silence_s if self._is_paused else self._heard_at + silence_s - self._loop.time()
         if left_s > 0:
             # Not reset for each piece, because a timer costs more than an event.
-            self._timer = self._loop.call_later(left_s, self._look, silence_s)
+            self._timer = self._loop.call_later(left_s, self._check_silence, silence_s)
         else:
             self.abort(TimeoutError())
 

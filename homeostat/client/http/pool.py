@@ -73,14 +73,14 @@ class Pool:
     def _expect(self, connection: Connection) -> None:
         deadline = self._deadlines[connection] = self._loop.time() + self._answer_s
         if self._timer is None:
-            self._timer = self._loop.call_at(deadline, self._look)
+            self._timer = self._loop.call_at(deadline, self._end_overdue)
 
-    def _look(self) -> None:
+    def _end_overdue(self) -> None:
         """Ends overdue exchanges, the oldest first."""
         self._timer = None
         now = self._loop.time()
         for connection, deadline in self._deadlines.items():
             if deadline > now:
-                self._timer = self._loop.call_at(deadline, self._look)
+                self._timer = self._loop.call_at(deadline, self._end_overdue)
                 return
             connection.abort(TimeoutError())

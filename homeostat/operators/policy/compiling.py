@@ -19,7 +19,7 @@ def is_small(spec: PolicySpec) -> bool:
     return rule_characters(spec) <= _SMALL_CHARACTERS and len(spec.exemptions) <= _SMALL_EXEMPTIONS
 
 
-async def compile_aside(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
+async def compile_off_loop(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
     """In a thread, unless the policy is small."""
     if is_small(spec):
         return compile_policy(spec, name=name)

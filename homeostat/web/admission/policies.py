@@ -19,7 +19,7 @@ from homeostat.operators.policy.api import (
     ClusterDevOpsPolicy,
     DevOpsPolicy,
 )
-from homeostat.operators.policy.compiling import compile_aside, is_small
+from homeostat.operators.policy.compiling import compile_off_loop, is_small
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.engine.stalled import StalledPolicy
@@ -66,7 +66,7 @@ class ActivePolicies:
             self._has_large.clear()
             while self._large:
                 key, change = next(iter(self._large.items()))
-                compiled = None if change.new is None else await compile_aside(change.new.spec, name=_title(change))
+                compiled = None if change.new is None else await compile_off_loop(change.new.spec, name=_title(change))
                 if self._large.get(key) is change:
                     del self._large[key]
                     self._replace(change, compiled)

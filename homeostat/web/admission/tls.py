@@ -17,7 +17,7 @@ from homeostat.web.admission.certificates import RenewalError, validity_of
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_S = 5.0
+CHECK_EVERY_S = 5.0
 _Version = tuple[tuple[int, int, int], ...]
 
 
@@ -28,8 +28,8 @@ class CertificateError(Exception):
 class FileCertificate:
     """The constructor reads the files, so it blocks."""
 
-    def __init__(self, certificate: Path, key: Path, *, look_every_s: float = LOOK_EVERY_S) -> None:
-        self._certificate, self._key, self._look_every_s = certificate, key, look_every_s
+    def __init__(self, certificate: Path, key: Path, *, check_every_s: float = CHECK_EVERY_S) -> None:
+        self._certificate, self._key, self._check_every_s = certificate, key, check_every_s
         self._problem = ""
         self._seen = self._version()
         self.context: ssl.SSLContext
@@ -39,7 +39,7 @@ class FileCertificate:
 
     async def follow(self) -> Never:
         while True:
-            await asyncio.sleep(self._look_every_s)
+            await asyncio.sleep(self._check_every_s)
             try:
                 await self._reload()
                 self._problem = ""

@@ -37,7 +37,7 @@ from homeostat.web.kit.routing import Page
 _TEXT: Final = "text/plain; charset=utf-8"
 _START_WITHIN_S: Final = 15.0
 _STATUS_WITHIN_S: Final = 3.0
-_LOOK_EVERY_S: Final = 0.05
+_POLL_EVERY_S: Final = 0.05
 _AGAIN: Final = (("Retry-After", "5"),)
 
 FindService = Callable[[], ImageService | None]
@@ -91,7 +91,7 @@ class Pages:
                 reason = str(error)
             if asyncio.get_running_loop().time() > deadline:
                 raise RefusalError(503, reason, _AGAIN)
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_POLL_EVERY_S)
 
     async def status(self, request: Request, _: Mapping[str, str]) -> Answer:
         await self._check(request, "READ")
@@ -123,7 +123,7 @@ class Pages:
             service = self._service()
             if service.scheduler.is_running if service is not None else await self._is_asleep():
                 return
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_POLL_EVERY_S)
 
     def _tracked(self) -> Sequence[Tracked]:
         service = self._service()

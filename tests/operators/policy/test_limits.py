@@ -10,7 +10,7 @@ import pytest
 from homeostat.objects.errors import InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.views.pod import Pod, PodMetadata
-from homeostat.operators.policy.compiling import compile_aside
+from homeostat.operators.policy.compiling import compile_off_loop
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.live.evaluation import evaluate_body
 from homeostat.operators.policy.spec import PolicySpec, Rule
@@ -32,7 +32,7 @@ async def test_others_run_while_a_large_policy_is_compiled() -> None:
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(count())
-        compiled = await compile_aside(spec)
+        compiled = await compile_off_loop(spec)
         is_over = True
     assert isinstance(compiled, Evaluator)
     assert turns > 10

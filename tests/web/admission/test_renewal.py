@@ -196,7 +196,7 @@ async def test_a_webhook_serves_its_renewed_certificate_and_callers_still_trust_
     await install(plane.client, KINDS)
     files = directory(datetime.now(UTC) - timedelta(days=25))
     trust, before = trusting(files), (files / "tls.crt").read_bytes()
-    certificate = FileCertificate(files / "tls.crt", files / "tls.key", look_every_s=0.02)
+    certificate = FileCertificate(files / "tls.crt", files / "tls.key", check_every_s=0.02)
     storage = DirectoryStorage(files / "tls.crt", files / "tls.key")
     assert storage.can_renew
     renewal = Renewal(storage, lambda: certificate.certificate, check_every_s=0.05)

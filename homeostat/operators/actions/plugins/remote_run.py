@@ -38,20 +38,20 @@ class MissingRuns:
     """
 
     def __init__(self) -> None:
-        self._looks: dict[str, tuple[datetime, datetime]] = {}
+        self._searched: dict[str, tuple[datetime, datetime]] = {}
 
     def note_missing(self, job: Job[Any], poll_s: float) -> Underway | Lost:
-        first, last = self._looks.get(job.ticket, (job.now, job.now))
+        first, last = self._searched.get(job.ticket, (job.now, job.now))
         if job.now - last > timedelta(seconds=_BREAK_S):
             first = job.now
         if job.now - first >= timedelta(seconds=_SHOWS_WITHIN_S):
             self.forget(job.ticket)
             return Lost(is_restartable=True)
-        self._looks[job.ticket] = (first, job.now)
+        self._searched[job.ticket] = (first, job.now)
         return Underway(None, min(poll_s, _BREAK_S / 3))
 
     def forget(self, ticket: str) -> None:
-        self._looks.pop(ticket, None)
+        self._searched.pop(ticket, None)
 
 
 class RunOwners:

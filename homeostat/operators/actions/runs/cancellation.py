@@ -19,7 +19,7 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import CANCEL, Resource
 
 T = TypeVar("T")
-LOOK_EVERY_S: Final = 1.0
+POLL_EVERY_S: Final = 1.0
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ async def _request(client: Client, kind: Kind, obj: Resource, ticket: str) -> No
     """Returns when the annotation names this run. A server that does not answer is asked again."""
     path = kind.path(obj.metadata.namespace, obj.metadata.name)
     while True:
-        await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(POLL_EVERY_S)
         try:
             found = _annotated.decode(await client.fetch("GET", path)).metadata.annotations or {}
         except (ApiError, UnreachableError, msgspec.DecodeError):

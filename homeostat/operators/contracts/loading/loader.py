@@ -90,23 +90,23 @@ class Loader:
         except InvalidReferenceError as error:
             return Load(Content(Failure(f"spec.contractRef.oci is invalid: {error}")))
         parts = parse_parts(ref)
-        wish = parts.digest or parts.tag or LATEST
+        reference = parts.digest or parts.tag or LATEST
         key = (parts.name, "" if credential is None else credential.identity, "" if trust is None else trust.identity)
         repository = self._repository(key, None if credential is None else credential.keychain, trust)
-        repository.want(wish)
-        due_in_s = self._due_in_s(repository, wish, max_age_s)
-        if due_in_s <= 0 and wish not in repository.reading:
+        repository.want(reference)
+        due_in_s = self._due_in_s(repository, reference, max_age_s)
+        if due_in_s <= 0 and reference not in repository.reading:
             repository.ready.clear()
             self._request(key)
-        content = repository.content(wish)
+        content = repository.content(reference)
         if content is None:
-            content = await self._awaited(repository, wish)
+            content = await self._awaited(repository, reference)
         if content is None:
             return None
         if parts.digest:
             return Load(content, due_in_s=RETRY_FAILED_S if repository.has_failed else None)
         due_in_s = due_in_s if due_in_s > 0 else self._life_s(repository, max_age_s)
-        fault = "" if isinstance(content.loaded, Failure) else repository.fault(wish)
+        fault = "" if isinstance(content.loaded, Failure) else repository.fault(reference)
         return Load(content, repository.versions(), due_in_s, fault)
 
     def refresh(self, name: str) -> None:
@@ -136,8 +136,8 @@ class Loader:
             self._repositories[key] = found
         return found
 
-    def _due_in_s(self, repository: Repository, wish: str, max_age_s: float) -> float:
-        if repository.refreshed_at is None or repository.content(wish) is None:
+    def _due_in_s(self, repository: Repository, reference: str, max_age_s: float) -> float:
+        if repository.refreshed_at is None or repository.content(reference) is None:
             return 0.0
         return repository.refreshed_at + self._life_s(repository, max_age_s) - self._seconds()
 
@@ -152,7 +152,7 @@ class Loader:
         if self._queue is not None:
             self._queue.add(key)
 
-    async def _awaited(self, repository: Repository, wish: str) -> Content | None:
+    async def _awaited(self, repository: Repository, reference: str) -> Content | None:
         if self._waiting >= _MOST_WAITING:
             return None
         self._waiting += 1
@@ -163,7 +163,7 @@ class Loader:
             return None
         finally:
             self._waiting -= 1
-        return repository.content(wish)
+        return repository.content(reference)
 
     async def _refresh(self, key: Key) -> None:
         repository = self._repositories.get(key)

@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 SIGN_WITHIN_S: Final = 60.0
 """How long a bundle without a signature is expected to be signed; then it is not trusted."""
 LATEST: Final = ""
-"""The wish for the highest version."""
+"""The reference that stands for the highest version."""
 _USER: Final = "contracts"
 _FALLBACK_TAG: Final = "latest"
-_WISH_S: Final = 7200.0
-"""How long a wish counts that nobody repeats; the longest sensible interval is shorter."""
+_WANTED_S: Final = 7200.0
+"""How long a reference stays wanted without another `want`; the longest sensible interval is shorter."""
 
 
 class _Seen(msgspec.Struct):
@@ -57,14 +57,14 @@ class Repository:
         self.name = name
         self.refreshed_at: float | None = None
         self.has_failed = False
-        """Whether something that is wished for could not be read at the last refresh."""
+        """Whether something that is wanted could not be read at the last refresh."""
         self.faults_in_row = 0
         """Refreshes in a row with a fault that may pass."""
         self.ready = asyncio.Event()
         self.reading: frozenset[str] = frozenset()
-        """The wishes that a refresh is reading."""
+        """The references that a refresh is reading."""
         self._source, self._most_versions, self._seconds = source, most_versions, seconds
-        self._wishes: dict[str, float] = {}
+        self._wanted: dict[str, float] = {}
         self._seen: dict[str, _Seen] = {}
         self._best = ""
         self._listed: frozenset[str] = frozenset()
@@ -73,17 +73,17 @@ class Repository:
         self._unsigned: dict[str, tuple[str, float]] = {}
         """By tag: the digest that had no signature, and when that was first seen."""
 
-    def want(self, wish: str) -> None:
-        self._wishes[wish] = self._seconds()
+    def want(self, reference: str) -> None:
+        self._wanted[reference] = self._seconds()
 
-    def content(self, wish: str) -> Content | None:
+    def content(self, reference: str) -> Content | None:
         """What is known; None before the first attempt to read it."""
-        seen = self._seen.get(self._best if wish == LATEST else wish)
+        seen = self._seen.get(self._best if reference == LATEST else reference)
         return None if seen is None else seen.content
 
-    def fault(self, wish: str) -> str:
-        """Why the content may be outdated; empty if the last refresh could read what is wished for."""
-        return self._faults.get(wish, "")
+    def fault(self, reference: str) -> str:
+        """Why the content may be outdated; empty if the last refresh could read it."""
+        return self._faults.get(reference, "")
 
     def versions(self) -> tuple[Version, ...]:
         """Of all tags that are versions, newest first, as far as they were read."""
@@ -91,34 +91,36 @@ class Repository:
         return tuple(each.content.version for each in seen if each is not None and each.content.version is not None)
 
     def is_used(self) -> bool:
-        """Forgets wishes that nobody repeats."""
+        """Forgets references that nobody wants any more."""
         now = self._seconds()
-        self._wishes = {wish: at for wish, at in self._wishes.items() if now - at < _WISH_S}
-        return bool(self._wishes)
+        self._wanted = {reference: at for reference, at in self._wanted.items() if now - at < _WANTED_S}
+        return bool(self._wanted)
 
     async def refresh(self, on_ready: Callable[[], None]) -> bool:
         """Read everything again; returns whether anything changed. `on_ready` is called in between."""
         self.is_used()
-        self.refreshed_at, self.reading = self._seconds(), frozenset(self._wishes)
+        self.refreshed_at, self.reading = self._seconds(), frozenset(self._wanted)
         try:
-            return await self._refresh(list(self._wishes), on_ready)
+            return await self._refresh(list(self._wanted), on_ready)
         finally:
             self.reading = frozenset()
             self.ready.set()
 
-    async def _refresh(self, wishes: list[str], on_ready: Callable[[], None]) -> bool:
+    async def _refresh(self, wanted: list[str], on_ready: Callable[[], None]) -> bool:
         before = self._state()
-        tags = await self._tags() if any(":" not in wish for wish in wishes) else []
+        tags = await self._tags() if any(":" not in reference for reference in wanted) else []
         self._listed = frozenset(tags)
         versions = await in_thread(lambda: [tag for _, tag in versions_of(tags)], user=_USER) if tags else []
         best = next(iter(versions), _FALLBACK_TAG)
-        faults = {wish: await self._read(wish) for wish in wishes if wish != LATEST}
-        if LATEST in wishes:
+        faults = {reference: await self._read(reference) for reference in wanted if reference != LATEST}
+        if LATEST in wanted:
             faults[best] = faults[best] if best in faults else await self._read(best)
             self._follow(best, faults[best])
             faults[LATEST] = faults[best]
         self.has_failed = any(faults.values())
-        self._faults = {wish: each.message for wish, each in faults.items() if each is not None and each.may_pass}
+        self._faults = {
+            reference: each.message for reference, each in faults.items() if each is not None and each.may_pass
+        }
         self.faults_in_row = self.faults_in_row + 1 if self._faults else 0
         self.ready.set()
         if is_changed := self._state() != before:

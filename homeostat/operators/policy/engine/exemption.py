@@ -89,14 +89,14 @@ class Remaining(NamedTuple):
 def apply_exemptions(
     exemptions: tuple[CompiledExemption, ...], pod: Pod, findings: tuple[Finding, ...], now: float
 ) -> Remaining:
-    in_force = [each for each in exemptions if each.expires > now and each.selects(pod)]
-    if not in_force:
+    active = [each for each in exemptions if each.expires > now and each.selects(pod)]
+    if not active:
         return Remaining(findings, 0, inf)
     left: list[Finding] = []
     until = inf
     for finding in findings:
         # Exempted until the last of its exemptions expires.
-        ends = [each.expires for each in in_force if each.exempts(finding)]
+        ends = [each.expires for each in active if each.exempts(finding)]
         if ends:
             until = min(until, max(ends))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
-from homeostat.operators.policy.compiling import compile_aside
+from homeostat.operators.policy.compiling import compile_off_loop
 from homeostat.operators.policy.enforcement.plan import Plan
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, Result
@@ -149,7 +149,7 @@ class ResultsByPolicy:
     async def open(self, key: Key, spec: PolicySpec) -> PolicyResults:
         policy_results = self.find(key)
         if policy_results is None or policy_results.spec != spec:
-            policy_results = PolicyResults(spec, await compile_aside(spec))
+            policy_results = PolicyResults(spec, await compile_off_loop(spec))
             self._policies.setdefault(key[0], {})[key[1]] = policy_results
         return policy_results
 

@@ -42,21 +42,21 @@ class Spread(msgspec.Struct, frozen=True):
     """If there are fewer domains, the emptiest one counts as empty."""
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class Constraints(msgspec.Struct, frozen=True):
     near: tuple[Term, ...] = ()
     apart: tuple[Term, ...] = ()
     spread: tuple[Spread, ...] = ()
 
 
-NO_WISHES: Final = Wishes()
+UNCONSTRAINED: Final = Constraints()
 
 
-def wishes_of(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Wishes:
+def constraints_of(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Constraints:
     affinity, spread = spec.affinity, spec.topology_spread_constraints
     if not spread and not affinity.get("podAffinity") and not affinity.get("podAntiAffinity"):
-        return NO_WISHES
+        return UNCONSTRAINED
     strict = [each for each in spread if each.get("whenUnsatisfiable") == "DoNotSchedule"]
-    return Wishes(
+    return Constraints(
         _terms(namespace, affinity.get("podAffinity")),
         _terms(namespace, affinity.get("podAntiAffinity")),
         tuple(spread_of(namespace, labels, each) for each in strict),
@@ -121,18 +121,18 @@ class Neighbours:
         labels: Mapping[str, str],
         spec: PodSpec,
         *,
-        wishes: Wishes,
+        constraints: Constraints,
         nodes: Mapping[str, NodeFacts],
         count: Callable[[Group], Counter[str]],
         averse: Mapping[Term, Counter[str]],
     ) -> None:
-        self._nodes, self._wishes, self._namespace, self._labels = nodes, wishes, namespace, labels
-        self._near = [domain_counts(nodes, each.topology, count(each.group)) for each in wishes.near]
-        self._apart = [domain_counts(nodes, each.topology, count(each.group)) for each in wishes.apart]
-        self._is_first = not any(self._near) and all(self._is_own(each.group) for each in wishes.near)
-        eligible = [each for each in nodes.values() if self._is_eligible(spec, each)] if wishes.spread else []
+        self._nodes, self._constraints, self._namespace, self._labels = nodes, constraints, namespace, labels
+        self._near = [domain_counts(nodes, each.topology, count(each.group)) for each in constraints.near]
+        self._apart = [domain_counts(nodes, each.topology, count(each.group)) for each in constraints.apart]
+        self._is_first = not any(self._near) and all(self._is_own(each.group) for each in constraints.near)
+        eligible = [each for each in nodes.values() if self._is_eligible(spec, each)] if constraints.spread else []
         self._eligible = {each.name for each in eligible}
-        self._spread = [_by_domain(each, count(each.group), eligible) for each in wishes.spread]
+        self._spread = [_by_domain(each, count(each.group), eligible) for each in constraints.spread]
         self._least = [self._emptiest(index) for index in range(len(self._spread))]
         self._closed: dict[str, Counter[str]] = {}
         for term, places in averse.items():
@@ -142,16 +142,16 @@ class Neighbours:
     def obstacle(self, node: NodeFacts) -> str:
         """Why the Pod must not be on the Node, in the scheduler's words; empty if it may."""
         labels = node.labels
-        for spread, counts, least in zip(self._wishes.spread, self._spread, self._least, strict=True):
+        for spread, counts, least in zip(self._constraints.spread, self._spread, self._least, strict=True):
             domain = labels.get(spread.topology)
             if domain is None:
                 return UNLABELLED
             if counts[domain] + self._is_own(spread.group) - least > spread.most:
                 return UNEVEN
-        for term, near in zip(self._wishes.near, self._near, strict=True):
+        for term, near in zip(self._constraints.near, self._near, strict=True):
             if term.topology not in labels or (not near[labels[term.topology]] and not self._is_first):
                 return NOT_NEAR
-        for term, apart in zip(self._wishes.apart, self._apart, strict=True):
+        for term, apart in zip(self._constraints.apart, self._apart, strict=True):
             if term.topology in labels and apart[labels[term.topology]]:
                 return NOT_APART
         return UNWELCOME if any(key in labels and closed[labels[key]] for key, closed in self._closed.items()) else ""
@@ -159,8 +159,8 @@ class Neighbours:
     def note(self, member: Member, apart: Iterable[Term], change: int) -> None:
         """As if a Pod, which wants others to be `apart`, were placed (1) or removed (-1)."""
         labels = self._nodes[member.node].labels
-        wishes = self._wishes
-        for terms, counts in ((wishes.near, self._near), (wishes.apart, self._apart)):
+        constraints = self._constraints
+        for terms, counts in ((constraints.near, self._near), (constraints.apart, self._apart)):
             for term, found in zip(terms, counts, strict=True):
                 if term.topology in labels and term.group.includes(member.namespace, member.labels):
                     found[labels[term.topology]] += change
@@ -168,7 +168,7 @@ class Neighbours:
             if term.topology in labels and self._is_own(term.group):
                 self._closed[term.topology][labels[term.topology]] += change
         if member.node in self._eligible:
-            for index, spread in enumerate(wishes.spread):
+            for index, spread in enumerate(constraints.spread):
                 if spread.group.includes(member.namespace, member.labels):
                     self._spread[index][labels[spread.topology]] += change
                     self._least[index] = self._emptiest(index)
@@ -179,13 +179,13 @@ class Neighbours:
 
     def _is_eligible(self, spec: PodSpec, node: NodeFacts) -> bool:
         return matches_node(spec, node.labels, node.name) and all(
-            each.topology in node.labels for each in self._wishes.spread
+            each.topology in node.labels for each in self._constraints.spread
         )
 
     def _emptiest(self, index: int) -> int:
         """The Pods in the emptiest domain."""
         counts = self._spread[index]
-        return min(counts.values(), default=0) if len(counts) >= self._wishes.spread[index].domains else 0
+        return min(counts.values(), default=0) if len(counts) >= self._constraints.spread[index].domains else 0
 
 
 def _by_domain(spread: Spread, counts: Counter[str], nodes: Iterable[NodeFacts]) -> Counter[str]:

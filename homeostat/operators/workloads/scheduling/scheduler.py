@@ -27,7 +27,13 @@ from homeostat.operators.workloads.scheduling.fit import (
     obstacle,
     requests_of,
 )
-from homeostat.operators.workloads.scheduling.neighbours import NO_WISHES, Neighbours, Term, Wishes, wishes_of
+from homeostat.operators.workloads.scheduling.neighbours import (
+    UNCONSTRAINED,
+    Constraints,
+    Neighbours,
+    Term,
+    constraints_of,
+)
 from homeostat.operators.workloads.scheduling.preemption import (
     NOT_STARTED,
     Candidate,
@@ -117,11 +123,11 @@ class Scheduler:
     def place(self, key: Key, spec: PodSpec, labels: dict[str, str]) -> str:
         """The Node for a Pod, which counts there from now on; empty if it fits on none."""
         requests = requests_of(spec)
-        wishes = wishes_of(key[0], labels, spec)
+        constraints = constraints_of(key[0], labels, spec)
         reserved = self._reserved(key, spec.priority)
         wanted = preferences_of(key[0], labels, spec)
         most = _COMPARED if wanted is NO_PREFERENCES and not self._softly_tainted else _COMPARED_BY_PREFERENCE
-        neighbours = self._neighbours(key, spec, labels, wishes)
+        neighbours = self._neighbours(key, spec, labels, constraints)
         fitting = self._fitting(spec, requests, neighbours, reserved, most, self.nomination(key))
         if most > _COMPARED and len(fitting) > 1:
             scores = scores_of(spec, wanted, [self._nodes[each] for each in fitting], self._nodes, self._count)
@@ -129,7 +135,7 @@ class Scheduler:
             fitting = [name for name, score in zip(fitting, scores, strict=True) if score == best]
         found = min(fitting, key=lambda name: self._usage(name).get(PODS, 0), default="")
         if found:
-            self._note(key, found, requests, spec, labels, wishes)
+            self._note(key, found, requests, spec, labels, constraints)
         return found
 
     def nominate(self, key: Key, node: str, spec: PodSpec) -> list[Key]:
@@ -190,7 +196,7 @@ class Scheduler:
         if spec.preemption_policy == "Never" or not any(each < spec.priority for each in self._priorities):
             return "", []
         requests, reserved = requests_of(spec), self._reserved(key, spec.priority)
-        neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
+        neighbours = self._neighbours(key, spec, labels, constraints_of(key[0], labels, spec))
         allowances, plans, harmless = allowances_of(budgets), list[Plan](), False
         for name, node in self._nodes.items():
             # Most Nodes are out of the question even if they were empty, and this is quick to see.
@@ -211,12 +217,14 @@ class Scheduler:
         best = cheapest(plans)
         return (best.node, [each.key for each in best.victims]) if best else ("", [])
 
-    def _neighbours(self, key: Key, spec: PodSpec, labels: dict[str, str], wishes: Wishes) -> Neighbours | None:
+    def _neighbours(
+        self, key: Key, spec: PodSpec, labels: dict[str, str], constraints: Constraints
+    ) -> Neighbours | None:
         """None for most Pods: neither they nor others care."""
-        if wishes is NO_WISHES and not self._averse:
+        if constraints is UNCONSTRAINED and not self._averse:
             return None
         nodes, averse = self._nodes, self._averse
-        return Neighbours(key[0], labels, spec, wishes=wishes, nodes=nodes, count=self._count, averse=averse)
+        return Neighbours(key[0], labels, spec, constraints=constraints, nodes=nodes, count=self._count, averse=averse)
 
     def _count(self, group: Group) -> Counter[str]:
         members = (Member(key[0], placed.labels, placed.node) for key, placed in self._placed.items())
@@ -229,7 +237,7 @@ class Scheduler:
         if why and nodes:
             total = len(nodes)
             return f"0/{total} nodes are available: {why}. {no_victims(total, f'{total} {HELPLESS}')}"
-        neighbours = self._neighbours(key, spec, labels, wishes_of(key[0], labels, spec))
+        neighbours = self._neighbours(key, spec, labels, constraints_of(key[0], labels, spec))
         reserved = self._reserved(key, spec.priority)
         found = Counter(
             obstacle(spec, requests, each, reserved.get(each.name) or self._usage(each.name))
@@ -248,8 +256,8 @@ class Scheduler:
                 self._observe_nomination(pod)
         elif not ((placed := self._placed.get(pod.key)) and placed.shows(pod)):
             labels = pod.metadata.labels
-            wishes = wishes_of(pod.metadata.namespace, labels, pod.spec)
-            self._note(pod.key, node, requests_of(pod.spec), pod.spec, labels, wishes)
+            constraints = constraints_of(pod.metadata.namespace, labels, pod.spec)
+            self._note(pod.key, node, requests_of(pod.spec), pod.spec, labels, constraints)
 
     def release(self, key: Key) -> bool:
         """Whether there is more room now."""
@@ -276,15 +284,15 @@ class Scheduler:
         return True
 
     def _note(
-        self, key: Key, node: str, requests: Amounts, spec: PodSpec, labels: dict[str, str], wishes: Wishes
+        self, key: Key, node: str, requests: Amounts, spec: PodSpec, labels: dict[str, str], constraints: Constraints
     ) -> None:
         self.release(key)
         used = self._usage(node)
         for name, amount in requests.items():
             used[name] = used.get(name, 0) + amount
-        placed = Placed(node, tuple(requests.items()), labels, spec.priority, wishes.apart)
+        placed = Placed(node, tuple(requests.items()), labels, spec.priority, constraints.apart)
         self._placed[key] = self._on_node.setdefault(node, {})[key] = placed
-        for term in wishes.apart:
+        for term in constraints.apart:
             self._averse.setdefault(term, Counter())[node] += 1
         self._tallies.note(Member(key[0], labels, node), 1)
         self._priorities[spec.priority] += 1

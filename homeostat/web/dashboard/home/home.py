@@ -67,9 +67,9 @@ class Home:
         hidden = [each.title for each in self._sections if each.report is not None and each not in shown]
         top = el("div", _verdict(known, hidden), namespaces, class_="top")
         content: list[Node] = [top, _hidden(hidden), _numbers(known, visit.namespace, is_all=not hidden)]
-        aside = [_upcoming(known), _timeline(changes, trouble)]
+        beside = [_upcoming(known), _timeline(changes, trouble)]
         wrong = await _problems(visit, known)
-        content.append(el("div", el("div", wrong), el("div", aside), el("div", *summaries), class_="halves"))
+        content.append(el("div", el("div", wrong), el("div", beside), el("div", *summaries), class_="halves"))
         return Page(TITLE, content, TITLE)
 
     async def _namespaces(self, visit: Visit) -> Node:
@@ -229,7 +229,7 @@ async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:
     found.sort(key=lambda each: _how_bad(each[0]))
     groups: dict[tuple[str, str], list[tuple[Problem, Section]]] = {}
     for problem, section in found:
-        # Many objects often fail for one reason, which is to be read once.
+        # Many objects often fail for one reason, which should be read once.
         groups.setdefault((section.title, problem.text or problem.name), []).append((problem, section))
     shown = list(groups.values())[:MOST_PROBLEMS]
     rows = [
@@ -295,7 +295,7 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
     ]
     if not found:
         return None
-    # Without a time it is frozen until somebody acts: that is to be seen first.
+    # Without a time it is frozen until somebody acts: that must be seen first.
     found.sort(key=lambda each: each.at)
     items = [
         el(
