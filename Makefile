@@ -84,7 +84,7 @@ browser: dev ## Fetch Chromium for the tests of the dashboard, from Debian
 bench: dev ## Measure the plane under load and print a table
 	$(BIN)/python -m benchmarks $(ARGS)
 
-lock: $(VENV)/.uv ## Resolve the dependencies anew into requirements/
+lock: $(VENV)/.uv ## Resolve the dependencies again into requirements/
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/core.txt
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group docs --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/docs.txt

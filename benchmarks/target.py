@@ -32,7 +32,7 @@ class Target(msgspec.Struct, frozen=True):
         return f"{'https' if self.is_tls else 'http'}://{host}:{self.port}"
 
     def context(self) -> ssl.SSLContext | None:
-        """TLS without a look at the certificate: the peer is on loopback and was named by who runs this."""
+        """TLS without a check of the certificate: the peer is on loopback, and whoever runs this named it."""
         if not self.is_tls:
             return None
         context = ssl.create_default_context()

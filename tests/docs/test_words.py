@@ -1,7 +1,8 @@
 """The texts that people read use the words of the field, and phrases that were riddles do not come back.
 
 Collected are all texts of the package (log messages, errors, conditions, Events, help, pages) but the docstrings, the
-help of the commands, which is their docstring, and the prose of README and docs. Docstrings have a shorter list.
+help of the commands, which is their docstring, and the prose of README, docs and decisions. Docstrings and comments
+have a shorter list.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ PHRASES: Final = {
     r"(?<!there )(?<!There )\bis no (?!longer|such|more than)[a-z]": "is not a",
     r"\b(is|are) to be (a|an|one|true)\b": "must be",
 }
-# These are riddles in a docstring, too.
+# These are riddles in a docstring and in a comment, too.
 PHRASES_OF_DOCSTRINGS: Final = {
     r"\banew\b": "again; rewrite, replace",
     r"\bshall\b": "must, should",
@@ -62,7 +63,11 @@ FORBIDDEN_IN_DOCSTRINGS: Final = {re.compile(each): instead for each, instead in
 FORBIDDEN: Final = {re.compile(each): instead for each, instead in PHRASES.items()} | FORBIDDEN_IN_DOCSTRINGS
 
 PACKAGE: Final = sorted((ROOT / "homeostat").rglob("*.py"))
-DOCUMENTS: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS: Final = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+_comment = re.compile(r"(?:^|  )# (.*)$", re.MULTILINE)
 _code = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
@@ -118,6 +123,13 @@ def docstrings(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, " ".join(text.split())
 
 
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Lines and texts of comments, found without a tokenizer: a text with `  # ` in it is taken for one."""
+    for number, line in enumerate(source.split("\n"), start=1):
+        if (found := _comment.search(line)) is not None:
+            yield number, found.group(1)
+
+
 def offences(found: Iterator[tuple[int, str]], forbidden: Forbidden = FORBIDDEN) -> list[str]:
     lines = list(found)
     # No phrase goes over the end of a line, so most are ruled out by one search of everything.
@@ -142,7 +154,8 @@ def found_in(name: str) -> Found:
     text = (ROOT / name).read_text()
     if not name.endswith(".py"):
         return Found(offences(prose(text)), [])
-    return Found(offences(texts(text)) + offences(docstrings(text), FORBIDDEN_IN_DOCSTRINGS), log_faults(text))
+    silent = [*docstrings(text), *comments(text)]
+    return Found(offences(texts(text)) + offences(iter(silent), FORBIDDEN_IN_DOCSTRINGS), log_faults(text))
 
 
 def _begins_upper(word: str) -> bool:
@@ -198,6 +211,11 @@ def test_docstrings_of_other_than_commands_are_for_developers() -> None:
     source = 'def f():\n    """It is looked at."""\n'
     assert not offences(texts(source))
     assert not offences(docstrings(source), FORBIDDEN_IN_DOCSTRINGS)
+
+
+def test_a_riddle_in_a_comment_is_found() -> None:
+    source = 'left = 3  # how many are to be sent\n# begins anew\nurl = "http://a/#anew"\n'
+    assert len(offences(comments(source), FORBIDDEN_IN_DOCSTRINGS)) == 2
 
 
 def test_a_riddle_in_a_docstring_is_found() -> None:

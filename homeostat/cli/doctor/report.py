@@ -19,7 +19,7 @@ _ORDER = {"FAIL": 0, "WARN": 1}
 def print_findings(findings: Sequence[Finding], form: str) -> None:
     if form == "table":
         headings = ("CHECK", "RESULT", "DETAIL", "WHAT TO DO")
-        # Who reads a long table shall see first what is to be done.
+        # The first rows of a long table must be those that need something done.
         worst = sorted(findings, key=lambda each: _ORDER.get(each.result, len(_ORDER)))
         Table(headings).print([(each.check, each.result, each.detail, each.remedy) for each in worst])
     else:

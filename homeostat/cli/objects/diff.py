@@ -107,7 +107,7 @@ async def _versions(
 def diff_lines(name: str, before: JsonObject | None, after: JsonObject) -> Iterator[str]:
     """A unified diff of YAML; nothing if the objects are equal."""
     if before is None:
-        # The server makes these anew at every dry run.
+        # The server makes new ones at every dry run.
         dropped = {"uid", "creationTimestamp"}
         after = {**after, "metadata": {key: value for key, value in after["metadata"].items() if key not in dropped}}
     old, new = (compared_fields(each) if each is not None else None for each in (before, after))

@@ -202,7 +202,7 @@ class TlsListener:
 
     async def _shake_hands(self, connection: socket.socket) -> None:
         transport = TlsTransport(self._factory(), self._context, turns=self._turns)
-        # A client that is refused, or leaves, is no error of the server.
+        # A client that is refused, or leaves, is not an error of the server.
         with suppress(OSError):
             await self._loop.connect_accepted_socket(lambda: transport, connection)
             async with asyncio.timeout(self._handshake_timeout_s):

@@ -49,7 +49,7 @@ def schema_of(raw: JsonObject) -> Schema:
         constraints={word: raw[word] for word in CONSTRAINTS if raw.get(word) is not None},
         rules=_rules(raw.get("x-kubernetes-validations")),
     )
-    # A default of null is no default: Kubernetes cannot tell it from none.
+    # A default of null counts as none: Kubernetes cannot tell the two apart.
     if raw.get("default") is not None:
         schema.default = raw["default"]
     _add_members(schema, raw)

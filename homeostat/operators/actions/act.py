@@ -100,7 +100,7 @@ class Actor:
             job = dataclasses.replace(ready.job, echo=printed.add)
             call = called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
             if isinstance(ready.plugin, Remote):
-                # Nobody knows what became of half a request to start a run. The run is cancelled once it is found.
+                # Nobody knows the outcome of half a request to start a run. The run is cancelled once it is found.
                 return await call
             return await unless_cancelled(dependencies.client, kind, obj, run.ticket, call)
 
