@@ -10,7 +10,7 @@ import msgspec
 from homeostat.client.base import JSON_PATCH, Client
 from homeostat.edge.turn import Turn
 from homeostat.objects.json import Json, JsonObject, decode_stored
-from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
+from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.objects.views.rollout import HASH, NOT_COPIED, REVISION
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.objects.family.search import selector_of
@@ -22,7 +22,6 @@ MOST_SHOWN: Final = 100
 MOST_BYTES: Final = 8 << 20
 """Of the revisions that are shown."""
 _AT_ONCE: Final = 100
-_SETS: Final = Kind("apps", "v1", "replicasets", "ReplicaSet", is_namespaced=True)
 _CONTROLLER_REVISIONS: Final = Kind("apps", "v1", "controllerrevisions", "ControllerRevision", is_namespaced=True)
 _ROLLABLE: Final = {(each.group, each.plural) for each in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)}
 _STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
@@ -122,7 +121,7 @@ async def history_of(client: Client, kind: Kind, obj: JsonObject) -> History:
     """`ForbiddenError` for who may not list ReplicaSets or ControllerRevisions. Only what is shown is decoded."""
     metadata, turn = obj["metadata"], Turn()
     is_set = kind.plural == DEPLOYMENT.plural
-    path = (_SETS if is_set else _CONTROLLER_REVISIONS).path(metadata["namespace"])
+    path = (REPLICA_SET if is_set else _CONTROLLER_REVISIONS).path(metadata["namespace"])
     newest: list[tuple[int, bytes]] = []
     is_whole, token = True, ""
     for _ in range(MOST_READ // _AT_ONCE):
