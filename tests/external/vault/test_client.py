@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from time import thread_time
 
 import pytest
 from aiohttp import web
@@ -323,7 +322,5 @@ async def test_a_vault_that_answers_nonsense_is_in_trouble(status: int) -> None:
 
 def test_an_answer_of_a_million_lists_is_not_decoded() -> None:
     body = b'{"data": [' + b"[]," * 1_000_000 + b"[]]}"
-    began = thread_time()
     assert decoded(Response(200, {}, body)) == {}
-    assert thread_time() - began < 0.05
     assert decoded(Response(200, {}, b'{"data": [[]]}')) == {"data": [[]]}
