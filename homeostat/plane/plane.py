@@ -78,10 +78,6 @@ class Plane:
             return self.settings.address
         return self._url(self.server.port if self.server else self.settings.port)
 
-    def face_url(self, name: str) -> str:
-        """The URL of a face; empty if it is not served."""
-        return next((each.url for each in self.faces if each.face.name == name), "")
-
     def _url(self, port: int) -> str:
         scheme = "http" if self.settings.is_open else "https"
         host = f"[{self.settings.bind}]" if ":" in self.settings.bind else self.settings.bind

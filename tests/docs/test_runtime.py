@@ -25,6 +25,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.testing.status import condition_of
 from tests.docs.documents import text_of
+from tests.faces import face_url
 
 _RUNTIME = text_of("docs/runtime.md")
 _EXAMPLE, _FACE = re.findall(r"^```python\n(.*?)^```$", _RUNTIME, re.MULTILINE | re.DOTALL)
@@ -112,5 +113,5 @@ async def test_the_face_of_the_example_is_served(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path / "data", port=0, is_open=True, operators=frozenset({str(file)}), faces=faces)
     async with open_plane(settings) as plane, aiohttp.ClientSession() as session:
         await plane.client.create(CONFIG_MAP.path("default"), CONFIG_MAP.new("morning"))
-        async with session.get(f"{plane.face_url('greetings')}/greetings") as answer:
+        async with session.get(f"{face_url(plane, 'greetings')}/greetings") as answer:
             assert await answer.json() == ["morning"]

@@ -21,8 +21,6 @@ from homeostat.external.oci.errors import InvalidManifestError, InvalidReference
 OCI_INDEX: Final = "application/vnd.oci.image.index.v1+json"
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 OCI_ARTIFACT: Final = "application/vnd.oci.artifact.manifest.v1+json"
-OCI_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
-OCI_EMPTY: Final = "application/vnd.oci.empty.v1+json"
 DOCKER_LIST: Final = "application/vnd.docker.distribution.manifest.list.v2+json"
 DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
 INDEXES: Final = frozenset({OCI_INDEX, DOCKER_LIST})

@@ -92,7 +92,3 @@ class Report(msgspec.Struct, frozen=True):
     summaries: tuple[Summary, ...] = ()
     problems: tuple[Problem, ...] = ()
     terms: Terms = Terms()
-
-    @property
-    def is_clean(self) -> bool:
-        return not self.entries and not self.problems

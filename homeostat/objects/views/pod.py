@@ -190,5 +190,3 @@ _resources = Pool[Resources](_FEW_SHARED)
 _contexts = Pool[SecurityContext](_FEW_SHARED)
 _ports = Pool[tuple[Port, ...]](_FEW_SHARED)
 _volumes = Pool[tuple[Volume, ...]](_FEW_SHARED)
-
-decode_pod = msgspec.json.Decoder(Pod).decode

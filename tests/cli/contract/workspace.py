@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from homeostat.cli.main import main
 from homeostat.external.oci.auth import OneCredential
 from homeostat.external.oci.bundle import pack_bundle
-from homeostat.external.oci.manifest import OCI_CONFIG, Manifest
+from homeostat.external.oci.manifest import Manifest
 from homeostat.external.oci.push import push_blob, push_manifest
 from homeostat.external.oci.registry import Registry
 from homeostat.external.rest.client import RestClient
@@ -23,6 +23,7 @@ from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential
 from homeostat.operators.contracts.engine.bundle.artifact import LAYER_TYPE
 from tests.cli.running import HOMEOSTAT, Ended
+from tests.external.oci.media_types import OCI_CONFIG
 from tests.external.oci.signing import Key, Signed
 from tests.external.registries import PASSWORD, USER
 

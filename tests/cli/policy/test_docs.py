@@ -15,10 +15,10 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import policy_document
 from homeostat.operators.policy.engine.check import CHECKS
-from homeostat.operators.policy.engine.inspection import inspect
 from homeostat.operators.policy.spec import PolicySpec
 from tests.cli.running import Cli, Up
 from tests.docs.documents import EXAMPLES, table_rows, text_of
+from tests.operators.policy.inspecting import inspect
 
 TEXT = text_of("docs/policy.md")
 _sections = re.compile(r"^## (.+)$", re.MULTILINE)

@@ -9,10 +9,11 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from homeostat.external.oci.manifest import OCI_CONFIG, OCI_EMPTY, Descriptor, Manifest
+from homeostat.external.oci.manifest import Descriptor, Manifest
 from homeostat.external.oci.push import push_blob, push_manifest
 from homeostat.external.oci.registry import Registry
 from homeostat.external.oci.signature import PublicKey, read_public_key
+from tests.external.oci.media_types import OCI_CONFIG, OCI_EMPTY
 
 SIMPLE = "application/vnd.dev.cosign.simplesigning.v1+json"
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"

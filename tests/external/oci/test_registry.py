@@ -14,8 +14,6 @@ from homeostat.external.oci.digest import digest_of
 from homeostat.external.oci.errors import NotFoundError, UnauthorizedError
 from homeostat.external.oci.manifest import (
     DOCKER_MANIFEST,
-    OCI_CONFIG,
-    OCI_EMPTY,
     Descriptor,
     Index,
     Manifest,
@@ -27,6 +25,7 @@ from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential, parse_docker_config
 from homeostat.objects.views.image import Image
+from tests.external.oci.media_types import OCI_CONFIG, OCI_EMPTY
 from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
 from tools.provision import MissingProgramError
 

@@ -18,7 +18,6 @@ from aiohttp import web
 from homeostat.client.base import Client
 from homeostat.external.oci.auth import OneCredential
 from homeostat.external.oci.manifest import (
-    OCI_CONFIG,
     OCI_MANIFEST,
     Descriptor,
     Index,
@@ -46,6 +45,7 @@ from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api, create_namespace
 from tests.external.git_servers import HttpGit, Origin, serving_git
+from tests.external.oci.media_types import OCI_CONFIG
 from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
 from tests.external.servers import serving
 from tests.operators.images.scenarios import OLD, Scenario

@@ -19,8 +19,8 @@ from homeostat.operators.policy.document import (
     is_policy,
     read_policy,
 )
-from homeostat.operators.policy.engine.inspection import inspect
 from tests.examples import examples
+from tests.operators.policy.inspecting import inspect
 from tests.operators.policy.worlds import NOW, evaluator_of
 
 HARDENED = PolicyDocument(

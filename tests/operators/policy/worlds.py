@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.time.timestamp import parse_time
-from homeostat.objects.views.pod import Pod, decode_pod
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.enforcement.plan import Plan, plan_of
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
@@ -67,7 +69,7 @@ def pod_json(
 
 
 def to_pod(body: JsonObject) -> Pod:
-    return decode_pod(encode(body))
+    return msgspec.json.decode(encode(body), type=Pod)
 
 
 GOOD = to_pod(pod_json(name="good"))

@@ -23,6 +23,7 @@ from homeostat.runtime.faces.face import Face
 from homeostat.runtime.faces.hosting import serve_faces
 from homeostat.runtime.faces.listeners import arrange
 from homeostat.testing.eventually import eventually
+from tests.faces import face_url
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 FILE = str(Path(__file__).with_name("greeting.py"))
@@ -123,11 +124,11 @@ async def test_a_plane_serves_the_faces_of_all_its_operators(tmp_path: Path) -> 
         faces=FaceChoice(shared=Place(HERE, 0)),
     )
     async with open_plane(settings) as plane:
-        assert plane.face_url("hello") == plane.face_url("rest") != ""
+        assert face_url(plane, "hello") == face_url(plane, "rest") != ""
         await plane.client.create(CONFIG_MAP.path("default"), CONFIG_MAP.new("morning"))
-        status, text = await ask(f"{plane.face_url('hello')}/hello/you")
+        status, text = await ask(f"{face_url(plane, 'hello')}/hello/you")
         assert (status, text.split()[0], "morning" in text) == (200, "/hello/you", True)
-        assert await ask(f"{plane.face_url('rest')}/api/v1/resource-types") == (200, "[]")
+        assert await ask(f"{face_url(plane, 'rest')}/api/v1/resource-types") == (200, "[]")
 
 
 async def test_a_plane_goes_on_without_a_face_whose_default_port_is_taken(tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ async def test_a_plane_goes_on_without_a_face_whose_default_port_is_taken(tmp_pa
         operators = frozenset({str(file)})
         settings = Settings(data=tmp_path, port=0, is_open=True, operators=operators, faces=FaceChoice())
         async with open_plane(settings) as plane:
-            assert plane.face_url("hello") == ""
+            assert face_url(plane, "hello") == ""
             (hello,) = plane.faces
             assert hello.trouble == f"{HERE}:{port} is in use; choose another port with --hello-port"
 

@@ -10,6 +10,7 @@ import sys
 _SCRIPT = """
 import asyncio, sys, tempfile, threading
 from pathlib import Path
+from tests.faces import face_url
 from homeostat.plane import FaceChoice, Place, Settings, open_plane
 
 NOT_FOR_A_FIRST_PAGE = (
@@ -37,10 +38,10 @@ async def main(data):
     async with open_plane(settings) as plane:
         assert not [each for each in sys.modules if each.startswith("homeostat.web")]
         sys.meta_path.insert(0, Finder())
-        assert await ask(plane.face_url("rest"), "/dashboard/login") == b"HTTP/1.1 200 OK"
+        assert await ask(face_url(plane, "rest"), "/dashboard/login") == b"HTTP/1.1 200 OK"
         print([each for each in NOT_FOR_A_FIRST_PAGE if each in sys.modules])
         for path in ("", "/resources", "/objects", "/operators", "/access"):
-            assert await ask(plane.face_url("rest"), f"/dashboard{path}") == b"HTTP/1.1 200 OK", path
+            assert await ask(face_url(plane, "rest"), f"/dashboard{path}") == b"HTTP/1.1 200 OK", path
     assert "homeostat.web.dashboard.dashboard" in imported[False]
     # The control plane installs its own kinds meanwhile.
     print([each for each in imported[True] if not each.startswith("homeostat.server.")])

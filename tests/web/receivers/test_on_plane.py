@@ -11,6 +11,7 @@ from homeostat.operators.contracts.api import PACTO
 from homeostat.plane import FaceChoice, Place, Plane, Settings, open_plane
 from homeostat.testing.eventually import eventually
 from tests.external.registries import notifying, running_registry
+from tests.faces import face_url
 from tests.web.contracts.bundles import push
 
 KEY = "a secret of some length"
@@ -40,15 +41,15 @@ async def test_a_push_is_reconciled_and_shown_long_before_the_interval(tmp_path:
     )
     async with open_plane(settings) as plane, aiohttp.ClientSession() as session:
         hook = notifying(
-            f"{plane.face_url('contract-hooks')}/hooks/contracts/distribution", Authorization=f"Bearer {KEY}"
+            f"{face_url(plane, 'contract-hooks')}/hooks/contracts/distribution", Authorization=f"Bearer {KEY}"
         )
         with running_registry(tmp_path / "registry", hook) as host:
             await push(host, "1.0.0")
             await _declare(plane, host)
             await eventually(lambda: _version(plane), lambda found: found == "1.0.0", within_s=30)
             # The API of resources is served beside it.
-            url = plane.face_url("contracts")
-            assert url == plane.face_url("rest")
+            url = face_url(plane, "contracts")
+            assert url == face_url(plane, "rest")
             async with session.get(f"{url}/health") as found:
                 assert found.status == 200
             await push(host, "1.1.0")

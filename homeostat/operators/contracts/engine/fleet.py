@@ -74,11 +74,6 @@ def broken_by(name: str, version: str, contracts: Iterable[Contract]) -> list[Ob
     return found
 
 
-def blast_radius(name: str, contracts: Iterable[Contract]) -> frozenset[str]:
-    """Return the services that require this one, directly or transitively."""
-    return frozenset(each.service for each in affected_by(name, contracts) if each.is_required)
-
-
 def affected_by(name: str, contracts: Iterable[Contract]) -> list[Affected]:
     """Return the services that depend on this one, nearest first. One that is reached over required dependencies alone
     is affected; over an optional dependency it may be.

@@ -5,18 +5,17 @@ Every policy evaluates every manifest, whatever its namespace; the scores of sev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from homeostat.objects.report.report import Entry, Problem, Report, Summary, Terms
+from homeostat.objects.report.report import Entry, Report, Summary, Terms
 from homeostat.objects.views.workload import DisruptionBudget
-from homeostat.objects.yaml.document import Document
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.check import CHECKS, Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
-from homeostat.operators.policy.engine.manifest import JOBS, Budget, Subject, read_manifests
+from homeostat.operators.policy.engine.manifest import JOBS, Subject
 from homeostat.operators.policy.engine.score import aggregate, classify
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals
 from homeostat.operators.policy.spec import PolicySpec, Thresholds
@@ -29,21 +28,6 @@ TERMS: Final = Terms(
     subject="pod",
     remedies={each.type: each.remedy for each in CHECKS},
 )
-
-
-def inspect(documents: Iterable[Document], policies: Sequence[PolicyDocument], *, now: float) -> Report:
-    subjects: list[Subject] = []
-    budgets: list[DisruptionBudget] = []
-    problems: list[Problem] = []
-    for each in read_manifests(documents):
-        match each:
-            case Subject():
-                subjects.append(each)
-            case Budget():
-                budgets.append(each.budget)
-            case Problem():
-                problems.append(each)
-    return msgspec.structs.replace(judge(subjects, policies, now=now, budgets=tuple(budgets)), problems=tuple(problems))
 
 
 def judge(

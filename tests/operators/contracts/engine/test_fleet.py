@@ -5,7 +5,6 @@ from __future__ import annotations
 from homeostat.operators.contracts.engine.document.contract import Contract, Dependency, Service
 from homeostat.operators.contracts.engine.fleet import (
     affected_by,
-    blast_radius,
     broken_by,
     can_deploy,
     dependency_target,
@@ -63,8 +62,8 @@ def test_a_change_reaches_those_that_need_the_service_over_others() -> None:
         _contract("c", ("a", "*", True)),
         _contract("d", ("c", "*", False)),
     ]
-    assert blast_radius("c", contracts) == {"a", "b"}
-    assert blast_radius("nobody", contracts) == frozenset()
+    assert {each.service for each in affected_by("c", contracts) if each.is_required} == {"a", "b"}
+    assert affected_by("nobody", contracts) == []
 
 
 def test_a_reference_means_a_service() -> None:

@@ -47,9 +47,8 @@ def test_a_target_that_complies_is_a_clean_report() -> None:
     parsed = parse_contract(b'pactoVersion: "1.2"\nservice: {name: quay, version: 1.0.0}\n')
     target = Target("quay")
     observed = Observed(target=target, namespace="n", snapshot=Snapshot(workload=Workload(kind="Deployment")))
-    assert check_report(
-        evaluate(Loaded(parsed), today=date(2026, 6, 8), observed=observed), target, namespace="n"
-    ).is_clean
+    found = check_report(evaluate(Loaded(parsed), today=date(2026, 6, 8), observed=observed), target, namespace="n")
+    assert (found.entries, found.problems) == ((), ())
 
 
 _MANIFEST = b"""\

@@ -18,7 +18,7 @@ from aiohttp import web
 from homeostat.external.oci.auth import OneCredential
 from homeostat.external.oci.bundle import pack_bundle
 from homeostat.external.oci.digest import digest_of
-from homeostat.external.oci.manifest import DOCKER_MANIFEST, OCI_CONFIG, Descriptor, Index, Manifest, Platform
+from homeostat.external.oci.manifest import DOCKER_MANIFEST, Descriptor, Index, Manifest, Platform
 from homeostat.external.oci.push import push_blob, push_manifest
 from homeostat.external.oci.registry import Registry
 from homeostat.external.rest.client import RestClient
@@ -38,6 +38,7 @@ from homeostat.operators.contracts.sources.errors import (
 )
 from homeostat.operators.contracts.sources.push import is_published, push_bundle
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
+from tests.external.oci.media_types import OCI_CONFIG
 from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
 from tests.external.servers import serving
 from tests.holds import measured_turns

@@ -5,7 +5,7 @@ from math import inf
 import msgspec
 import pytest
 
-from homeostat.objects.views.pod import Pod, decode_pod
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.engine.evaluator import CLEAN, NOT_SELECTED, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.spec import (
@@ -206,7 +206,7 @@ STRANGE = [
 
 @pytest.mark.parametrize(("data", "violations"), STRANGE)
 def test_a_strange_pod_is_evaluated_and_counts(data: bytes, violations: int) -> None:
-    result = evaluator_of(ALL).evaluate(decode_pod(data), now=NOW)
+    result = evaluator_of(ALL).evaluate(msgspec.json.decode(data, type=Pod), now=NOW)
     assert (len(result.findings), result.pods) == (violations, 1)
 
 
@@ -220,7 +220,7 @@ UNFIT = [
 @pytest.mark.parametrize(("data", "path"), UNFIT)
 def test_a_field_of_the_wrong_type_is_named(data: bytes, path: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
-        decode_pod(data)
+        msgspec.json.decode(data, type=Pod)
     assert path in str(caught.value)
 
 

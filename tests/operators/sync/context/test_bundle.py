@@ -10,13 +10,14 @@ from aiohttp import web
 from homeostat.edge.proxies import Proxies
 from homeostat.external.oci.bundle import pack_bundle
 from homeostat.external.oci.keychain import docker_keychain
-from homeostat.external.oci.manifest import OCI_EMPTY, OCI_MANIFEST, Descriptor, Manifest
+from homeostat.external.oci.manifest import OCI_MANIFEST, Descriptor, Manifest
 from homeostat.external.oci.push import push_blob, push_manifest
 from homeostat.external.oci.registry import Registry
 from homeostat.external.rest.client import RestClient
 from homeostat.operators.sync.context.bundle import LAYER, fetch_bundle, shipped
 from homeostat.operators.sync.engine.errors import AuthError, NotFoundError, TransportError, ValidationError
 from homeostat.operators.sync.engine.metadata.layers import Metadata, documented
+from tests.external.oci.media_types import OCI_EMPTY
 from tests.external.registries import PASSWORD, USER, running_registry, with_passwords
 from tests.external.servers import serving
 
