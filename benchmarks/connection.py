@@ -47,13 +47,17 @@ class Connection(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.answered = future.set_result
+
+        def answered(answer: Answer) -> None:
+            # The caller may have given up meanwhile.
+            if not future.done():
+                future.set_result(answer)
 
         def lost() -> None:
             if not future.done():
                 future.set_exception(ConnectionResetError("the server hung up"))
 
-        self.lost = lost
+        self.answered, self.lost = answered, lost
         self.send(request)
         return await asyncio.wait_for(future, PATIENCE_S)
 
