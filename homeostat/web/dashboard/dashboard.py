@@ -188,7 +188,8 @@ class Dashboard:
         links = [
             (title, place(path, chosen)) for title, path in ((HOME, ROOT), *((each.title, each.path) for each in shown))
         ]
-        viewer = Viewer(caller.username or "somebody", tuple(links), proof, has_session=bool(token))
+        pages = tuple((title, place(path, chosen)) for each in shown for title, path in each.pages)
+        viewer = Viewer(caller.username or "somebody", tuple(links), pages, proof, has_session=bool(token))
         return msgspec.structs.replace(visit, viewer=viewer)
 
     def _check_proof(self, request: Request, form: Mapping[str, str]) -> None:

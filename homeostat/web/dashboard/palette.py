@@ -103,7 +103,9 @@ def _merged(kinds: Sequence[Kind], named: Sequence[Place], word: str) -> list[Pl
 
 
 def _pages(visit: Visit, words: Sequence[str]) -> list[Place]:
-    links = visit.viewer.sections
+    viewer = visit.viewer
+    # Without a word, the sections alone.
+    links = (*viewer.sections, *(viewer.pages if words else ()))
     return [Place(title, "page", path) for title, path in links if all(word in title.lower() for word in words)]
 
 

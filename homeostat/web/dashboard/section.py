@@ -40,6 +40,8 @@ class Section:
     """The path of its first page."""
     views: Mapping[str, View]
     """Pages by path."""
+    pages: tuple[tuple[str, str], ...] = ()
+    """Titles and paths of further pages that the palette finds."""
     forms: Mapping[str, Effect] = field(default_factory=dict)
     report: Callable[[Visit], Awaitable[Report | None]] | None = None
     """What it contributes to Home (`home/report.py`); None if it has no objects. It is called every few seconds, so it

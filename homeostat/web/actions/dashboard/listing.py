@@ -16,7 +16,7 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import Row, many, moment, one_line, phase_chip, row, table
+from homeostat.web.dashboard.html.components import Row, chip, many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
@@ -118,7 +118,7 @@ class Listing:
             str(entry.number),
             el("a", entry.metadata.name, href=f"{HERE}/{entry.number}"),
             titles.get(resource_type.metadata.uid, "") if resource_type is not None else "",
-            phase_chip(self._counts.phase(resource)),
+            [phase_chip(self._counts.phase(resource)), [" ", chip("paused", "warn")] if entry.is_paused else None],
             el("span", one_line(current_message(status)), class_="why"),
             moment(status.last_run, "never"),
             "running" if status.run is not None else moment(status.next_run),

@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from heapq import nlargest
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
+from homeostat.objects.conditions import READY, find
+from homeostat.operators.actions.api import DEGRADED, ResourceStatus
 from homeostat.web.actions.index.changes import IndexedResource, ResourceChange
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.index import ResourceIndex
@@ -25,9 +27,9 @@ PHASES: Final = ("failed", "reconciling", "pending", "deleting", "ready")
 
 
 class Failure(NamedTuple):
-    """A failed resource. `moment` is the time of its last run."""
+    """A failed resource, and since when it fails: a retry that fails again does not change that."""
 
-    moment: str
+    since: str
     number: int
     resource: IndexedResource
 
@@ -47,6 +49,7 @@ class PhaseCounts:
         self._counts: Counter[_Group] = Counter()
         self._samples: dict[tuple[str, str], IndexedResource] = {}
         self._failed: dict[str, Failure] = {}
+        self._paused: dict[str, IndexedResource] = {}
         self._is_subscribed = self._is_complete = False
         self._counting = asyncio.Lock()
         self._changes = 0
@@ -82,9 +85,18 @@ class PhaseCounts:
                 types.setdefault(found.metadata.uid, Counter())[group.phase] += count
         return types
 
-    def failed_last(self, most: int, readable: frozenset[str]) -> list[Failure]:
-        """The most recent failures of resources of these types, newest first."""
-        return nlargest(most, (each for each in self._failed.values() if self._is_among(each.resource, readable)))
+    def failed_longest(self, most: int, readable: frozenset[str]) -> list[Failure]:
+        """Those of these types, the one that fails longest first."""
+        return nsmallest(most, (each for each in self._failed.values() if self._is_among(each.resource, readable)))
+
+    def paused(self, readable: frozenset[str]) -> Counter[str]:
+        """How many resources of these types are paused, by phase."""
+        return Counter(self.phase(each) for each in self._paused.values() if self._is_among(each, readable))
+
+    def paused_first(self, most: int, readable: frozenset[str]) -> list[IndexedResource]:
+        """Some of them, by name."""
+        found = (each for each in self._paused.values() if self._is_among(each, readable))
+        return nsmallest(most, found, key=lambda each: each.entry.metadata.name)
 
     def _is_among(self, resource: IndexedResource, readable: frozenset[str]) -> bool:
         found = self._index.type_of(resource)
@@ -110,11 +122,21 @@ class PhaseCounts:
         self._groups[uid] = group
         self._counts[group] += 1
         self._samples.setdefault(group[:2], resource)
+        if entry.is_paused:
+            self._paused[uid] = resource
         if group.phase == "failed":
-            self._failed[uid] = Failure(entry.read_status().last_run or "", entry.number, resource)
+            self._failed[uid] = Failure(_failing_since(entry.read_status()), entry.number, resource)
 
     def _remove(self, uid: str) -> None:
         group = self._groups.pop(uid, None)
         if group is not None:
             self._counts[group] -= 1
             self._failed.pop(uid, None)
+            self._paused.pop(uid, None)
+
+
+def _failing_since(status: ResourceStatus) -> str:
+    """Each retry changes Ready; Degraded stays True from the first failure on."""
+    found = find(status.conditions, DEGRADED)
+    found = found if found is not None and found.status == "True" else find(status.conditions, READY)
+    return (found.last_transition_time if found is not None else "") or status.last_run or ""

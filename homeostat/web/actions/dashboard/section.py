@@ -21,6 +21,7 @@ def resource_section(face: Face) -> Section:
     return Section(
         title="Resources",
         path=HERE,
+        pages=(("Inputs of resources", INPUTS), ("REST API", "/docs")),
         views={
             HERE: Listing(face, counts).show,
             one: resource.show,

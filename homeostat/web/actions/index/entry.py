@@ -18,6 +18,7 @@ from homeostat.operators.actions.api import (
     ResourceStatus,
     ResourceType,
 )
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.kit.records.ids import number_in
 
 VERSION: Final = TYPE_VERSION
@@ -32,13 +33,14 @@ class Labels(msgspec.Struct, frozen=True, rename={"number": ID, "version": VERSI
     version: str = ""
 
 
-_ANNOTATIONS: Final = {"requested": REQUESTED, "metadata": METADATA, "cancel": CANCEL}
+_ANNOTATIONS: Final = {"requested": REQUESTED, "metadata": METADATA, "cancel": CANCEL, "paused": PAUSE}
 
 
 class Annotations(msgspec.Struct, frozen=True, rename=_ANNOTATIONS, gc=False):
     requested: str = ""
     cancel: str = ""
     metadata: str = ""
+    paused: str = "false"
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +90,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     @property
     def number(self) -> int:
         return number_in(self.metadata.labels.number)
+
+    @property
+    def is_paused(self) -> bool:
+        return self.metadata.annotations.paused != "false"
 
     @property
     def age(self) -> tuple[str, str]:

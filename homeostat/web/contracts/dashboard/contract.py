@@ -70,7 +70,7 @@ class ContractPage:
                 ],
             ),
             _facts(pacto, status, objects),
-            _checks(status.conditions, objects),
+            _checks(status.checks, objects),
             _findings(status),
             _dependencies(status),
             _readiness(status.readiness),

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from homeostat.objects.conditions import PAUSED
 from homeostat.operators.contracts.api import PACTO
 from homeostat.web.dashboard.html.command import nothing
 from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
@@ -116,6 +117,14 @@ class PactoState(msgspec.Struct, frozen=True, rename="camel"):
     readiness: Readiness | None = None
     conditions: tuple[CheckResult, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
+
+    @property
+    def is_paused(self) -> bool:
+        return any(each.type == PAUSED and each.status == "True" for each in self.conditions)
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        return [each for each in self.conditions if each.type != PAUSED]
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -226,8 +235,9 @@ def _row(each: ContractRow) -> Row:
     )
 
 
-def status_chip(status: PactoState) -> Markup:
-    return status_word_chip(status.contract_status)
+def status_chip(status: PactoState) -> list[Node]:
+    paused = [" ", chip("paused", "warn")] if status.is_paused else []
+    return [status_word_chip(status.contract_status), *paused]
 
 
 def status_word_chip(word: str) -> Markup:
@@ -241,7 +251,7 @@ def readiness_chip(readiness: Readiness | None) -> Node:
 
 
 def failed_checks(status: PactoState) -> list[CheckResult]:
-    return [each for each in status.conditions if each.status == "False"]
+    return [each for each in status.checks if each.status == "False"]
 
 
 def _order(each: ContractRow) -> tuple[int, str, str]:

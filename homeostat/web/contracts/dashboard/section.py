@@ -34,6 +34,7 @@ def open_section(client: Client, within: str = "") -> Section:
     return Section(
         title=TITLE,
         path=HERE,
+        pages=(("Service graph", GRAPH), ("Readiness of contracts", READINESS)),
         views={
             HERE: contracts.show,
             GRAPH: GraphPage(services).show,

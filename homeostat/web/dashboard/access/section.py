@@ -14,6 +14,7 @@ def access_section(client: Client, people: People) -> Section:
     return Section(
         title=TITLE,
         path=HERE,
+        pages=(("Users and roles", USERS), ("Tokens", TOKENS)),
         views={HERE: ReviewPage(client).show, USERS: pages.users, TOKENS: pages.tokens},
         is_for_administrators=True,
         questions=(Question("authorization.k8s.io", "subjectaccessreviews", "create"),),

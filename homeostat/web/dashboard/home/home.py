@@ -295,8 +295,11 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
     ]
     if not found:
         return None
-    # Without a time it is frozen until somebody acts: that must be seen first.
-    found.sort(key=lambda each: each.at)
+    # Without a time it is frozen until somebody acts: that must be seen first, and leaves room for what is due.
+    frozen = [each for each in found if not each.at]
+    due = sorted((each for each in found if each.at), key=lambda each: each.at)
+    shown = frozen[: max(MOST_UPCOMING - len(due), MOST_UPCOMING // 2)]
+    shown += due[: MOST_UPCOMING - len(shown)]
     items = [
         el(
             "li",
@@ -308,7 +311,7 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
                 moment(each.at, each.otherwise) if each.at or each.otherwise else None,
             ),
         )
-        for each in found[:MOST_UPCOMING]
+        for each in shown
     ]
     rest = len(found) - len(items)
     more = el("p", f"and {rest:,} more", class_="summary") if rest > 0 else None

@@ -63,6 +63,11 @@ class Upcoming(msgspec.Struct, frozen=True):
     """Shown instead of a missing time."""
 
 
+def frozen(name: str, path: str) -> Upcoming:
+    """An object that its operator leaves as it is, by the annotation that pauses it."""
+    return Upcoming(name, path, "is paused")
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     noun: str
     """Of one object: `resource`."""

@@ -48,6 +48,8 @@ class Viewer(msgspec.Struct, frozen=True):
     username: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     """Titles and paths of the sections that the viewer may see."""
+    pages: tuple[tuple[str, str], ...] = ()
+    """Titles and paths of their further pages."""
     proof: str = ""
     has_session: bool = False
 

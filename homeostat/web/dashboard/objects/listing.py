@@ -44,6 +44,7 @@ LIMITS: Final = (50, 100, 200)
 MOST_SORTED: Final = 2000
 MOST_SEARCHED: Final = 5000
 _SEARCHED_AT_ONCE: Final = 500
+_LONG_CELL: Final = 40
 _MOST_LIVE: Final = 1000
 """Objects that a page may read if it reloads itself."""
 _is_name = re.compile(r"[a-z0-9]([a-z0-9.:_-]*[a-z0-9])?").fullmatch
@@ -281,8 +282,9 @@ def _rows(
     kind: Kind, wanted: Filter, found: Found, kinds: Mapping[str, Kind], *, is_selectable: bool = False
 ) -> Markup:
     """`kinds` by their names in lower case, for the objects that Events are about."""
-    shown = [(at, each) for at, each in enumerate(found.columns) if each.priority == 0]
-    headings = [_heading(kind, wanted, each.name, each.description) for _, each in shown]
+    # The columns of `-o wide` come last, on wide screens alone.
+    shown = sorted(enumerate(found.columns), key=lambda each: _is_wide(each[1]))
+    headings = [_heading(kind, wanted, each.name, each.description, is_wide=_is_wide(each)) for _, each in shown]
     has_namespace = kind.is_namespaced and not wanted.namespace
     if has_namespace:
         headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
@@ -297,14 +299,18 @@ def _rows(
     return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
 
 
-def _heading(kind: Kind, wanted: Filter, name: str, about: str) -> Markup:
+def _is_wide(column: Column) -> bool:
+    return column.priority > 0
+
+
+def _heading(kind: Kind, wanted: Filter, name: str, about: str, *, is_wide: bool = False) -> Markup:
     column, is_reversed = _order(wanted.sort)
     is_here = column == name
     sort = f"-{name}" if is_here and not is_reversed else name
     arrow = el("span", " ↓" if is_reversed else " ↑", aria_hidden="true") if is_here else None
     state = None if not is_here else "descending" if is_reversed else "ascending"
     link = el("a", name, arrow, href=wanted.at(kind, sort=sort), title=one_line(about) or None)
-    return el("th", link, scope="col", aria_sort=state)
+    return el("th", link, scope="col", aria_sort=state, class_="wide" if is_wide else None)
 
 
 def _is_event(kind: Kind) -> bool:
@@ -347,7 +353,10 @@ def _row(
         elif column.name == "Object" and kinds:
             cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name))
         else:
-            cells.append(el("td", _text(value), data_label=column.name))
+            text, style = _text(value), "wide" if _is_wide(column) else None
+            # The end of a long text is cut off, and shown by a pointer.
+            title = text if len(text) > _LONG_CELL else None
+            cells.append(el("td", text, data_label=column.name, class_=style, title=title))
     return el("tr", cells, id=f"row-{meta.uid}")
 
 

@@ -189,13 +189,23 @@ def _facts(place: Place, obj: JsonObject, shown: JsonObject, about: Node) -> Mar
         ("Generation", seen if generation else ""),
         ("Finalizers", ", ".join(map(str, metadata.get("finalizers") or ()))),
         ("UID", el("code", str(metadata.get("uid", "")))),
-        wide=(("Labels", _pairs(metadata.get("labels"))), ("Annotations", _pairs(_annotations(shown)))),
+        wide=(("Labels", _labels(place, metadata.get("labels"))), ("Annotations", _pairs(_annotations(shown)))),
     )
 
 
 def _annotations(shown: JsonObject) -> Json:
     found = shown["metadata"].get("annotations")
     return {name: each for name, each in found.items() if name != LAST_APPLIED} if isinstance(found, dict) else None
+
+
+def _labels(place: Place, labels: Json) -> Node:
+    """Each leads to the objects of the kind that have it."""
+    if not isinstance(labels, Mapping) or not labels:
+        return ""
+    pairs = [f"{name}={value}" for name, value in list(labels.items())[:_MOST_PAIRS]]
+    query = {"namespace": place.namespace, "version": place.version}
+    links = (el("a", each, href=kind_path(place.kind, labels=each, **query)) for each in pairs)
+    return el("ul", [el("li", each) for each in links], class_="pairs")
 
 
 def _pairs(pairs: Json) -> Node:

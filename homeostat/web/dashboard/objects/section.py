@@ -31,6 +31,7 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
     return Section(
         title=TITLE,
         path=HERE,
+        pages=(("Create object", CREATE),),
         views={
             HERE: Index(client, kinds).show,
             CREATE: create.show,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -32,6 +32,7 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, unknown
 
 _KIND: Final = IMAGE_UPDATE.kind
 _LONGEST_REASON: Final = 1000
+_MOST_OF_BATCH: Final = 20
 _RULES: Final = ("update_policy", "minimum_age", "freeze", "delivery", "pin_digest", "platforms", "value_path")
 
 
@@ -55,7 +56,7 @@ class ImagePage:
             await self._tags(visit, update),
             _facts(update, await _objects(visit, update)),
             _rules(tracked),
-            _history(update),
+            _history(update, await self._updates.all(visit.caller)),
             conditions_table(update.status.conditions, (PINNED,)),
             el("p", "To see the next change before it is pushed: ", command(_dry_run(tracked)), class_="note"),
         ]
@@ -234,15 +235,36 @@ def _rules(tracked: Tracked) -> Node:
     return el("section", el("h2", "Rules"), facts(*shown)) if shown else None
 
 
-def _history(update: Update) -> Markup:
+def _history(update: Update, known: Sequence[Update]) -> Markup:
+    """`known` are all tracked workloads: a pass writes those of one repository with one commit."""
     title = el("h2", "Commits")
     if not update.status.history:
         return el("section", title, nothing("The operator has not changed the tag yet."))
-    entries = [_entry(update.tracked, each, at) for at, each in enumerate(update.status.history)]
+    others = [each for each in known if each.tracked.key != update.tracked.key]
+    entries = [
+        _entry(update.tracked, each, _committed_with(each, others), at) for at, each in enumerate(update.status.history)
+    ]
     return el("section", title, el("ol", entries, class_="history commits"))
 
 
-def _entry(tracked: Tracked, written: Written, at: int) -> Markup:
+def _difference(tracked: Tracked, written: Written) -> list[Node]:
+    image, settings = tracked.settings.image, tracked.settings
+    where = f"{settings.deployment_path} in {without_credentials(settings.manifest_repository)}"
+    lines: list[Node] = [el("span", where, class_="at")]
+    if written.old:
+        lines.append(el("del", f"- image: {image}:{written.old}"))
+    lines.append(el("ins", f"+ image: {image}:{written.new}"))
+    return lines
+
+
+def _committed_with(written: Written, others: Sequence[Update]) -> list[tuple[Update, Written]]:
+    """What the same commit changed of other workloads."""
+    if not written.commit:
+        return []
+    return [(each, one) for each in others for one in each.status.history if one.commit == written.commit]
+
+
+def _entry(tracked: Tracked, written: Written, batch: Sequence[tuple[Update, Written]], at: int) -> Markup:
     """The operator changes nothing but the tag, so the difference follows from the two tags."""
     summary = el(
         "summary",
@@ -250,22 +272,16 @@ def _entry(tracked: Tracked, written: Written, at: int) -> Markup:
         el("span", tag_text(written.old), " → ", tag_text(written.new), class_="why"),
         moment(written.time),
     )
-    image = tracked.settings.image
-    lines: list[Node] = [
-        el(
-            "span",
-            f"{tracked.settings.deployment_path} in {without_credentials(tracked.settings.manifest_repository)}",
-            class_="at",
-        )
-    ]
-    if written.old:
-        lines.append(el("del", f"- image: {image}:{written.old}"))
-    lines.append(el("ins", f"+ image: {image}:{written.new}"))
+    lines = _difference(tracked, written)
+    for other, change in batch[:_MOST_OF_BATCH]:
+        lines += _difference(other.tracked, change)
     where = (
         ("Commit", commit_link(tracked.settings.manifest_repository, written.commit)) if written.commit else ("", "")
     )
+    links = [el("a", other.tracked.key, href=image_path(other)) for other, _ in batch[:_MOST_OF_BATCH]]
+    more = f" and {len(batch) - len(links):,} more" if len(batch) > len(links) else ""
     inside: list[Node] = [
-        facts(where) if written.commit else None,
+        facts(where, ("In the same commit", [joined(links), more] if links else "")) if written.commit else None,
         el("div", lines, class_="diff", role="group", aria_label="What the commit changed", tabindex=0),
     ]
     return el(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+
+from homeostat.objects.conditions import find
+from homeostat.operators.images.api import PINNED
 from homeostat.web.dashboard.home.report import MOST_REPORTED, Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import image_path
@@ -22,6 +26,7 @@ class ImageReport:
         pinned = [each for each in updates if each.state == "pinned"]
         moving = [each for each in updates if each.state in (NOT_APPLIED, ROLLING_OUT)]
         changes = [each for each in updates if each.status.history]
+        wrong = [each for each in updates if each.state == "failed" or each.is_held_back]
         return Report(
             noun="workload",
             total=len(updates),
@@ -29,9 +34,7 @@ class ImageReport:
             paused=len(pinned),
             paused_word="pinned",
             wrong=states.count("failed"),
-            problems=tuple(_problem(each) for each in updates if each.state == "failed" or each.is_held_back)[
-                :MOST_REPORTED
-            ],
+            problems=tuple(map(_problem, nsmallest(MOST_REPORTED, wrong, key=_how_bad))),
             changes=tuple(map(_change, changes[:MOST_REPORTED])),
             upcoming=(*map(_frozen, pinned[:MOST_REPORTED]), *map(_under_way, moving[:MOST_REPORTED])),
         )
@@ -42,9 +45,22 @@ def _problem(each: Update) -> Problem:
     own = (tracked.kind, tracked.namespace, tracked.name)
     if each.is_held_back:
         text = f"pinned at {short_tag(status.tag or '')}, and {short_tag(status.wanted or '')} is newer{_reason(each)}"
-        return Problem(_name(each), image_path(each), text, "warn", status.since or "", own, "pinned")
-    text, since = (result.message, result.time) if result is not None else ("", "")
-    return Problem(_name(each), image_path(each), text, since=since, object=own)
+        return Problem(_name(each), image_path(each), text, "warn", _since(each), own, "pinned")
+    text = result.message if result is not None else ""
+    return Problem(_name(each), image_path(each), text, since=_since(each), object=own)
+
+
+def _since(each: Update) -> str:
+    """Of a pinned one, since when its newest tag is known, or else since when it is pinned."""
+    status = each.status
+    if not each.is_held_back:
+        return status.result.time if status.result is not None else ""
+    pinned = find(status.conditions, PINNED)
+    return status.since or (pinned.last_transition_time if pinned is not None else "") or ""
+
+
+def _how_bad(each: Update) -> tuple[bool, str]:
+    return each.is_held_back, _since(each) or "~"
 
 
 def _frozen(each: Update) -> Upcoming:

@@ -12,12 +12,14 @@ import msgspec
 
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.policy.api import Violation
+from homeostat.operators.policy.engine.check import CHECKS
 from homeostat.web.dashboard.html.components import chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 
 LOOKS: Final = {"critical": "bad", "high": "bad", "medium": "warn", "low": "plain"}
 GRAVEST: Final = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 _MOST: Final = 50
+_REMEDIES: Final = {each.type: each.remedy for each in CHECKS}
 _SOON_DAYS: Final = 14
 _tail = re.compile(r"(?:-[a-f0-9]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}|-[bcdfghjklmnpqrstvwxz2456789]{5}|-\d{1,5})$")
 
@@ -49,6 +51,21 @@ def by_rule(violations: Sequence[Violation]) -> Markup:
     return el(
         "section", el("h2", "By rule"), table("Violations by rule", ("Rule", "Severity", "Violations", "Pods"), rows)
     )
+
+
+def remedies(violations: Sequence[Violation]) -> Node:
+    """What to change, for each rule that is broken; None if all of them are rules of the policy's own."""
+    broken = dict.fromkeys(each.violation_type for each in violations)
+    rows = [
+        row(f"remedy-{rule}", rule, el("span", one_line(_REMEDIES[rule]), class_="why"))
+        for rule in broken
+        if _REMEDIES.get(rule)
+    ]
+    if not rows:
+        return None
+    body = table("What to change", ("Rule", "In the workload's Pod template, unless it says otherwise"), rows)
+    note = el("p", "In braces is YAML to merge in there; its values are examples.", class_="note")
+    return el("section", el("h2", "What to change"), body, note)
 
 
 def by_workload(violations: Sequence[Violation], link: Callable[[str], Node]) -> Markup:

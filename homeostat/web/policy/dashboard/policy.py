@@ -28,7 +28,7 @@ from homeostat.web.dashboard.link import edit_action, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
-from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, by_rule, by_workload, exemptions_table
+from homeostat.web.policy.dashboard.groups import GRAVEST, LOOKS, by_rule, by_workload, exemptions_table, remedies
 from homeostat.web.policy.dashboard.history import Result, read_results, score_chart
 from homeostat.web.policy.dashboard.links import PodLinks, pod_links
 from homeostat.web.policy.dashboard.policies import HERE, Policy, score_bar, violations_chip
@@ -86,6 +86,7 @@ class PolicyPage:
             el("div", by_rule(violations), by_workload(violations, links.workload), class_="columns")
             if violations
             else None,
+            remedies(violations),
             _violations(violations, total, links),
             exemptions_table(policy.spec.exemptions, self._now()),
         ]

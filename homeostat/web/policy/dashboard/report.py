@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from heapq import nsmallest
 from typing import Final
 
-from homeostat.objects.conditions import READY, find
+from homeostat.objects.conditions import PAUSED, READY, find, is_true
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
-from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming, frozen
 from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.policy.dashboard.policies import Policies, PolicyRow, look_of
@@ -27,14 +28,20 @@ class PolicyReport:
             return None
         looks = [_look(each) for each in rows]
         wrong = [each for each, look in zip(rows, looks, strict=True) if look in ("bad", "warn")]
+        settled = [each for each, look in zip(rows, looks, strict=True) if look not in ("bad", "warn")]
+        paused = [each for each in settled if is_true(each.status.conditions, PAUSED)]
         return Report(
             noun="policy",
             plural="policies",
             total=len(rows),
-            as_declared=looks.count("good"),
+            as_declared=looks.count("good") - sum(_look(each) == "good" for each in paused),
             wrong=len(wrong),
-            problems=tuple(_problem(each) for each in wrong[:MOST_REPORTED]),
-            upcoming=tuple(_expiring(rows, datetime.now(UTC)))[:MOST_REPORTED],
+            paused=len(paused),
+            problems=tuple(map(_problem, nsmallest(MOST_REPORTED, wrong, key=_how_bad))),
+            upcoming=(
+                *(frozen(_name(each), each.policy.path) for each in paused[:MOST_REPORTED]),
+                *_expiring(rows, datetime.now(UTC))[:MOST_REPORTED],
+            ),
         )
 
 
@@ -46,16 +53,25 @@ def _look(each: PolicyRow) -> str:
     return look_of(each.status)
 
 
+def _since(each: PolicyRow) -> str:
+    ready = find(each.status.conditions, READY)
+    return (ready.last_transition_time if ready is not None else "") or each.status.last_evaluated or ""
+
+
+def _how_bad(each: PolicyRow) -> tuple[bool, str]:
+    return _look(each) != "bad", _since(each) or "~"
+
+
 def _problem(each: PolicyRow) -> Problem:
     status = each.status
     ready = find(status.conditions, READY)
+    since = _since(each)
     score = f"Score {status.health_score}, {many(status.violations or 0, 'violation')}"
     text = ready.message if ready is not None and ready.status == "False" and ready.message else score
-    since = ready.last_transition_time if ready is not None else None
     severity: Severity = "bad" if _look(each) == "bad" else "warn"
     where = each.policy.metadata
     own = ((DEVOPS_POLICY if where.namespace else CLUSTER_DEVOPS_POLICY).kind, where.namespace, where.name)
-    return Problem(_name(each), each.policy.path, text, severity, since or status.last_evaluated or "", own)
+    return Problem(_name(each), each.policy.path, text, severity, since, own)
 
 
 def _expiring(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:

@@ -56,7 +56,8 @@ def _fields(report: ResourceReport) -> str:
 
 
 def _error(report: ResourceReport) -> Node:
-    if not report.message:
+    if not report.message or (not report.kind and one_line(report.message) == report.message):
+        # The line above says it.
         return None
     title = f"Error: {report.kind}" if report.kind else "Why"
     return [el("h4", title), text_block(report.message)]

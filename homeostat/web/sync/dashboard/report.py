@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from heapq import nsmallest
 from typing import Final
 
-from homeostat.objects.conditions import READY, find
+from homeostat.objects.conditions import PAUSED, READY, find, is_true
 from homeostat.operators.sync.api.policy import SYNC_POLICY
-from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming
+from homeostat.web.dashboard.home.report import MOST_REPORTED, Problem, Report, Severity, Upcoming, frozen
 from homeostat.web.dashboard.html.components import many
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.sync.dashboard.policies import Policies, policy_path
@@ -28,19 +29,34 @@ class SyncReport:
             return None
         # A sync that runs does not hide what the last one left: Home would change with each interval.
         rows = [each._replace(state=settled_state(each)) for each in rows]
-        states = [each.state for each in rows]
         suspended = [each for each in rows if each.state == "suspended"]
+        paused = [each for each in rows if _is_paused(each)]
+        wrong = [each for each in rows if each.state in _WRONG]
         return Report(
             noun="policy",
             plural="policies",
             total=len(rows),
-            as_declared=states.count("synced"),
-            paused=len(suspended),
-            paused_word="suspended",
-            wrong=sum(states.count(each) for each in _WRONG),
-            problems=tuple(_problem(each) for each in rows if each.state in _WRONG)[:MOST_REPORTED],
-            upcoming=(*map(_frozen, suspended[:MOST_REPORTED]), *_due(rows, datetime.now(UTC))),
+            as_declared=sum(each.state == "synced" and not _is_paused(each) for each in rows),
+            paused=len(suspended) + len(paused),
+            paused_word="suspended or paused" if paused else "suspended",
+            wrong=len(wrong),
+            problems=tuple(map(_problem, nsmallest(MOST_REPORTED, wrong, key=_how_bad))),
+            upcoming=(
+                *map(_frozen, suspended[:MOST_REPORTED]),
+                *(frozen(_name(each), _path(each)) for each in paused[:MOST_REPORTED]),
+                *_due([each for each in rows if not _is_paused(each)], datetime.now(UTC)),
+            ),
         )
+
+
+def _is_paused(each: PolicyRow) -> bool:
+    """By the annotation; one that is suspended or wrong counts as that."""
+    return each.state not in ("suspended", *_WRONG) and is_true(each.status.conditions, PAUSED)
+
+
+def _how_bad(each: PolicyRow) -> tuple[bool, str]:
+    ready = find(each.status.conditions, READY)
+    return each.state != "failed", (ready.last_transition_time if ready is not None else "") or "~"
 
 
 def _problem(each: PolicyRow) -> Problem:

@@ -24,6 +24,7 @@ def open_section(client: Client, within: str = "") -> Section:
     return Section(
         title=TITLE,
         path=HERE,
+        pages=(("Repositories of sync", REPOSITORIES), ("Servers of sync", SERVERS)),
         views={
             HERE: policies.show,
             one: policy.show,

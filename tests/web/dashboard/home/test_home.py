@@ -123,3 +123,15 @@ async def test_problems_are_ordered_by_how_bad_and_how_old_and_told_once() -> No
     )
     assert "opened" in second
     assert [each for each in page.all("script") if "src" not in each.attributes] == []
+
+
+async def test_what_is_frozen_leaves_room_for_what_is_due() -> None:
+    pinned = tuple(Upcoming(f"pin-{each}", "/dashboard/p", "is pinned") for each in range(30))
+    due = tuple(
+        Upcoming(f"due-{each}", "/dashboard/d", "is due", f"2026-12-{each + 1:02}T00:00:00Z") for each in range(9)
+    )
+    report = Report(noun="shelf", total=39, as_declared=9, paused=30, upcoming=(*pinned, *due))
+    shown = (await home(a=report)).one("ol", class_="timeline").text
+    assert [word for word in ("pin-0", "pin-5", "pin-6", "due-0", "due-5", "due-6") if word in shown] == [
+        *("pin-0", "pin-5", "due-0", "due-5"),
+    ]

@@ -99,6 +99,19 @@ async def test_workloads_show_their_tags_and_can_be_updated_and_pinned(plane: Pl
         assert (await site.open(f"/images/default/{missing}")).status == 404
 
 
+async def test_a_commit_shows_what_it_changed_of_all_workloads(plane: Plane, site: Site) -> None:
+    await declare_all(plane)
+    alone = {"time": SINCE, "old": NEW, "new": OLD, "commit": "d" * 40}
+    together = {"time": SINCE, "old": "1.0", "new": "1.1", "commit": "c" * 40}
+    status = {"history": [alone, together]}
+    await plane.client.merge(IMAGE_UPDATE.kind.path("default", "broken", "status"), {"status": status})
+    page = await site.shows("/images/default/web", "In the same commit")
+    assert [each.text for each in page.document.all("ins")] == [f"+ image: acme/web:{NEW}", "+ image: acme/web:1.1"]
+    assert page.document.all("a", href="/dashboard/images/default/broken")[0].text == "default/broken"
+    page = await site.open("/images/default/broken")
+    assert page.text.count("In the same commit") == 1
+
+
 async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, guarded: Site) -> None:
     await declare_all(plane)
     tracked = {f"gitops.operator.{key}": value for key, value in ANNOTATIONS.items()}

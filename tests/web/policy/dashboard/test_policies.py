@@ -67,6 +67,7 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     assert (chip.text, chip.attributes["class"]) == ("2 violations", "chip warn")
     assert page.document.one("tr", id="row-violation-0").text.startswith("web-0app")
     assert "latest_tag" in page.document.one("tr", id="row-rule-latest_tag").text
+    assert "{livenessProbe: {httpGet:" in page.document.one("tr", id="row-remedy-missing_liveness").text
     assert page.document.one("tr", id="row-workload-web").text.startswith("web")
     assert "ended" in page.document.one("tr", id="row-exemption-0").text
     assert "never" in page.document.one("tr", id="row-exemption-1").text
