@@ -9,12 +9,15 @@ import time
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from homeostat.client.base import Client
+import msgspec
+
+from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
-from homeostat.objects.kind import Kind
+from homeostat.objects.kind import POD, Kind
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _KEPT_S: Final = 10.0
+_SERVED_KEPT_S: Final = 60.0
 _MOST_KEPT: Final = 512
 
 
@@ -24,14 +27,27 @@ class _Question(NamedTuple):
     resource: str
     namespace: str
     name: str
+    subresource: str = ""
 
 
+class _Served(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _ServedList(msgspec.Struct, frozen=True):
+    resources: tuple[_Served, ...] = ()
+
+
+_served_list = msgspec.json.Decoder(_ServedList)
+_log_servers: WeakKeyDictionary[Client, tuple[float, bool]] = WeakKeyDictionary()
 _answers: WeakKeyDictionary[Client, dict[_Question, tuple[float, bool]]] = WeakKeyDictionary()
 
 
-async def may(client: Client, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
+async def may(
+    client: Client, verb: str, kind: Kind, namespace: str = "", name: str = "", subresource: str = ""
+) -> bool:
     """Whether the user of this client is allowed to; no if the server does not answer that."""
-    question = _Question(verb, kind.group, kind.plural, namespace if kind.is_namespaced else "", name)
+    question = _Question(verb, kind.group, kind.plural, namespace if kind.is_namespaced else "", name, subresource)
     known = _answers.setdefault(client, {})
     until, allowed = known.get(question, (0.0, False))
     now = time.monotonic()
@@ -52,3 +68,26 @@ async def may(client: Client, verb: str, kind: Kind, namespace: str = "", name: 
 
 async def may_list(client: Client, kind: Kind, namespace: str = "") -> bool:
     return await may(client, "list", kind, namespace)
+
+
+def is_pod(kind: Kind) -> bool:
+    return (kind.group, kind.plural) == (POD.group, POD.plural)
+
+
+async def may_read_logs(client: Client, kind: Kind, namespace: str, name: str) -> bool:
+    """Whether the server has logs of Pods, and the user of this client is allowed to read those of this one."""
+    return is_pod(kind) and await serves_logs(client) and await may(client, "get", kind, namespace, name, "log")
+
+
+async def serves_logs(client: Client) -> bool:
+    """A control plane that simulates Pods has none."""
+    until, known = _log_servers.get(client, (0.0, False))
+    if until > time.monotonic():
+        return known
+    try:
+        listed = _served_list.decode(await client.fetch("GET", "/api/v1"))
+    except (ApiError, UnreachableError, msgspec.DecodeError):
+        return False
+    found = any(each.name == "pods/log" for each in listed.resources)
+    _log_servers[client] = (time.monotonic() + _SERVED_KEPT_S, found)
+    return found

@@ -14,12 +14,12 @@ from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.finding import Subject
-from homeostat.web.dashboard.html.command import command
+from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
 from homeostat.web.dashboard.html.conditions import conditions_table, look_of, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.objects.access import may
+from homeostat.web.dashboard.objects.access import may, may_read_logs
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.events import events_of
 from homeostat.web.dashboard.objects.family.family import Family
@@ -171,6 +171,9 @@ async def _choices(place: Place) -> Markup:
     if "delete" in place.kind.verbs and await may(place.client, "delete", *of):
         delete = el("a", "Delete", href=place.page("delete"), class_="button danger")
         rows.append(el("div", command(on_object("delete", *of)), delete))
+    if await may_read_logs(place.client, *of):
+        follow = shell("kubectl", "logs", place.name, "-n", place.namespace, "--tail=500")
+        rows.insert(0, el("div", command(follow), el("a", "Logs", href=place.page("logs"), class_="button")))
     rows.append(el("div", command(on_object("describe", *of))))
     return el("div", rows, class_="choices")
 

@@ -15,6 +15,8 @@ from homeostat.web.dashboard.objects.forms.manifest import LARGEST_FORM
 from homeostat.web.dashboard.objects.index import TITLE, Index
 from homeostat.web.dashboard.objects.kinds import HERE, ServedKinds
 from homeostat.web.dashboard.objects.listing import Listing
+from homeostat.web.dashboard.objects.logs import PAGE as LOGS
+from homeostat.web.dashboard.objects.logs import LogsPage
 from homeostat.web.dashboard.objects.object import ObjectPage
 from homeostat.web.dashboard.objects.rollback.page import PAGE, RollbackPage
 from homeostat.web.dashboard.section import Section
@@ -40,6 +42,7 @@ def objects_section(client: Client, kinds: ServedKinds, sections: Sequence[Secti
             f"{one}/edit": edit.show,
             f"{one}/delete": delete.show,
             f"{one}/{PAGE}": rollback.show,
+            f"{one}/{LOGS}": LogsPage(client, kinds).show,
         },
         forms={
             CREATE: create.take,

@@ -68,6 +68,17 @@
     if (live.textContent !== text) live.textContent = text;
   }
 
+  // Of a log the newest lines are shown, unless somebody has scrolled up.
+  function endOfLog() {
+    const log = document.getElementById("log");
+    return !log || log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  }
+
+  function showEndOfLog() {
+    const log = document.getElementById("log");
+    if (log) log.scrollTop = log.scrollHeight;
+  }
+
   async function look() {
     const number = ++asked;
     const answer = await fetch(location.href, {
@@ -81,7 +92,9 @@
     if (answer.status !== 304) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (number !== asked || !page.body.dataset.tag) return undefined;
+      const isAtEnd = endOfLog();
       become(document.getElementById("main"), page.getElementById("main"));
+      if (isAtEnd) showEndOfLog();
       const links = document.querySelector("header nav");
       if (links) become(links, page.querySelector("header nav"));
       document.title = page.title;
@@ -186,6 +199,7 @@
   countBoxes();
   offerDense(document.getElementById("dense"));
   relate(document);
+  showEndOfLog();
   // On a narrow screen the sections scroll sideways.
   const here = document.querySelector("header nav [aria-current]");
   if (here) here.closest("ul").scrollLeft = here.offsetLeft - here.closest("ul").offsetLeft - 40;
