@@ -39,6 +39,8 @@ from homeostat.runtime.watch.source import Source
 MOST_VIEWS: Final = 32
 PORTION: Final = 50
 """So many Pactos are read at once."""
+_PORTION_BYTES: Final = 256 * 1024
+"""Of their statuses, after which no further one is: each may have thousands of dependencies."""
 _NOTHING: Final = msgspec.Raw(b"")
 
 Namespaces = frozenset[str] | None
@@ -227,10 +229,14 @@ class ServiceIndex:
                 await asyncio.sleep(0)
 
     def _catch_up(self, most: int) -> None:
+        size = 0
         for key in list(islice(self._behind, most)):
+            if size > _PORTION_BYTES:
+                return
             del self._behind[key]
             found, latest = self._pactos.cache.readable(*key), _latest(self._by_pacto.get(key, {}))
             if found is not None:
+                size += len(found.status)
                 self._instances[key] = found.instance()
             else:
                 self._instances.pop(key, None)

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from homeostat.objects.memory.cache import cached
+
 OCI: Final = "oci://"
 FILE: Final = "file://"
 _is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII).fullmatch
@@ -51,6 +53,7 @@ def has_tag_or_digest(ref: str) -> bool:
     return "@" in ref or ref.rfind(":") > ref.rfind("/")
 
 
+@cached(8192)
 def last_segment(ref: str) -> str:
     """Return the last path segment: `weir` of `oci://registry.example.org/c/weir:1.0.0`."""
     return parse_parts(location(ref)).repository.rstrip("/").rpartition("/")[2]

@@ -61,6 +61,8 @@ class GraphPage:
         names = _shown(catalogue, query.focus, affected)
         # Of a large graph it takes some tens of milliseconds.
         drawing = await asyncio.to_thread(_draw, catalogue, names, query.focus, affected) if names else None
+        # Services may have changed meanwhile, and each radius that is not computed is a search through the graph.
+        catalogue.refresh()
         content: list[Node] = [
             el("h1", _TITLE),
             contract_tabs("Service graph"),

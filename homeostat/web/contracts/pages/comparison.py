@@ -10,12 +10,13 @@ from msgspec import Meta
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.turn import Turn
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Change, worst
 from homeostat.operators.contracts.engine.diff.compare import diff_contracts
 from homeostat.operators.contracts.engine.diff.sbom import SbomDifference, compare_sboms, read_sbom
-from homeostat.operators.contracts.engine.services.relations import graph_body
+from homeostat.operators.contracts.engine.services.relations import draw_node, graph_body
 from homeostat.web.contracts.context import ContractsFace
 from homeostat.web.contracts.pages.services import find_service
 from homeostat.web.contracts.threads import with_bundles
@@ -44,6 +45,12 @@ class Comparison:
         view = await self._face.visibility.view(request)
         tag = self._face.tag(view)
         if self._graph[0] != tag:
+            turn = Turn()
+            for service in list(view.in_order()):
+                if service.instances:
+                    draw_node(view, service)
+                await turn.pause()
+            tag = self._face.tag(view)
             self._graph = tag, graph_body(view)
         return fresh(request, self._graph[1], version=tag)
 

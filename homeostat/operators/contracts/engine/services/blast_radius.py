@@ -96,10 +96,10 @@ class BlastRadius:
     def _compute(self, component: list[str]) -> None:
         """The members of a cycle affect the same services, each other included."""
         found = 0
-        for name in component:
-            found |= self._bit(name)
-            for each in self._required_by.get(name, ()):
-                found |= self._reached.get(each, 0) | self._bit(each)
+        # Each once: where all require all, they have as many edges as there are pairs of them.
+        users = set(component).union(*(self._required_by.get(name, _NOBODY) for name in component))
+        for each in users:
+            found |= self._reached.get(each, 0) | self._bit(each)
         self._reached |= dict.fromkeys(component, found)
 
     def _count(self, name: str) -> int:

@@ -125,22 +125,24 @@ class Catalogue:
         old = service.instances.get(instance.key) if service is not None else None
         if old == instance:
             return
+        before = self._meanings(instance.service, instance, old)
         if service is None:
             service = self.services[instance.service] = Service(instance.service)
             self._order = []
         self._names[instance.key] = instance.service
         service.instances[instance.key] = instance
-        self._change(service, old, instance, is_new=len(service.instances) == 1 and old is None)
+        self._change(service, old, instance, before, is_new=len(service.instances) == 1 and old is None)
 
     def remove(self, key: Key) -> None:
         service = self.services.get(self._names.pop(key, ""))
         if service is None:
             return
         old = service.instances.pop(key)
+        before = self._meanings(service.name, old)
         if not service.instances:
             del self.services[service.name]
             self._order = []
-        self._change(service, old, None, is_new=False)
+        self._change(service, old, None, before, is_new=False)
 
     def set_latest(self, key: Key, version: str) -> None:
         """The newest version that is known of a Pacto's contract; empty for none."""
@@ -232,7 +234,14 @@ class Catalogue:
             blast_radius=self._reach.radius(service.name),
         )
 
-    def _change(self, service: Service, old: Instance | None, new: Instance | None, *, is_new: bool) -> None:
+    def _meanings(self, name: str, *instances: Instance | None) -> dict[str, str]:
+        """The services that these names mean now: those of a service, its images and charts."""
+        names = {name, *(each for one in instances if one is not None for each in one.names)}
+        return {each: self._target(each) for each in names}
+
+    def _change(
+        self, service: Service, old: Instance | None, new: Instance | None, before: dict[str, str], *, is_new: bool
+    ) -> None:
         aliases, segments = set(service.aliases), set(service.segments)
         if new is not None:
             service.count(new, 1)
@@ -244,7 +253,12 @@ class Catalogue:
         moved = _move(self._owners, service.name, aliases, set(service.aliases))
         if is_new or not service.instances:
             moved.add(service.name)
-        for name in {service.name, *(user for each in moved for user in self._users.get(each, ()))}:
+        for user in {user for each in moved for user in self._users.get(each, ())}:
+            # What is drawn of it says whether there is a service of this name.
+            self.services[user].drawn = None
+        # A service that is new mostly has the name that others use already, and their edges stay.
+        shifted = [each for each in moved if self._target(each) != before[each]]
+        for name in {service.name, *(user for each in shifted for user in self._users.get(each, ()))}:
             self._connect(name)
 
     def _connect(self, name: str) -> None:

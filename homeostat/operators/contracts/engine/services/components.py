@@ -27,29 +27,35 @@ class _Search:
     def of(self, root: str) -> Iterator[list[str]]:
         if root in self._number:
             return
+        number, lowest, place = self._number, self._lowest, self._place
         work = [self._enter(root)]
         while work:
             name, rest = work[-1]
-            step = next((each for each in rest if each not in self._number or each in self._place), None)
-            if step is None:
-                work.pop()
-                if work:
-                    self._lower(work[-1][0], self._lowest[name])
-                if self._lowest[name] == self._number[name]:
-                    yield self._leave(name)
-            elif step in self._number:
-                self._lower(name, self._number[step])
-            else:
+            low, step = lowest[name], None
+            # Nothing is called for an edge: where all lead to all, there are very many.
+            for each in rest:
+                seen = number.get(each)
+                if seen is None:
+                    step = each
+                    break
+                if seen < low and each in place:
+                    low = seen
+            lowest[name] = low
+            if step is not None:
                 work.append(self._enter(step))
+                continue
+            work.pop()
+            if work:
+                before = work[-1][0]
+                lowest[before] = min(lowest[before], low)
+            if low == number[name]:
+                yield self._leave(name)
 
     def _enter(self, name: str) -> tuple[str, Iterator[str]]:
         self._number[name] = self._lowest[name] = len(self._number)
         self._place[name] = len(self._path)
         self._path.append(name)
         return name, iter(self._edges.get(name, ()))
-
-    def _lower(self, name: str, number: int) -> None:
-        self._lowest[name] = min(self._lowest[name], number)
 
     def _leave(self, name: str) -> list[str]:
         at = self._place[name]

@@ -16,6 +16,7 @@ from homeostat.operators.contracts.engine.reference import is_oci
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Drawn, Service
 
 EXTERNAL: Final = "external"
+MOST_CYCLES: Final = 100
 _UNRESOLVED: Final = "not resolved: no Pacto has this contract"
 
 
@@ -60,7 +61,7 @@ def graph_body(catalogue: Catalogue) -> bytes:
     nodes: list[bytes] = []
     outside: dict[str, str] = {}
     for service in catalogue.in_order():
-        drawn = service.drawn or _draw(catalogue, service)
+        drawn = draw_node(catalogue, service)
         nodes.append(drawn.node)
         if drawn.outside:
             outside |= drawn.outside
@@ -70,7 +71,10 @@ def graph_body(catalogue: Catalogue) -> bytes:
     return b'{"nodes":[%b]}' % b",".join([*nodes, *map(msgspec.json.encode, external)])
 
 
-def _draw(catalogue: Catalogue, service: Service) -> Drawn:
+def draw_node(catalogue: Catalogue, service: Service) -> Drawn:
+    """Kept until the service or what its edges lead to changes."""
+    if service.drawn is not None:
+        return service.drawn
     first = service.primary
     outside: dict[str, str] = {}
     node = GraphNode(
@@ -98,7 +102,8 @@ def dependents_of(catalogue: Catalogue, name: str) -> list[Dependent]:
     for service in catalogue.users_of(name):
         if service.name == name:
             continue
-        declared = [each for each in _dependencies(service) if catalogue.target_of(each.ref) == name]
+        every = (each for one in service.instances.values() for each in one.dependencies)
+        declared = [each for each in every if catalogue.target_of(each.ref) == name]
         if declared:
             first = service.primary
             found.append(
@@ -145,7 +150,11 @@ class _Walk:
     def node(self, service: Service, way: tuple[str, ...]) -> Node:
         first = service.primary
         self._visited.add(service.name)
-        edges = [self._edge(each, way) for each in first.dependencies]
+        edges: list[Edge] = []
+        for each in first.dependencies:
+            edges.append(self._edge(each, way))
+            if self._count > MAX_EDGES:
+                break
         return Node(name=service.name, version=first.version, ref=first.resolved_ref, dependencies=edges)
 
     def _edge(self, dependency: Dependency, way: tuple[str, ...]) -> Edge:
@@ -162,7 +171,8 @@ class _Walk:
         if service is None:
             edge.error = _reason(dependency.ref) or _UNRESOLVED
         elif target in way:
-            self.cycles.append([*way[way.index(target) :], target])
+            if len(self.cycles) < MOST_CYCLES:
+                self.cycles.append([*way[way.index(target) :], target])
             edge.error = f"cycle detected: {target}"
         elif self._count > MAX_EDGES or len(way) > MAX_DEPTH:
             edge.error = f"the graph has more than {MAX_EDGES} edges or {MAX_DEPTH} levels"

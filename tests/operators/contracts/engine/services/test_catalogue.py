@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.contracts.engine.graph.graph import MAX_EDGES, Node
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
 from homeostat.operators.contracts.engine.services.instance import Instance, read_instance
 from homeostat.operators.contracts.engine.services.relations import (
+    MOST_CYCLES,
     dependents_of,
     graph_body,
     referenced_by,
@@ -225,3 +227,37 @@ def test_a_catalogue_that_was_changed_equals_one_that_was_made_anew(
     assert {each: dependents_of(changed, each) for each in "abc"} == {each: dependents_of(anew, each) for each in "abc"}
     if not there:
         assert changed._users == changed._owners == {}
+
+
+class CountingCatalogue(Catalogue):
+    """Counts how often it finds out which service a name means."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        super().__init__()
+
+    def _target(self, segment: str) -> str:
+        self.asked += 1
+        return super()._target(segment)
+
+
+def test_services_that_all_require_each_other_are_put_in_steps_in_proportion_to_their_dependencies() -> None:
+    catalogue, names = CountingCatalogue(), [f"s{at}" for at in range(80)]
+    for name in names:
+        catalogue.put(instance(name, *names))
+    assert catalogue.radius("s1") == 79
+    assert catalogue.asked < 2 * len(names) ** 2
+
+
+def test_a_tree_of_services_that_all_require_each_other_ends_at_a_number_of_edges() -> None:
+    names = [f"s{at}" for at in range(120)]
+    catalogue = catalogue_of(*(instance(name, *names) for name in names))
+    first = catalogue.get("s0")
+    assert first is not None
+    graph = service_tree(catalogue, first)
+    assert len(graph.cycles) == MOST_CYCLES
+    assert MAX_EDGES < edges_below(graph.root) < MAX_EDGES + 200
+
+
+def edges_below(node: Node) -> int:
+    return sum(1 + (edges_below(each.node) if each.node is not None else 0) for each in node.dependencies)
