@@ -29,6 +29,8 @@ class BlastRadius:
         """The services that require each one, directly or transitively; perhaps itself, which does not count."""
         # With a service, all that it requires is stale, too. So marking can stop at a stale one.
         self._stale: set[str] = set()
+        self._leaves: set[str] = set()
+        """Not stale, require nothing, and are computed when they are asked for: most of them are no services at all."""
 
     def require(self, service: str, targets: Collection[str]) -> None:
         """Replace what the service requires."""
@@ -46,6 +48,9 @@ class BlastRadius:
             self._required_by.setdefault(each, set()).add(service)
         if new:
             self._requires[service] = new
+            if service in self._leaves:
+                self._leaves.discard(service)
+                self._stale.add(service)
         else:
             self._requires.pop(service, None)
         self._mark(new - old)
@@ -54,6 +59,9 @@ class BlastRadius:
         if name in self._stale:
             # Not kept: see `_stale`.
             return len(self.affected(name))
+        if name in self._leaves:
+            self._leaves.discard(name)
+            self._compute([name])
         return self._count(name)
 
     def affected(self, name: str) -> set[str]:
@@ -78,11 +86,17 @@ class BlastRadius:
         return found
 
     def refresh(self) -> set[str]:
-        """Compute all stale radii; the names of those that changed."""
+        """Compute all stale radii; the names of those that changed, and of those that may have and require nothing."""
         is_sparse = len(self._bits) > 2 * len(self._requires) + self._spare
         if is_sparse:
             self._mark([*self._required_by, *self._reached])
         stale, self._stale = self._stale, set()
+        leaves = stale - self._requires.keys()
+        self._leaves -= leaves
+        self._leaves |= leaves & self._required_by.keys()
+        for each in leaves & self._reached.keys():
+            del self._reached[each]
+        stale -= leaves
         before = {each: self._count(each) for each in stale}
         for each in stale:
             self._reached.pop(each, None)
@@ -91,7 +105,7 @@ class BlastRadius:
         # The members of a cycle are all stale if one is.
         for component in components({each: self._required_by.get(each, _NOBODY) & stale for each in stale}):
             self._compute(component)
-        return {each for each in stale if self._count(each) != before[each]}
+        return leaves | {each for each in stale if self._count(each) != before[each]}
 
     def _compute(self, component: list[str]) -> None:
         """The members of a cycle affect the same services, each other included."""

@@ -28,6 +28,8 @@ _POLICIES: Final[dict[ResolutionPolicy, VersionPolicy]] = {
     "PinnedTag": "pinned-tag",
     "PinnedDigest": "pinned-digest",
 }
+MOST_DEPENDENCIES: Final = 5000
+"""Of one Pacto; more would hold up everything else while they are read."""
 _WORST_FIRST: Final = ("NonCompliant", "Warning", "Unknown", "Compliant", "Reference")
 
 
@@ -171,7 +173,7 @@ def read_instance(
         resolved_ref=identity.resolved_ref,
         revision=found.current_revision,
         image=identity.image_ref,
-        dependencies=found.dependencies,
+        dependencies=found.dependencies[:MOST_DEPENDENCIES],
         references=references_of((each.ref for each in found.configurations), (each.ref for each in found.policies)),
         checks=(summary.total, summary.passed, summary.failed),
         compliance=compliance_of(state, found.conditions),

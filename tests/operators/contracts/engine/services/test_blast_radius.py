@@ -100,3 +100,16 @@ def test_steps_through_a_graph_in_which_all_require_all_take_time_in_proportion_
     began = thread_time()
     assert set(reach.steps_to("s1").values()) == {1}
     assert thread_time() - began < 1.0
+
+
+def test_names_that_nobody_requires_any_more_are_forgotten() -> None:
+    reach = BlastRadius(spare=0)
+    for at in range(20):
+        reach.require("shop", {f"x{at}-{each}" for each in range(50)})
+        reach.refresh()
+        assert reach.radius(f"x{at}-1") == 1
+    reach.require("shop", ())
+    reach.refresh()
+    kept = (reach._leaves, reach._stale, reach._requires, reach._required_by)
+    assert [len(each) for each in kept] == [0, 0, 0, 0]
+    assert not any(reach._reached.values())
