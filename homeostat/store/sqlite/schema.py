@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from urllib.parse import quote
 
 from homeostat.store.base import StoreError
 from homeostat.store.migration import migrations, refusal_of_newer, refusal_of_other
@@ -55,9 +56,9 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=BUSY_MS / 1000
-    )
+    # Not `as_uri`, which imports a client for HTTP since Python 3.14.
+    address = f"file:{quote(bytes(path.absolute()))}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_MS / 1000)
     connection.execute("PRAGMA cache_size = -1024")
     return connection
 
