@@ -61,6 +61,6 @@ def test_the_readme_says_where_the_program_is_before_it_is_typed() -> None:
     assert any(line.startswith("export ") and "PATH=$PWD/.venv/bin:$PATH" in line for line in typed[:first])
 
 
-def test_the_readme_begins_with_the_two_commands() -> None:
+def test_the_readme_begins_with_what_starts_a_plane_and_what_tests_it() -> None:
     top = "\n".join(text_of("README.md").splitlines()[:6])
-    assert _makes.findall(top) == ["up", "test"]
+    assert _makes.findall(top) == ["up", "test-fast", "test"]
