@@ -5,15 +5,12 @@ from __future__ import annotations
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
-from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY
-from homeostat.runtime.control.queue import WorkQueue
-from homeostat.runtime.control.workers import Workers
+from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
 _COLLECTION = "/apis/apiregistration.k8s.io/v1/apiservices"
 _LABEL = "kube-aggregator.kubernetes.io/automanaged"
-_ALL = "all"
 _SOON_S = 0.1
 _GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
 
@@ -21,18 +18,12 @@ _GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
 class ApiServices:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
-        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._compare, name="API services")
-        feed.subscribe(self._observe, DEFINITION_KEY)
+        self._sweep = Sweep(feed, DEFINITION_KEY, work=self._compare, name="API services", after_s=_SOON_S)
 
     async def run(self) -> None:
-        await self._workers.run()
+        await self._sweep.run()
 
-    def _observe(self, event: FeedEvent) -> None:
-        if isinstance(event, Changed | Gone | Listed):
-            self._queue.add(_ALL, after_s=_SOON_S)
-
-    async def _compare(self, _: str) -> None:
+    async def _compare(self) -> None:
         """Create those that are missing, and delete ours of versions that are no longer served."""
         groups = (await self._client.get("/apis"))["groups"]
         served = {

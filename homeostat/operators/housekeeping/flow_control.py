@@ -28,13 +28,10 @@ from homeostat.objects.flow_control import (
 )
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
-from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
-from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.metadata.kinds import kind_key
-from homeostat.runtime.control.queue import WorkQueue
-from homeostat.runtime.control.workers import Workers
+from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
-_ALL = "all"
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
@@ -42,19 +39,13 @@ _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 class FlowControl:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
-        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._ensure, name="flow control")
-        feed.subscribe(self._observe, *(kind_key(f"{GROUP}/v1", kind) for kind in COLLECTIONS))
+        keys = (kind_key(f"{GROUP}/v1", kind) for kind in COLLECTIONS)
+        self._sweep = Sweep(feed, *keys, work=self._ensure, name="flow control")
 
     async def run(self) -> None:
-        await self._workers.run()
+        await self._sweep.run()
 
-    def _observe(self, event: FeedEvent) -> None:
-        # The watch does not deliver deletions that happened while it was interrupted, but lists again.
-        if isinstance(event, Changed | Gone | Listed):
-            self._queue.add(_ALL)
-
-    async def _ensure(self, _: str) -> None:
+    async def _ensure(self) -> None:
         for kind, collection in COLLECTIONS.items():
             wanted = {each["metadata"]["name"]: each for each in default_objects() if each["kind"] == kind}
             found = {each["metadata"]["name"]: each for each in (await self._client.list(collection))[0]}

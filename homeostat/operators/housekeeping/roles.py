@@ -12,14 +12,11 @@ from homeostat.edge.turn import Turn
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
-from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
-from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.metadata.kinds import CLUSTER_ROLE_KEY
-from homeostat.runtime.control.queue import WorkQueue
-from homeostat.runtime.control.workers import Workers
+from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-_ALL = "all"
 _SOON_S = 0.05
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -60,18 +57,12 @@ def _selector(value: Json) -> LabelSelector:
 class Roles:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
-        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._aggregate, name="role aggregation")
-        feed.subscribe(self._observe, CLUSTER_ROLE_KEY)
+        self._sweep = Sweep(feed, CLUSTER_ROLE_KEY, work=self._aggregate, name="role aggregation", after_s=_SOON_S)
 
     async def run(self) -> None:
-        await self._workers.run()
+        await self._sweep.run()
 
-    def _observe(self, event: FeedEvent) -> None:
-        if isinstance(event, Changed | Gone | Listed):
-            self._queue.add(_ALL, after_s=_SOON_S)
-
-    async def _aggregate(self, _: str) -> None:
+    async def _aggregate(self) -> None:
         roles, _revision = await self._client.list(_COLLECTION)
         turn = Turn()
         for role in roles:
