@@ -31,7 +31,11 @@ Checks = Mapping[str, Check]
 _TEXT = "text/plain; charset=utf-8"
 _WORDS = {"readyz": "READY"}
 _HEADERS = (("Cache-Control", "no-cache, private"), ("X-Content-Type-Options", "nosniff"))
-_LIMITS = Limits(header_bytes=16 * KIB, target_bytes=4 * KIB, body_bytes=4 * KIB, max_connections=64)
+_LIMITS = Limits(header_bytes=16 * KIB, target_bytes=4 * KIB, body_bytes=4 * KIB, max_connections=512)
+MOST_SCRAPES = 8
+"""Requests that wait for the page of metrics; further ones get 503. Their connections are idle, and give way to probes:
+whoever asks for metrics again and again must not make a probe fail.
+"""
 
 
 @asynccontextmanager
@@ -54,17 +58,27 @@ async def serve_health(
 
 def _routes(metrics: Collector, live: Checks, ready: Checks) -> Routes:
     routes = Routes()
-    page_of_metrics = MetricsPage(metrics, ProcessFigures())
-
-    async def show_metrics(_request: Request, _captured: Mapping[str, str]) -> Reply:
-        return Reply(200, await page_of_metrics.text(), CONTENT_TYPE, _HEADERS)
-
-    routes.add("GET", "/metrics", show_metrics)
+    routes.add("GET", "/metrics", _Metrics(metrics).show)
     for name, checks in (("healthz", live), ("livez", live), ("readyz", ready)):
         page = _Page(name, checks)
         routes.add("GET", f"/{name}", page.show_all)
         routes.add("GET", f"/{name}/{{check}}", page.show_one)
     return routes
+
+
+class _Metrics:
+    def __init__(self, metrics: Collector) -> None:
+        self._page = MetricsPage(metrics, ProcessFigures())
+        self._waiting = 0
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        if self._waiting >= MOST_SCRAPES:
+            return Reply(503, b"too many requests for metrics at once; try again later\n", _TEXT, _HEADERS)
+        self._waiting += 1
+        try:
+            return Reply(200, await self._page.text(), CONTENT_TYPE, _HEADERS)
+        finally:
+            self._waiting -= 1
 
 
 class _Page:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from prometheus_client.metrics_core import Metric
 
-from homeostat.edge.metrics.exposition import CONTENT_TYPE
-from homeostat.runtime.telemetry.health import Check, Checks, serve_health
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, rendered
+from homeostat.runtime.telemetry.health import MOST_SCRAPES, Check, Checks, serve_health
 from homeostat.runtime.telemetry.metrics import Metrics
 
 
@@ -94,6 +97,38 @@ async def test_metrics_are_what_prometheus_expects() -> None:
     async with asking(metrics=metrics) as session, session.get("/metrics") as response:
         assert response.headers["Content-Type"] == CONTENT_TYPE
         assert 'homeostat_reconciles_total{controller="images",outcome="decided"} 1.0' in await response.text()
+
+
+class SlowMetrics(Metrics):
+    """A page that takes until somebody says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_over = threading.Event()
+
+    def collect(self) -> Iterator[Metric]:
+        yield rendered("slow", "", "gauge", self._lines, list)
+
+    def _lines(self) -> str:
+        self.is_over.wait(30)
+        return "slow 1\n"
+
+
+async def test_those_who_wait_for_metrics_are_few_and_keep_out_no_probe() -> None:
+    metrics = SlowMetrics()
+    async with asking(metrics=metrics) as session:
+
+        async def status(page: str) -> int:
+            async with session.get(page) as response:
+                return response.status
+
+        scrapes = [asyncio.create_task(status("/metrics")) for _ in range(MOST_SCRAPES + 20)]
+        refused, _ = await asyncio.wait(scrapes, return_when=asyncio.FIRST_COMPLETED)
+        assert {each.result() for each in refused} == {503}
+        assert await status("/healthz") == 200
+        metrics.is_over.set()
+        statuses = await asyncio.gather(*scrapes)
+    assert (statuses.count(200), statuses.count(503)) == (MOST_SCRAPES, 20)
 
 
 @pytest.mark.parametrize("page", ["/healthz", "/livez", "/readyz", "/metrics"])
