@@ -189,7 +189,9 @@ def _radius(catalogue: Catalogue, focus: str, affected: dict[str, int]) -> Node:
             for each in needed[:MOST_LISTED]
         ]
         more = f" and {len(needed) - MOST_LISTED:,} more " if len(needed) > MOST_LISTED else None
-        own = el("p", el("strong", "It depends on: "), links or "nothing", more, " ", _contracts(service))
+        contracts = _contracts(service)
+        bound = [el("strong", "Its contracts: "), contracts] if contracts else None
+        own = el("p", el("strong", "It depends on: "), links or "nothing. ", more, bound)
     return el("section", el("h2", f"Blast radius of {focus}"), own, body, how)
 
 

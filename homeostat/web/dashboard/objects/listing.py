@@ -35,6 +35,7 @@ from homeostat.web.dashboard.objects.table import (
     Row,
     Table,
     read_table,
+    shown_columns,
     sorted_rows,
 )
 from homeostat.web.dashboard.visit import Visit
@@ -282,9 +283,9 @@ def _rows(
     kind: Kind, wanted: Filter, found: Found, kinds: Mapping[str, Kind], *, is_selectable: bool = False
 ) -> Markup:
     """`kinds` by their names in lower case, for the objects that Events are about."""
-    # The columns of `-o wide` come last, on wide screens alone.
-    shown = sorted(enumerate(found.columns), key=lambda each: _is_wide(each[1]))
-    headings = [_heading(kind, wanted, each.name, each.description, is_wide=_is_wide(each)) for _, each in shown]
+    # Events have long messages, which leave no room for further columns.
+    shown = shown_columns(found.columns, found.rows, has_wide=not _is_event(kind))
+    headings = [_heading(kind, wanted, each.name, each.description, is_wide=each.is_wide) for _, each in shown]
     has_namespace = kind.is_namespaced and not wanted.namespace
     if has_namespace:
         headings.insert(1, _heading(kind, wanted, "Namespace", "The namespace of the object."))
@@ -297,10 +298,6 @@ def _rows(
     titles, body = el("thead", el("tr", headings)), el("tbody", rows)
     whole = el("table", el("caption", kind.plural, class_="unseen"), titles, body, class_="objects")
     return el("div", whole, class_="scroll", role="region", aria_label=f"{kind.kind} objects", tabindex=0)
-
-
-def _is_wide(column: Column) -> bool:
-    return column.priority > 0
 
 
 def _heading(kind: Kind, wanted: Filter, name: str, about: str, *, is_wide: bool = False) -> Markup:
@@ -353,7 +350,7 @@ def _row(
         elif column.name == "Object" and kinds:
             cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name))
         else:
-            text, style = _text(value), "wide" if _is_wide(column) else None
+            text, style = _text(value), "wide" if column.is_wide else None
             # The end of a long text is cut off, and shown by a pointer.
             title = text if len(text) > _LONG_CELL else None
             cells.append(el("td", text, data_label=column.name, class_=style, title=title))

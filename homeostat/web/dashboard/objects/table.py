@@ -20,6 +20,11 @@ class Column(msgspec.Struct, frozen=True):
     description: str = ""
     priority: int = 0
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it belongs to `-o wide`."""
+        return self.priority > 0
+
 
 class RowMetadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
@@ -63,6 +68,17 @@ class Names(msgspec.Struct, frozen=True):
 
 read_table = msgspec.json.Decoder(Table).decode
 read_names = msgspec.json.Decoder(Names).decode
+
+
+def shown_columns(columns: Sequence[Column], rows: Sequence[Row], *, has_wide: bool) -> list[tuple[int, Column]]:
+    """With their places: the usual ones, then those of `-o wide` that say something of one of the rows."""
+    placed = list(enumerate(columns))
+    wide = [(at, each) for at, each in placed if has_wide and each.is_wide and any(_says(row, at) for row in rows)]
+    return [(at, each) for at, each in placed if not each.is_wide] + wide
+
+
+def _says(row: Row, at: int) -> bool:
+    return at < len(row.cells) and row.cells[at] not in (None, "", "<none>", "<unset>", "<unknown>")
 
 
 def sorted_rows(rows: Sequence[Row], columns: Sequence[Column], column: str, *, is_reversed: bool) -> list[Row]:

@@ -6,6 +6,7 @@ import json
 
 from playwright.async_api import Page, expect
 
+from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane
 from tests.web.dashboard.objects.seed import DEPLOYMENTS, seed
 from tests.web.dashboard.site import Site
@@ -25,6 +26,18 @@ async def test_a_wide_screen_shows_the_columns_of_wide_output_too(
     await images.get_by_role("link").click()
     await expect(images).to_have_attribute("aria-sort", "ascending")
     assert troubles == []
+
+
+async def test_a_column_of_wide_output_that_says_nothing_is_left_out(plane: Plane, site: Site) -> None:
+    async def wide(path: str) -> list[str]:
+        return [each.text for each in (await site.open(path)).document.all("th", class_="wide")]
+
+    spec: JsonObject = {"containers": [{"name": "a", "image": "a"}], "nodeName": "node-1"}
+    await plane.client.create("/api/v1/namespaces/default/pods", {"metadata": {"name": "a"}, "spec": spec})
+    assert await wide("/objects/core/pods") == ["Node"]
+    about = {"involvedObject": {"kind": "Pod", "name": "a", "namespace": "default"}, "source": {"component": "a"}}
+    await plane.client.create("/api/v1/namespaces/default/events", {"metadata": {"name": "a.1"}, **about})
+    assert await wide("/objects/core/events") == []
 
 
 async def test_a_label_leads_to_the_objects_that_have_it(plane: Plane, site: Site) -> None:
