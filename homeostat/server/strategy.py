@@ -11,6 +11,7 @@ import re
 
 from homeostat.objects.errors import BadRequestError, Cause, ConflictError, forbidden, invalid, quoted
 from homeostat.objects.json import JsonObject
+from homeostat.objects.wire.typed import as_read
 from homeostat.server.access.signers import APPROVAL, REQUESTS
 from homeostat.server.kinds.builtins.immutable.pod_parts import POD_PARTS, take_part
 from homeostat.server.kinds.registry import Kind
@@ -208,10 +209,16 @@ def _take(target: JsonObject, source: JsonObject, name: str) -> None:
 def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
     """Whether anything but metadata changed; nor does status count, if it is a subresource or the kind is built in."""
     ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NEITHER_SPEC_NOR_STATUS
-    if not kind.custom and (counted := _COUNTED_METADATA.get((kind.group, kind.kind))):
+    if kind.custom:
+        return _differs(new, old, ignored)
+    if counted := _COUNTED_METADATA.get((kind.group, kind.kind)):
         before, after = (each["metadata"].get(counted) or {} for each in (old, new))
         if before != after:
             return True
+    return _differs(new, old, ignored) and _differs(new, as_read(old, kind.behaviour.schema), ignored)
+
+
+def _differs(new: JsonObject, old: JsonObject, ignored: frozenset[str]) -> bool:
     for name, value in new.items():
         if name not in ignored and value != old.get(name):
             return True

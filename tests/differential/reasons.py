@@ -34,7 +34,6 @@ STEPS: dict[str, dict[str, str]] = {
     "get unknown group": {"": "always a Status here, plain text there"},
     "discovery unknown": {"": "always a Status here, plain text there"},
     "impossible path": {"": "always a Status here, plain text there"},
-    "service without ports": {r"\.spec\.ports$": "an empty list is kept as sent"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
     "patch of another uid": {r"\.causes$": "told twice there"},
     "apply of another uid": {r"\.causes$": "told twice there"},

@@ -41,6 +41,7 @@ from tests.differential.step import (
     api,
     cm,
 )
+from tests.differential.values import VALUE_STEPS
 
 
 def secret(**more: Any) -> dict[str, Any]:
@@ -440,4 +441,5 @@ STEPS = [
     *SERVICE_STEPS,
     *ACCOUNT_STEPS,
     *KUBELET_STEPS,
+    *VALUE_STEPS,
 ]

@@ -14,6 +14,7 @@ from tests.differential.reasons import is_allowed
 from tests.differential.requests import SETUP, STEPS
 from tests.differential.reviews import REVIEWED
 from tests.differential.step import Step
+from tests.differential.values import VALUED
 
 pytestmark = pytest.mark.cluster
 
@@ -54,6 +55,15 @@ def test_the_answer_is_the_same(step: Step, answers: dict[str, tuple[Answer, Ans
 @pytest.mark.parametrize("step", MANAGED)
 def test_the_managers_of_the_replicas_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
     mine, theirs = (_managers(answer) for answer in answers[step])
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("step", VALUED)
+def test_zeros_belong_to_nobody(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
+    mine, theirs = (
+        {each["manager"]: each["fieldsV1"] for each in answer.body["metadata"]["managedFields"]}
+        for answer in answers[step]
+    )
     assert mine == theirs
 
 

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from homeostat.objects.errors import BadRequestError
+from homeostat.server.kinds.builtin import BuiltinBehaviour
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.strategy import prepare_create, prepare_update
+from homeostat.server.strategy import prepare_create, prepare_update, spec_differs
 
 DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets", namespaced=True, has_status=True)
+POD = Kind("", "v1", "Pod", "pods", namespaced=True, has_status=True, behaviour=BuiltinBehaviour("", "v1", "Pod"))
 COUNT = "deprecated.daemonset.template.generation"
 INT64_MAX = 2**63 - 1
 
@@ -53,3 +55,15 @@ def test_the_largest_template_generation_stays() -> None:
     new = daemon("1", "b")
     prepare_update(DAEMON_SET, new, daemon(str(INT64_MAX)))
     assert new["metadata"]["annotations"][COUNT] == str(INT64_MAX)
+
+
+def test_zeros_that_an_earlier_version_stored_are_no_change() -> None:
+    behaviour = POD.behaviour
+    old = {
+        "metadata": {"name": "p"},
+        "spec": {"hostIPC": False, "containers": [{"name": "c", "image": "b", "stdin": False}]},
+    }
+    new: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "b"}]}}
+    assert not spec_differs(POD, new, old)
+    assert behaviour.check_update(new, old) == []
+    assert spec_differs(POD, {**new, "spec": {**new["spec"], "hostIPC": True}}, old)

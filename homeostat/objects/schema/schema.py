@@ -49,6 +49,8 @@ class Schema(msgspec.Struct, eq=False):
     constraints: dict[str, Any] = {}
     """JSON Schema keywords as they stand: enum, pattern, minimum, maxLength, allOf, anyOf, oneOf, not, ..."""
     rules: tuple[Rule, ...] = ()
+    omitted: frozenset[str] = frozenset()
+    """Members that Go leaves out when they are zero, so that nobody can tell zero from absent (built-in kinds only)."""
     name: str = ""
     """A built-in type's name, `io.k8s.api.apps.v1.DeploymentSpec`; empty otherwise."""
     plan: Any = None

@@ -42,6 +42,11 @@ _LEAVES = {
     "strings": Schema(type="array", items=_STRING),
 }
 
+_ZEROS = frozenset({"string", "bool", "int32", "int64", "double", "bytes", "strings"})
+"""Leaves that have a zero; the others are structs and pointers in Go, which are never left out as empty."""
+_KEPT = frozenset({"managedFields"})
+"""An empty one asks the server to forget the managers."""
+
 _types: dict[str, Schema] = {}
 _fields: dict[tuple[Any, ...], Schema] = {}
 _building = RLock()
@@ -69,6 +74,7 @@ def _build(builtin: BuiltinType) -> Schema:
         type="object",
         required=tuple(field.name for field in fields if field.is_required),
         map_type=cast('Literal["granular", "atomic", ""]', dict(builtin.facts).get("map", "")),
+        omitted=frozenset(field.name for field in fields if _is_omitted(field)),
         name=openapi_name(builtin.name),
     )
     # Registered before its fields are built: a type may contain itself.
@@ -78,6 +84,10 @@ def _build(builtin: BuiltinType) -> Schema:
     for field in fields:
         schema.properties[field.name] = _field_schema(field)
     return schema
+
+
+def _is_omitted(field: Field) -> bool:
+    return field.presence == "o" and (bool(field.shape) or field.type in _ZEROS) and field.name not in _KEPT
 
 
 def _field_schema(field: Field) -> Schema:

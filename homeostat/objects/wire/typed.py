@@ -1,4 +1,8 @@
-"""Type checks of built-in kinds: values of the wrong type are rejected and nulls mean absent, as in Go structs. Pure.
+"""The values of built-in kinds as Go structs hold them. Pure.
+
+Those of the wrong type are rejected. Nulls mean absent, and so do zeros of members that Go leaves out when they are
+zero: `args: []`, `hostNetwork: false`. Quantities and times become canonical, as clients in typed languages expect:
+`cpu: 1` is "1" and 1024Mi is 1Gi.
 
 Custom kinds are validated against their schema instead (`schema/validate.py`).
 """
@@ -6,17 +10,25 @@ Custom kinds are validated against their schema instead (`schema/validate.py`).
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
+from datetime import UTC, datetime
+from functools import lru_cache
 
 from homeostat.objects.errors import Cause, are_enough
-from homeostat.objects.json import MAX_CONTAINERS, Json, JsonObject, type_name
+from homeostat.objects.json import MAX_CONTAINERS, Json, JsonObject, decode, encode, type_name
 from homeostat.objects.lazy_pattern import lazy_pattern
+from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.objects.schema.schema import Schema
 
-_QUANTITY = lazy_pattern(r"[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
-_TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_TIME = lazy_pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MICROSECONDS = 1 + 6
+"""Characters of a fraction, with its point: Go reads no other number of them."""
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
+_MICRO_TIME_NAME = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_ZEROS = {"string": "", _QUANTITY_NAME: "0"}
+"""What a null is in a map, by the type of its values or their name; other nulls are absent."""
 _GO_KINDS = {"boolean": "bool", "integer": "int64", "number": "float64", "array": "slice", "object": "map"}
 """By the name of JSON, where Go has another."""
 
@@ -30,12 +42,19 @@ class WrongType(Cause, frozen=True):
 
 
 def conform_types(obj: JsonObject, schema: Schema) -> list[Cause]:
-    """Drops nulls in place and returns causes for the values that are not of their field's type, as many as an error
-    lists.
+    """Makes the object in place what Go would read, and returns causes for the values that are not of their field's
+    type, as many as an error lists.
     """
     causes: list[Cause] = []
     _struct(obj, schema, "", causes)
     return causes
+
+
+def as_read(obj: JsonObject, schema: Schema) -> JsonObject:
+    """What Go would read of an object that was stored before zeros were left out."""
+    copied: JsonObject = decode(encode(obj))
+    conform_types(copied, schema)
+    return copied
 
 
 def restored_error(obj: JsonObject, schema: Schema) -> str:
@@ -48,29 +67,35 @@ def restored_error(obj: JsonObject, schema: Schema) -> str:
 
 
 def _struct(value: JsonObject, schema: Schema, path: str, causes: list[Cause]) -> None:
-    properties, additional = schema.properties, schema.additional
-    nulls = None
+    properties, additional, omitted = schema.properties, schema.additional, schema.omitted
+    absent = list[str]()
     for name, member in value.items():
         child = properties.get(name) or additional
         if child is None:
             continue
         if member is None:
-            if nulls is None:
-                nulls = []
-            nulls.append(name)
+            absent.append(name)
         elif type(member) is not str or child.type != "string" or child.format:
-            _value(member, child, f"{path}.{name}" if path else name, causes)
+            known = len(causes)
+            kept = _value(member, child, f"{path}.{name}" if path else name, causes)
+            if kept is not member:
+                value[name] = kept
             if causes and are_enough(causes):
                 return
-    if nulls:
-        for name in nulls:
-            if additional is not None and additional.type == "string":
-                value[name] = ""
-            else:
-                del value[name]
+            if not member and name in omitted and len(causes) == known:
+                absent.append(name)
+        elif not member and name in omitted:
+            absent.append(name)
+    for name in absent:
+        zero = None if additional is None else _ZEROS.get(additional.type or additional.name)
+        if zero is None:
+            del value[name]
+        else:
+            value[name] = zero
 
 
-def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
+def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> Json:
+    """The value to keep in its place."""
     match schema.type:
         case "object":
             if isinstance(value, dict):
@@ -80,7 +105,7 @@ def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
         case "array":
             _list(value, schema, path, causes)
         case "string":
-            _string(value, schema, path, causes)
+            return _string(value, schema, path, causes)
         case "integer":
             limit = _RANGES.get(schema.format, 1 << 63)
             if type(value) is not int or not -limit <= value < limit:
@@ -92,7 +117,8 @@ def _value(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 causes.append(_wrong(path, value, schema, "number"))
         case _:
-            _special(value, schema, path, causes)
+            return _special(value, schema, path, causes)
+    return value
 
 
 def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
@@ -110,34 +136,64 @@ def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
             if items.type:
                 value[index] = {"object": {}, "string": "", "array": []}.get(items.type)
         elif type(item) is not str or items.type != "string" or items.format:
-            _value(item, items, f"{path}[{index}]", causes)
+            kept = _value(item, items, f"{path}[{index}]", causes)
+            if kept is not item:
+                value[index] = kept
             if causes and are_enough(causes):
                 return
 
 
-def _string(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
+def _string(value: Json, schema: Schema, path: str, causes: list[Cause]) -> Json:
     if not isinstance(value, str):
         causes.append(_wrong(path, value, schema, "string"))
     elif schema.format == "byte":
+        value = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
         try:
-            b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+            b64decode(value, validate=True)
         except (binascii.Error, ValueError):
             causes.append(Cause("FieldValueInvalid", "is not base64", path))
-    elif schema.format == "date-time" and not _TIME.fullmatch(value):
-        causes.append(_wrong(path, value, schema, "RFC 3339 time"))
+    elif schema.format == "date-time":
+        is_micro = schema.name == _MICRO_TIME_NAME
+        moment = _moment(value, is_micro)
+        if moment is not None:
+            return moment
+        wanted = "RFC 3339 time with six digits of a second's fraction" if is_micro else "RFC 3339 time"
+        causes.append(_wrong(path, value, schema, wanted))
+    return value
 
 
-def _special(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
+def _moment(text: str, is_micro: bool) -> str | None:
+    """A time in UTC, in whole seconds or in microseconds; None if Go would not read it."""
+    found = _TIME.fullmatch(text)
+    if found is None or (is_micro and len(found[2] or "") != _MICROSECONDS):
+        return None
+    try:
+        moment = datetime.fromisoformat(found[1] + (found[2] or "" if is_micro else "") + found[3]).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    written = moment.replace(tzinfo=None).isoformat(timespec="microseconds" if is_micro else "seconds") + "Z"
+    return text if written == text else written
+
+
+def _special(value: Json, schema: Schema, path: str, causes: list[Cause]) -> Json:
     if schema.int_or_string:
         if isinstance(value, bool) or not isinstance(value, (int, str)):
             causes.append(_wrong(path, value, schema, "integer or string"))
-    elif schema.name == _QUANTITY_NAME and not (
-        (isinstance(value, str) and _QUANTITY.fullmatch(value))
-        or (isinstance(value, (int, float)) and not isinstance(value, bool))
-    ):
-        causes.append(
-            Cause("FieldValueInvalid", "quantities must match the regular expression " + _QUANTITY.pattern, path)
-        )
+    elif schema.name == _QUANTITY_NAME:
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            try:
+                return _canonical(value if isinstance(value, str) else repr(value))
+            except QuantityError as error:
+                causes.append(Cause("FieldValueInvalid", error.reason, path))
+        else:
+            causes.append(_wrong(path, value, schema, "quantity"))
+    return value
+
+
+@lru_cache(maxsize=2048)
+def _canonical(text: str) -> str:
+    written = str(Quantity.parse(text.strip(" ")))
+    return text if written == text else written
 
 
 def _wrong(path: str, value: Json, schema: Schema, wanted: str) -> Cause:

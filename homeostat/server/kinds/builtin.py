@@ -10,7 +10,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
-from homeostat.objects.wire.typed import conform_types
+from homeostat.objects.wire.typed import as_read, conform_types
 from homeostat.server.kinds.builtins.checks import check, check_changed, check_update
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
@@ -89,7 +89,10 @@ class BuiltinBehaviour:
         if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
             return finalizers + check_mirror_update(new, old) if self._kind == "Pod" else finalizers
         group, kind = self._group, self._kind
-        return check_update(group, kind, new, old) or finalizers + check_changed(group, kind, new, old)
+        refused = check_update(group, kind, new, old)
+        if refused:
+            refused = check_update(group, kind, new, as_read(old, self.schema))
+        return refused or finalizers + check_changed(group, kind, new, old)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         if old is not None or self._kind != "Pod":
