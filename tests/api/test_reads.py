@@ -226,7 +226,7 @@ async def test_items_that_are_stored_at_another_version_are_shown_as_others(api:
     assert {"apiVersion": "events.k8s.io/v1", "kind": "Event", **item} == (await api("GET", f"{other}/e")).json
     claim = {
         "metadata": {"name": "h"},
-        "spec": {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "w"}},
+        "spec": {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "w"}},
     }
     scalers = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
     assert (await api("POST", scalers.format("v2"), claim)).status == 201

@@ -47,6 +47,7 @@ STEPS: dict[str, dict[str, str]] = {
     **{f"policy that {each}": _CHECKED for each in ("fits", "does not fit")},
     **{f"Validating policy of a kind that {each}": _CHECKED for each in ("she may read", "is none")},
     "Validating policies labelled by eve": _CHECKED,
+    "policy of one name twice": _CHECKED,
     "definition condition": _ACCEPTED,
     "definition condition without a type": _ACCEPTED,
     "the server's slice": {"": "the real server writes none for a loopback address"},
@@ -112,6 +113,20 @@ STEPS: dict[str, dict[str, str]] = {
     "quota attributes not met": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "invalid container escalation": {
         r"\.causes": "privileged containers are off there, and a plane has no such switch"
+    },
+    **{
+        f"job that {each}": {r"controller-uid": "made of the uid"}
+        for each in ("fails by a code", "of a manager", "is enough by indexes")
+    },
+    **{f"set {each}": {r"\.serviceName$": "Go writes it empty"} for each in ("of no service", "of claims")},
+    "set forgets revisions": {r"\.serviceName$": "Go writes it empty"},
+    "autoscaler of controllers": {r"\.status\.currentMetrics$": "null there, absent here"},
+    **{
+        f"claim of a {each}source": {
+            r"\.finalizers$": "no finalizer of protection: nothing mounts claims",
+            r"\.apiGroup$": "null there, absent here",
+        }
+        for each in ("", "newer ")
     },
     "node created": _OF_NODES,
     "node tainted": _OF_NODES,

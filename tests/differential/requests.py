@@ -20,6 +20,7 @@ from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.reads import STEPS as READ_STEPS
+from tests.differential.refusals import REFUSAL_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.reviews import REVIEW_STEPS
 from tests.differential.services import SERVICE_STEPS
@@ -442,4 +443,5 @@ STEPS = [
     *ACCOUNT_STEPS,
     *KUBELET_STEPS,
     *VALUE_STEPS,
+    *REFUSAL_STEPS,
 ]

@@ -11,6 +11,7 @@ from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.pods import MANAGED
 from tests.differential.reasons import STEPS as REASONS
 from tests.differential.reasons import is_allowed
+from tests.differential.refusals import CLAIMED
 from tests.differential.requests import SETUP, STEPS
 from tests.differential.reviews import REVIEWED
 from tests.differential.step import Step
@@ -58,7 +59,7 @@ def test_the_managers_of_the_replicas_are_the_same(step: str, answers: dict[str,
     assert mine == theirs
 
 
-@pytest.mark.parametrize("step", VALUED)
+@pytest.mark.parametrize("step", [*VALUED, *CLAIMED])
 def test_zeros_belong_to_nobody(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
     mine, theirs = (
         {each["manager"]: each["fieldsV1"] for each in answer.body["metadata"]["managedFields"]}

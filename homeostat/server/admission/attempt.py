@@ -160,7 +160,8 @@ class Attempt:
         else:
             if asked.field_manager:
                 options["fieldManager"] = asked.field_manager
-            options["fieldValidation"] = asked.field_validation
+            if asked.field_validation:
+                options["fieldValidation"] = asked.field_validation
         if asked.dry_run:
             options["dryRun"] = ["All"]
         return options

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import JsonObject
 from homeostat.server.admission.expressions import Expression
 from homeostat.server.admission.policies.policy import policy_of
@@ -61,15 +61,11 @@ def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
 
 def _check_names(spec: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
-    names: set[str] = set()
     for at, variable in numbered(spec, "variables", "spec"):
         name = text(variable, "name")
         causes += [required(f"{at}.{each}") for each in ("name", "expression") if not text(variable, each).strip()]
-        if name in names:
-            causes.append(duplicate(f"{at}.name", name))
-        elif name and not (name.isidentifier() and name.isascii()):
+        if name and not (name.isidentifier() and name.isascii()):
             causes.append(invalid(f"{at}.name", name, "name is not a valid CEL identifier"))
-        names.add(name)
     if isinstance(kind := spec.get("paramKind"), dict):
         causes += [required(f"spec.paramKind.{each}") for each in ("apiVersion", "kind") if not text(kind, each)]
     return causes

@@ -32,7 +32,8 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     timeout_s: int | None = None
     dry_run: bool = False
     field_manager: str = ""
-    field_validation: str = "Warn"
+    field_validation: str = ""
+    """Empty where the request leaves it to the server, which warns."""
     force: bool = False
     pretty: bool | None = None
     """None where the request leaves it to the server."""
@@ -78,9 +79,9 @@ def parse_options(query: str) -> Options:
         send_initial_events=_boolean(values, "sendInitialEvents"),
         allow_bookmarks=_boolean(values, "allowWatchBookmarks") or False,
         timeout_s=_integer(values, "timeoutSeconds"),
-        dry_run=_dry_run(values.get("dryRun", "")),
+        dry_run=_dry_run([value for name, value in pairs if name == "dryRun"]),
         field_manager=_manager(values.get("fieldManager", "")),
-        field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS) or "Warn",
+        field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS),
         force=_boolean(values, "force") or False,
         pretty=_boolean(values, "pretty", lenient=True),
         propagation_policy=values.get("propagationPolicy", ""),
@@ -118,10 +119,12 @@ def _choice(values: dict[str, str], name: str, known: tuple[str, ...]) -> str:
     return text
 
 
-def _dry_run(text: str) -> bool:
-    if text not in {"", "All"}:
-        _refuse([unsupported("dryRun", text, ("All",))])
-    return text == "All"
+def _dry_run(values: list[str]) -> bool:
+    """What is not understood, even an empty value, is refused: it must not become a write."""
+    for value in values:
+        if value != "All":
+            _refuse([unsupported("dryRun", value, ("All",))])
+    return bool(values)
 
 
 def _manager(text: str) -> str:

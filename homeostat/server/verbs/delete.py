@@ -257,7 +257,8 @@ def mark_deleted(call: Call, obj: JsonObject, policy: str, grace_s: int | None) 
         set_grace(call, obj, grace_s)
     elif is_first:
         metadata["deletionTimestamp"] = call.timestamp()
-        metadata["deletionGracePeriodSeconds"] = 0
+        if call.kind.group_resource != "namespaces":
+            metadata["deletionGracePeriodSeconds"] = 0
     if not is_first:
         return
     if "generation" in metadata:

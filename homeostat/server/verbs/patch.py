@@ -146,6 +146,7 @@ async def apply(call: Call) -> Answer:
         _refuse_uid(call, configuration)
         if not configuration["metadata"].get("name"):
             raise BadRequestError(f'metadata.name is missing; to create "{call.name}" an apply must name it')
+        configuration["metadata"].pop("resourceVersion", None)
         try:
             created = await create(call, _applied(call, None, configuration))
         except AlreadyExistsError:
@@ -184,8 +185,16 @@ def _apply_body(call: Call) -> JsonObject:
     value = _configuration(call)
     if not isinstance(value, dict):
         raise BadRequestError("an apply configuration must be an object")
+    if not value.get("apiVersion") or not value.get("kind"):
+        raise BadRequestError(f"invalid object type: {value.get('apiVersion') or '/'}, Kind={value.get('kind') or ''}")
     check_kind(call, value)
+    given = value.get("metadata")
+    # Without a label they are still claimed.
+    empty = [
+        name for name in ("labels", "annotations") if isinstance(given, dict) and given.get(name, True) in ({}, None)
+    ]
     unknown = clean_metadata(value)
+    value["metadata"].update((name, {}) for name in empty)
     if value["metadata"].get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
     unknown += call.kind.behaviour.unknown_fields(value)

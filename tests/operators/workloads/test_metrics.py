@@ -12,7 +12,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import BadRequestError, MethodNotAllowedError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
-from homeostat.objects.time.timestamp import format_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators import workloads
 from homeostat.operators.workloads.api import LOAD, USE
 from homeostat.operators.workloads.autoscalers.usage import parse_use
@@ -101,7 +101,7 @@ async def show_metrics(client: Client) -> None:
 
 
 async def show_metrics_beside_a_leader(client: Client) -> None:
-    held = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "renewTime": format_time(datetime.now(UTC))}
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "renewTime": format_micro_time(datetime.now(UTC))}
     await client.create(LEASE.path("kube-system"), LEASE.new("homeostat-workloads", spec=held))
     manager = Manager(client, leases="kube-system")
     setup = manager.add("workloads", workloads.register)

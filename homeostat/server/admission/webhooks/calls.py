@@ -128,7 +128,8 @@ class Webhooks:
             self._report(webhook, error)
             return None
         for warning in verdict.warnings:
-            attempt.warn(warning)
+            if warning.isprintable() and warning:  # As in Kubernetes; a header cannot hold the others.
+                attempt.warn(warning)
         for key, value in verdict.annotations.items():
             attempt.call.annotate(f"{webhook.name}/{key}", value)
         if verdict.refusal is not None:

@@ -225,7 +225,7 @@ class WebhookClient:
                 auto_decompress=False,
                 headers={
                     "Content-Type": _JSON,
-                    "Accept": _JSON,
+                    "Accept": f"{_JSON}, */*",
                     "Accept-Encoding": "identity",
                     "User-Agent": "homeostat",
                 },

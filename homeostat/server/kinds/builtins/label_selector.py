@@ -31,7 +31,7 @@ def print_selector(selector: Json) -> str:
     """`a=b,c in (d,e),!f`, ordered by key; `<none>` for an empty one."""
     parts = [(key, f"{key}={value}") for key, value in struct(selector, "matchLabels").items()]
     parts += [(text(each, "key"), _printed(each)) for each in structs(struct(selector), "matchExpressions")]
-    return ",".join(printed for _, printed in sorted(parts)) or _NONE
+    return ",".join(printed for _, printed in sorted(parts, key=lambda part: part[0])) or _NONE
 
 
 def _printed(requirement: JsonObject) -> str:

@@ -14,6 +14,7 @@ SELECTABLE: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
         "spec.hostNetwork",
         "status.phase",
         "status.podIP",
+        "status.podIPs",
         "status.nominatedNodeName",
     ),
     ("", "Event"): (
@@ -34,7 +35,6 @@ SELECTABLE: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("", "Node"): ("spec.unschedulable",),
     ("", "Service"): ("spec.clusterIP", "spec.type"),
     ("", "ReplicationController"): ("status.replicas",),
-    ("apps", "ReplicaSet"): ("status.replicas",),
     ("batch", "Job"): ("status.successful",),
     ("certificates.k8s.io", "CertificateSigningRequest"): ("spec.signerName",),
     ("resource.k8s.io", "ResourceSlice"): ("spec.driver", "spec.nodeName"),

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from homeostat.objects.errors import quoted
 from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.members import items, numbered, struct, structs, text
+from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
 from homeostat.server.kinds.builtins.references import ENFORCED
 
 _MOST = 32
+_NO_POD = "a null labelSelector results in matching no pod"
 _CONTAINERS = ("initContainers", "containers")
 _DEPRECATED_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
@@ -48,10 +49,12 @@ def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
     for index, secret in enumerate(structs(spec, "imagePullSecrets")):
         if not text(secret, "name"):
             yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
+    yield from _selector_warnings(spec, at)
+    taken: dict[tuple[int, str], list[_Port]] = {}
     for kind in _CONTAINERS:
         for place, container in numbered(spec, kind, at):
             yield from _variable_warnings(container, place)
-            yield from _port_warnings(container, place)
+            yield from _port_warnings(container, place, taken)
             yield from _amount_warnings(container, place)
 
 
@@ -64,13 +67,38 @@ def _variable_warnings(container: JsonObject, at: str) -> Iterator[str]:
         seen.add(name)
 
 
-def _port_warnings(container: JsonObject, at: str) -> Iterator[str]:
-    seen: dict[tuple[str, str, str], str] = {}
+_Port = tuple[str, int, str]
+"""Where a port is defined, and where it is on the host."""
+
+
+def _port_warnings(container: JsonObject, at: str, taken: dict[tuple[int, str], list[_Port]]) -> Iterator[str]:
+    """`taken` has the ports of the containers before, of which each may conflict with each."""
     for place, port in numbered(container, "ports", at):
-        taken = (str(port.get("containerPort")), text(port, "protocol"), f"{port.get('hostPort')}/{port.get('hostIP')}")
-        if first := seen.get(taken):
-            yield f"{place}: duplicate port definition with {first}"
-        seen.setdefault(taken, place)
+        number, address = integer(port, "hostPort"), text(port, "hostIP")
+        others = taken.setdefault((integer(port, "containerPort"), text(port, "protocol")), [])
+        for other, its_number, its_address in others:
+            if (number, address) == (its_number, its_address):
+                yield f"{place}: duplicate port definition with {other}"
+            elif not number or not its_number:
+                yield f"{place}: overlapping port definition with {other}"
+            elif number == its_number and not (address and its_address):
+                yield f"{place}: dangerously ambiguous port definition with {other}"
+        if len(others) < _MOST:
+            others.append((place, number, address))
+
+
+def _selector_warnings(spec: JsonObject, at: str) -> Iterator[str]:
+    for place, constraint in numbered(spec, "topologySpreadConstraints", at):
+        if constraint.get("labelSelector") is None:
+            yield f"{place}.labelSelector: {_NO_POD}"
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms, path = struct(spec, "affinity", kind), f"{at}.affinity.{kind}"
+        for place, term in numbered(terms, "requiredDuringSchedulingIgnoredDuringExecution", path):
+            if term.get("labelSelector") is None:
+                yield f"{place}.labelSelector: {_NO_POD}"
+        for place, term in numbered(terms, "preferredDuringSchedulingIgnoredDuringExecution", path):
+            if struct(term, "podAffinityTerm").get("labelSelector") is None:
+                yield f"{place}.podAffinityTerm.labelSelector: {_NO_POD}"
 
 
 def _amount_warnings(container: JsonObject, at: str) -> Iterator[str]:
@@ -99,6 +127,13 @@ def _cron_job_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]
     path = ("spec", "jobTemplate", "spec", "template", "spec")
     if (spec := struct(obj, *path)) != struct(old or {}, *path):
         yield from _template_warnings(spec, ".".join(path))
+
+
+def _stateful_set_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if integer(struct(obj, "spec"), "revisionHistoryLimit") < 0:
+        told = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield f"spec.revisionHistoryLimit: {told}"
+    yield from _plain_workload_warnings(obj, old)
 
 
 def _plain_workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
@@ -151,7 +186,7 @@ _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Itera
     ("", "ReplicationController"): _workload_warnings,
     ("apps", "Deployment"): _workload_warnings,
     ("apps", "ReplicaSet"): _workload_warnings,
-    ("apps", "StatefulSet"): _plain_workload_warnings,
+    ("apps", "StatefulSet"): _stateful_set_warnings,
     ("apps", "DaemonSet"): _plain_workload_warnings,
     ("batch", "Job"): _workload_warnings,
     ("batch", "CronJob"): _cron_job_warnings,

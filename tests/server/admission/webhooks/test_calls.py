@@ -64,7 +64,6 @@ async def test_a_review_describes_the_whole_write(api: Api, hooks: Hooks) -> Non
             "kind": "CreateOptions",
             "apiVersion": "meta.k8s.io/v1",
             "fieldManager": "me",
-            "fieldValidation": "Warn",
         },
     }
     assert hooks.raw[0].query == "timeout=7s"

@@ -108,7 +108,7 @@ GOOD: dict[tuple[str, str], JsonObject] = {
     },
     ("policy", "PodDisruptionBudget"): {"spec": {"minAvailable": "50%", "selector": SELECTOR}},
     ("autoscaling", "HorizontalPodAutoscaler"): {
-        "spec": {"maxReplicas": 5, "scaleTargetRef": {"kind": "Deployment", "name": "web"}}
+        "spec": {"maxReplicas": 5, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
     },
     (STORAGE, "StorageClass"): {"provisioner": "example.com/disk"},
     ("coordination.k8s.io", "Lease"): {"spec": {"holderIdentity": "me", "leaseDurationSeconds": 15}},

@@ -14,7 +14,6 @@ from importlib import import_module
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.immutable import check_update
-from homeostat.server.kinds.builtins.members import struct
 
 __all__ = ["MODULES", "check", "check_changed", "check_update"]
 
@@ -92,8 +91,10 @@ MODULES: dict[str, dict[str, str]] = {
 }
 """The module of this package whose `CHECKS` has the rules of a kind, by group."""
 
-_ONLY_IF_CHANGED = {("batch", "CronJob"): "timeZone"}
-"""A field of the spec that is valid in an update if it stays the same: another version knew other time zones."""
+_RATCHETED = frozenset(
+    {("apps", "StatefulSet"), ("autoscaling", "HorizontalPodAutoscaler"), ("batch", "CronJob"), ("batch", "Job")}
+)
+"""Kinds of which an update may keep what is invalid: another version knew other time zones, or fewer rules."""
 _Check = Callable[[JsonObject], list[Cause]]
 _found: dict[tuple[str, str], _Check] = {}
 
@@ -108,10 +109,11 @@ def check(group: str, kind: str, obj: JsonObject) -> list[Cause]:
 
 def check_changed(group: str, kind: str, new: JsonObject, old: JsonObject) -> list[Cause]:
     """As `check`, but for a value that was valid when it was written."""
-    causes, field = check(group, kind, new), _ONLY_IF_CHANGED.get((group, kind))
-    if not causes or field is None or struct(new, "spec").get(field) != struct(old, "spec").get(field):
+    causes = check(group, kind, new)
+    if not causes or (group, kind) not in _RATCHETED:
         return causes
-    return [each for each in causes if each.field != f"spec.{field}"]
+    kept = check(group, kind, old)
+    return [each for each in causes if each not in kept]
 
 
 def _check_of(group: str, kind: str) -> _Check:

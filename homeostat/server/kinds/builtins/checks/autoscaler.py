@@ -31,12 +31,23 @@ def _check_autoscaler(obj: JsonObject) -> list[Cause]:
         causes.append(invalid("spec.maxReplicas", maximum, "must be greater than or equal to `minReplicas`"))
     for name in ("kind", "name"):
         causes += check_required(struct(spec, "scaleTargetRef"), name, "spec.scaleTargetRef", path_segment)
+    causes += _check_target_version(struct(spec, "scaleTargetRef"), "spec.scaleTargetRef")
     if integer(spec, "targetCPUUtilizationPercentage", 1) < 1:
         at, value = "spec.targetCPUUtilizationPercentage", spec["targetCPUUtilizationPercentage"]
         causes.append(invalid(at, value, "must be greater than 0"))
     for at, metric in numbered(spec, "metrics", "spec"):
         causes += _check_metric(metric, at)
     return causes
+
+
+def _check_target_version(target: JsonObject, path: str) -> list[Cause]:
+    """The API version of what is scaled. Only the core group has none, and only ReplicationControllers scale in it."""
+    version = text(target, "apiVersion")
+    if version.count("/") > 1:
+        return [invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}")]
+    if "/" not in version and text(target, "kind") != "ReplicationController":
+        return [invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")]
+    return []
 
 
 def _check_metric(metric: JsonObject, path: str) -> list[Cause]:

@@ -50,21 +50,24 @@ def _check_class_name(spec: JsonObject, path: str) -> list[Cause]:
 
 
 def _check_claim(obj: JsonObject) -> list[Cause]:
-    spec = struct(obj, "spec")
-    causes = _check_access_modes(spec, "spec", "at least 1 access mode is required")
+    return check_claim_spec(struct(obj, "spec"), "spec")
+
+
+def check_claim_spec(spec: JsonObject, path: str) -> list[Cause]:
+    causes = _check_access_modes(spec, path, "at least 1 access mode is required")
     if isinstance(selector := spec.get("selector"), dict):
-        causes += check_selector(selector, "spec.selector")
+        causes += check_selector(selector, f"{path}.selector")
     requests = struct(spec, "resources", "requests")
-    at = "spec.resources[storage]"
+    at = f"{path}.resources[storage]"
     if "storage" not in requests:
         causes.append(required(at))
     else:
-        causes += check_quantities(requests, "spec.resources.requests")
+        causes += check_quantities(requests, f"{path}.resources.requests")
         amount = quantity_of(requests["storage"])
         if amount is not None and amount.nanos == 0:
             causes.append(invalid(at, str(amount), "must be greater than zero"))
-    causes += check_choice(spec, "volumeMode", "spec", _MODES)
-    return causes + _check_class_name(spec, "spec")
+    causes += check_choice(spec, "volumeMode", path, _MODES)
+    return causes + _check_class_name(spec, path)
 
 
 def _check_storage_class(obj: JsonObject) -> list[Cause]:

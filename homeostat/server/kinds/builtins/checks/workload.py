@@ -7,17 +7,21 @@ from collections.abc import Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
+from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.objects.memory.cache import cached
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.checks.pods.pod import check_template
+from homeostat.server.kinds.builtins.checks.pods.policies import check_policies
 from homeostat.server.kinds.builtins.checks.schedule import ScheduleError, check_schedule
+from homeostat.server.kinds.builtins.checks.storage import check_claim_spec
 from homeostat.server.kinds.builtins.label_selector import check_selector, is_empty, matches
-from homeostat.server.kinds.builtins.members import integer, struct, structs, text
+from homeostat.server.kinds.builtins.members import integer, numbered, struct, structs, text
 from homeostat.server.kinds.builtins.value import (
     check_choice,
     check_count_or_percent,
     check_counts,
+    check_text,
     is_integer,
 )
 
@@ -117,8 +121,15 @@ def _check_stateful_set(obj: JsonObject) -> list[Cause]:
     elif text(strategy, "type") not in ("", "OnDelete", "RollingUpdate"):
         causes.append(invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'"))
     causes += check_counts(struct(strategy, "rollingUpdate"), "spec.updateStrategy.rollingUpdate", "partition")
-    causes += check_counts(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    causes += check_counts(spec, "spec", "replicas", "minReadySeconds")
     causes += check_counts(struct(spec, "ordinals"), "spec.ordinals", "start")
+    if service := text(spec, "serviceName"):
+        causes += check_text(service, "spec.serviceName", dns1123_label)
+    retention = struct(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        causes += check_choice(retention, name, "spec.persistentVolumeClaimRetentionPolicy", ("Retain", "Delete"))
+    for at, claim in numbered(spec, "volumeClaimTemplates", "spec"):
+        causes += check_claim_spec(struct(claim, "spec"), f"{at}.spec")
     return causes + _check_selected_template(spec, "StatefulSet", claims)
 
 
@@ -134,6 +145,11 @@ def _check_daemon_set(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = _check_selected_template(spec, "DaemonSet")
     causes += _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete")
+    bounds = struct(spec, "updateStrategy", "rollingUpdate")
+    surge = bounds.get("maxSurge")
+    if surge not in (None, 0, "0%") and bounds.get("maxUnavailable") not in (None, 0, "0%"):
+        at = "spec.updateStrategy.rollingUpdate.maxSurge"
+        causes.append(invalid(at, surge, "may not be set when maxUnavailable is non-zero"))
     return causes + check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
 
 
@@ -162,8 +178,7 @@ def _check_job_spec(spec: JsonObject, path: str) -> list[Cause]:
     counts = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
     causes = check_counts(spec, path, *counts, "backoffLimitPerIndex", "maxFailedIndexes")
     causes += check_choice(spec, "completionMode", path, ("NonIndexed", "Indexed"))
-    if text(spec, "completionMode") == "Indexed" and spec.get("completions") is None:
-        causes.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    causes += check_policies(spec, path)
     causes += check_template(spec.get("template"), f"{path}.template")
     policy = text(struct(spec, "template", "spec"), "restartPolicy")
     if policy == "Always":

@@ -17,8 +17,12 @@ def default_namespace(obj: JsonObject) -> None:
         labels = ensure_struct(metadata, "labels")
         if labels is not None:
             labels[_NAME_LABEL] = name
-    spec = ensure_struct(obj, "spec")
+
+
+def start_namespace(obj: JsonObject) -> None:
+    default_namespace(obj)
     # The finalizer keeps the namespace until its content is deleted; a terminating one must not get it back.
+    spec = ensure_struct(obj, "spec")
     if spec is not None and not items(spec, "finalizers") and not struct(obj, "metadata").get("deletionTimestamp"):
         spec["finalizers"] = [_FINALIZER]
     if (status := ensure_struct(obj, "status")) is not None:

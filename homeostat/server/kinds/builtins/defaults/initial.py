@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.defaults.core import default_namespace
+from homeostat.server.kinds.builtins.defaults.core import start_namespace
 from homeostat.server.kinds.builtins.defaults.network import complete_service, default_balancer_status
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
-from homeostat.server.kinds.builtins.defaults.storage import default_phase
+from homeostat.server.kinds.builtins.defaults.storage import default_phase, normalize_claim, start_claim
 from homeostat.server.kinds.builtins.members import ensure_struct, items, struct
 
 
@@ -81,6 +81,7 @@ def _keep_counts(*names: str) -> Callable[[JsonObject, JsonObject], None]:
 
 UPDATED: dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]] = {
     ("", "Pod"): _keep_class,
+    ("", "PersistentVolumeClaim"): lambda obj, _: normalize_claim(obj),
     ("", "Service"): complete_service,
     ("networking.k8s.io", "Ingress"): lambda obj, _: default_balancer_status(obj),
     ("apps", "StatefulSet"): _keep_counts("replicas", "availableReplicas"),
@@ -89,10 +90,10 @@ UPDATED: dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): _keep_counts("desiredReplicas"),
 }
 INITIAL = {
-    ("", "Namespace"): default_namespace,
+    ("", "Namespace"): start_namespace,
     ("", "Pod"): _start_pod,
     ("", "PersistentVolume"): default_phase,
-    ("", "PersistentVolumeClaim"): default_phase,
+    ("", "PersistentVolumeClaim"): start_claim,
     ("", "Service"): default_balancer_status,
     ("networking.k8s.io", "Ingress"): default_balancer_status,
     ("batch", "Job"): _start_job,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.members import ensure_struct, set_default
+from homeostat.server.kinds.builtins.members import ensure_struct, set_default, struct
 
 
 def default_phase(obj: JsonObject) -> None:
@@ -24,6 +24,21 @@ def _default_claim(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
         set_default(spec, "volumeMode", "Filesystem")
     default_phase(obj)
+
+
+def normalize_claim(obj: JsonObject) -> None:
+    """`dataSource` and the newer `dataSourceRef` say the same, unless the latter is of another namespace."""
+    spec = struct(obj, "spec")
+    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
+    if isinstance(old, dict) and new is None:
+        spec["dataSourceRef"] = dict(old)
+    elif isinstance(new, dict) and old is None and not new.get("namespace"):
+        spec["dataSource"] = {name: value for name, value in new.items() if name != "namespace"}
+
+
+def start_claim(obj: JsonObject) -> None:
+    default_phase(obj)
+    normalize_claim(obj)
 
 
 def default_claim_template(claim: JsonObject) -> None:

@@ -12,6 +12,7 @@ from homeostat.server.kinds.builtins.immutable.pod import check_pod_update
 _RBAC, _STORAGE, _DEVICES = "rbac.authorization.k8s.io", "storage.k8s.io", "resource.k8s.io"
 _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] = {
     ("", "Pod"): check_pod_update,
+    ("", "Namespace"): kinds.namespace,
     ("", "Node"): kinds.node,
     ("", "ConfigMap"): kinds.config_map,
     ("", "Secret"): kinds.secret,

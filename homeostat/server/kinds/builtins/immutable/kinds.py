@@ -12,6 +12,17 @@ from homeostat.server.kinds.builtins.members import strings, struct, structs, te
 from homeostat.server.kinds.builtins.value import quantity_of
 
 
+def namespace(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """The phase follows from the deletion; clients may not say otherwise."""
+    phase, wanted = text(struct(new, "status"), "phase"), "Active"
+    told = "may only be 'Active' if `deletionTimestamp` is empty"
+    if struct(new, "metadata").get("deletionTimestamp"):
+        wanted, told = "Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    if phase == wanted or phase == text(struct(old, "status"), "phase"):
+        return []
+    return [invalid("status.Phase", phase, told)]
+
+
 def selector(new: JsonObject, old: JsonObject) -> list[Cause]:
     return immutable(new, old, "selector")
 

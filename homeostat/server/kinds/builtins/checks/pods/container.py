@@ -190,7 +190,7 @@ def _check_env(container: JsonObject, path: str) -> list[Cause]:
         elif len(sources) > 1:
             causes.append(invalid(f"{path}.envFrom", "", "may not have more than one field specified at a time"))
         else:
-            causes += check_required(env[sources[0]], "name", f"{at}.{sources[0]}")
+            causes += check_required(env[sources[0]], "name", f"{at}.{sources[0]}", dns1123_subdomain)
     return causes
 
 

@@ -122,7 +122,9 @@ def _check_gates(spec: JsonObject, path: str) -> list[Cause]:
 
 def _check_system(spec: JsonObject, path: str) -> list[Cause]:
     name = text(struct(spec, "os"), "name")
-    if spec.get("os") and name not in ("linux", "windows"):
+    if spec.get("os") is not None and not name:
+        return [required("spec.os.name")]
+    if name and name not in ("linux", "windows"):
         return [unsupported(f"{path}.os", name, ("linux", "windows"))]
     return []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
-from homeostat.objects.identifiers import config_key, dns1123_label
+from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import numbered, struct, text
 from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, is_integer
@@ -97,8 +97,7 @@ def _check_tokens(source: JsonObject, path: str) -> list[Cause]:
 def _check_files(source: JsonObject, path: str) -> list[Cause]:
     causes = _check_mode(source, "defaultMode", path)
     for at, item in numbered(source, "items", path):
-        if "key" in item:
-            causes += check_required(item, "key", at, config_key)
+        causes += check_required(item, "key", at)
         file_path = text(item, "path")
         if not file_path:
             causes.append(required(f"{at}.path"))
