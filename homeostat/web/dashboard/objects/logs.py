@@ -32,7 +32,8 @@ from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden, unknown
 
 PAGE: Final = "logs"
-MOST_BYTES: Final = 256 * 1024
+MOST_BYTES: Final = 2 << 20
+MOST_SHOWN: Final = 256 * 1024
 _LINES: Final = (100, 500, 2000)
 _DEFAULT: Final = "kubectl.kubernetes.io/default-container"
 
@@ -60,7 +61,7 @@ class LogsPage:
             raise forbidden(f"You are not allowed to read the logs of the Pod {place.title} (get pods/log).")
         containers, wanted = _containers(await place.read()), read_query(visit.request, Wanted)
         container = wanted.container or containers[0]
-        text, problem = "", ""
+        text, problem = b"", ""
         try:
             text = await _read(place, container, wanted)
         except ApiError as error:
@@ -87,11 +88,11 @@ def _containers(pod: JsonObject) -> list[str]:
     return sorted(names, key=lambda each: each != annotations.get(_DEFAULT))
 
 
-async def _read(place: Place, container: str, wanted: Wanted) -> str:
+async def _read(place: Place, container: str, wanted: Wanted) -> bytes:
     query: dict[str, object] = {"container": container, "tailLines": wanted.lines, "limitBytes": MOST_BYTES}
     query |= {"timestamps": "true", "previous": "true" if wanted.run == "previous" else ""}
     path = place.kind.path(place.namespace, place.name, "log")
-    return (await place.client.fetch("GET", path, query, accept="text/plain, */*")).decode(errors="replace")
+    return await place.client.fetch("GET", path, query, accept="text/plain, */*")
 
 
 def _command(place: Place, container: str, wanted: Wanted) -> str:
@@ -122,12 +123,18 @@ def _select(name: str, values: Sequence[str], chosen: str) -> Markup:
     )
 
 
-def _lines(text: str, wanted: Wanted) -> Node:
-    lines = plain_text(text).splitlines()
+def _lines(text: bytes, wanted: Wanted) -> Node:
+    """The end of a long text is shown: the newest lines."""
+    lines = plain_text(text[-MOST_SHOWN:].decode(errors="replace")).splitlines()
     found = [each for each in lines if wanted.q.lower() in each.lower()]
+    # Of more bytes than it may send, a server sends the first ones: the newest lines are missing.
+    is_cut = len(text) >= MOST_BYTES
+    fewer = f"These lines have more than {MOST_BYTES >> 20} MiB, so the newest are missing. Choose fewer lines."
     if not found:
         what = f"None of the last {many(len(lines), 'line')} contains it." if lines else "It has printed nothing."
-        return el("div", el("p", what), class_="empty")
+        return [alert(fewer) if is_cut else None, el("div", el("p", what), class_="empty")]
+    longer = f"; only their last {MOST_SHOWN // 1024} KiB are shown" if len(text) > MOST_SHOWN else ""
     # The script keeps the newest lines in view.
     shown = el("pre", "\n".join(found), class_="printed log", id="log", tabindex=0)
-    return [el("p", f"{many(len(found), 'line')}, the newest last", class_="summary"), shown]
+    summary = el("p", f"{many(len(found), 'line')}, the newest last{longer}", class_="summary")
+    return [alert(fewer) if is_cut else None, summary, shown]

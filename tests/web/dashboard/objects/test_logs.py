@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from homeostat.client.base import Response, Transport
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane
+from homeostat.web.dashboard.objects.logs import MOST_BYTES
 from tests.web.dashboard.inspection import faults_of
 from tests.web.dashboard.objects.seed import HOSTILE, PODS, seed
 from tests.web.dashboard.site import Site
@@ -78,7 +79,7 @@ async def test_a_pod_shows_what_its_container_printed(kubelet: tuple[Kubelet, Si
     (link,) = (each for each in pod.document.all("a", class_="button") if each.text == "Logs")
     page = await site.open(link.attributes["href"].removeprefix("/dashboard"))
     assert server.asked[-1]["container"] == ["app"], "the default one"
-    assert (server.asked[-1]["tailLines"], server.asked[-1]["limitBytes"]) == (["500"], ["262144"])
+    assert (server.asked[-1]["tailLines"], server.asked[-1]["limitBytes"]) == (["500"], [str(MOST_BYTES)])
     text = page.document.one("pre").text
     assert "line 59\nGET https://(hidden)@db/ </pre>" in text
     assert "hunter2" not in page.source
@@ -91,6 +92,17 @@ async def test_a_pod_shows_what_its_container_printed(kubelet: tuple[Kubelet, Si
     refused = await site.open(f"{HERE}/logs?run=previous")
     assert "previous container not found" in refused.document.one("p", class_="trouble").text
     assert (await site.open("/objects/apps/deployments/shop/web/logs")).status == 404
+
+
+async def test_of_long_lines_the_newest_are_shown_or_said_to_be_missing(kubelet: tuple[Kubelet, Site]) -> None:
+    server, site = kubelet
+    server.printed = ["x" * 1000] * 400 + ["newest"]
+    page = await site.open(f"{HERE}/logs")
+    assert "only their last 256 KiB are shown" in page.text
+    assert page.document.one("pre").text.splitlines()[-2] == "newest"
+    assert "missing" not in page.text
+    server.printed = ["x" * 1000] * 2100
+    assert "so the newest are missing. Choose fewer lines." in (await site.open(f"{HERE}/logs")).text
 
 
 async def test_the_newest_lines_stay_in_view_unless_somebody_scrolls_up(
