@@ -44,6 +44,19 @@ def test_every_list_takes_the_same_forms() -> None:
     assert found >= LISTS
 
 
+LISTING = {"list", "get", "status", "history", "show", "outputs", "bundles", "contexts", "pods", "top", "api-resources"}
+OF_ORIGINALS = {"sync", "contract"}
+"""Their commands take the forms of the programs that they replace."""
+
+
+def test_whatever_is_called_a_list_takes_them() -> None:
+    found = dict(commands(main))
+    lists = {path for path in found if path[-1] in LISTING and path[0] not in OF_ORIGINALS}
+    assert len(lists) > 10
+    without = {path for path in lists if not any(isinstance(param.type, OutputForm) for param in found[path].params)}
+    assert without == set()
+
+
 @pytest.mark.parametrize(
     ("words", "forms"),
     [
