@@ -35,6 +35,7 @@ STEPS: dict[str, dict[str, str]] = {
     "discovery unknown": {"": "always a Status here, plain text there"},
     "impossible path": {"": "always a Status here, plain text there"},
     "deployment immutable": {r"\.causes": "the first fault is told alone"},
+    "event of another reason": {r"\.causes$": "told twice there"},
     "patch of another uid": {r"\.causes$": "told twice there"},
     "apply of another uid": {r"\.causes$": "told twice there"},
     "job": {r"controller-uid": "made of the uid"},

@@ -121,6 +121,18 @@ def _claim(**sources: Any) -> dict[str, Any]:
 _ITEMS = {"items": [{"key": "any key / at all", "path": "p"}]}
 _SOURCE = {"kind": "PersistentVolumeClaim", "name": "other"}
 _VOLUME = {"name": "v", "configMap": {"name": "c", **_ITEMS}}
+_EVENTS = "/apis/events.k8s.io/v1/namespaces/diff/events"
+_OLD_EVENT = {
+    **api("Event", "v1", "aged"),
+    "involvedObject": {"kind": "Pod", "name": "p", "namespace": "diff"},
+    "reason": "Aged",
+    "message": "m",
+    "count": 5,
+    "type": "Normal",
+    "source": {"component": "c"},
+    "firstTimestamp": "2024-01-01T00:00:00Z",
+    "lastTimestamp": "2024-01-01T00:00:00Z",
+}
 _POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
@@ -199,6 +211,13 @@ REFUSAL_STEPS = [
     Step("namespace ends by its phase", "PATCH", f"{NS}/status", {"status": {"phase": "Terminating"}}, MERGE),
     Step("namespace of an odd phase", "PATCH", f"{NS}/status", {"status": {"phase": "Odd"}}, MERGE),
     Step("namespace deleted dry", "DELETE", f"{NS}?dryRun=All"),
+    Step("event of the old group", "POST", f"{NS}/events", _OLD_EVENT),
+    Step("event labelled as new", "PATCH", f"{_EVENTS}/aged", {"metadata": {"labels": {"a": "b"}}}, MERGE),
+    *(
+        Step(f"event of another {name}", "PATCH", f"{_EVENTS}/aged", {name: value}, MERGE)
+        for name, value in {"note": "other", "reason": "Other", "action": "Other", "deprecatedCount": 7}.items()
+    ),
+    Step("event of a note as old", "PATCH", f"{NS}/events/aged", {"message": "other"}, MERGE),
     Step("pods of an address", "GET", f"{NS}/pods?fieldSelector=status.podIPs=10.9.9.9"),
     Step("sets of replicas", "GET", "/apis/apps/v1/namespaces/diff/replicasets?fieldSelector=status.replicas=0"),
     Step("policy of one name twice", "POST", f"{_POLICIES}?dryRun=All", _policy("a", "a")),

@@ -92,9 +92,17 @@ MODULES: dict[str, dict[str, str]] = {
 """The module of this package whose `CHECKS` has the rules of a kind, by group."""
 
 _RATCHETED = frozenset(
-    {("apps", "StatefulSet"), ("autoscaling", "HorizontalPodAutoscaler"), ("batch", "CronJob"), ("batch", "Job")}
+    {
+        ("apps", "StatefulSet"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+        ("batch", "CronJob"),
+        ("batch", "Job"),
+        ("events.k8s.io", "Event"),
+    }
 )
-"""Kinds of which an update may keep what is invalid: another version knew other time zones, or fewer rules."""
+"""Kinds of which an update may keep what is invalid: another version knew other time zones, or fewer rules, and Events
+that were made as v1 lack what their newer group requires.
+"""
 _Check = Callable[[JsonObject], list[Cause]]
 _found: dict[tuple[str, str], _Check] = {}
 

@@ -20,6 +20,7 @@ _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] 
     ("", "PersistentVolume"): kinds.volume,
     ("", "PersistentVolumeClaim"): kinds.claim,
     ("", "ResourceQuota"): kinds.resource_quota,
+    ("events.k8s.io", "Event"): kinds.event,
     ("apps", "Deployment"): kinds.selector,
     ("apps", "ReplicaSet"): kinds.selector,
     ("apps", "DaemonSet"): kinds.selector,

@@ -23,6 +23,32 @@ def namespace(new: JsonObject, old: JsonObject) -> list[Cause]:
     return [invalid("status.Phase", phase, told)]
 
 
+_EVENT_FIELDS = {
+    "regarding": "involvedObject",
+    "reason": "reason",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "type": "type",
+    "eventTime": "eventTime",
+    "action": "action",
+    "related": "related",
+    "reportingController": "reportingController",
+    "reportingInstance": "reportingInstance",
+}
+"""Of an Event of events.k8s.io, only the series may change. The names in errors are those that v1 has."""
+
+
+def event(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return [
+        invalid(told, new.get(name), IMMUTABLE)
+        for name, told in _EVENT_FIELDS.items()
+        if not is_same(new.get(name), old.get(name))
+    ]
+
+
 def selector(new: JsonObject, old: JsonObject) -> list[Cause]:
     return immutable(new, old, "selector")
 
