@@ -21,6 +21,7 @@ from homeostat.store.sqlite.schema import _OLDEST_SQLITE
 from tests.cli.running import HOMEOSTAT
 from tests.packaging.charting import one, open_helm
 from tests.ports import free_port
+from tests.postgres import find_programs, version_of
 from tools.build_cluster import KUBERNETES
 from tools.build_kubectl import MINORS
 from tools.build_programs import HELM
@@ -51,6 +52,10 @@ def test_the_table_of_supported_versions_is_that_of_the_code_and_of_the_tests() 
     )
     assert rows["kubectl"][1] == ", ".join(MINORS)
     assert rows["helm"][1] == HELM
+
+
+def test_the_table_names_the_postgresql_that_these_tests_use() -> None:
+    assert f"{version_of(find_programs())} by all tests" in supported()["PostgreSQL"][1]
 
 
 def test_the_changelog_has_an_entry_of_this_version() -> None:
