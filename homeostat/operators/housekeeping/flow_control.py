@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
@@ -36,6 +39,45 @@ _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
+_PAGE = 500
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str
+    uid: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _Level(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    priority_level_configuration: _Level | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: list[dict[str, Any]] | None = None
+
+
+class _Outline(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+    token: str = ""
+
+
+class _Page(msgspec.Struct, frozen=True):
+    items: list[_Outline] | None
+    metadata: _ListMetadata = _ListMetadata()
+
+
+read_outlines = msgspec.json.Decoder(_Page).decode
+
+
 class FlowControl:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
@@ -48,22 +90,41 @@ class FlowControl:
     async def _ensure(self) -> None:
         for kind, collection in COLLECTIONS.items():
             wanted = {each["metadata"]["name"]: each for each in default_objects() if each["kind"] == kind}
-            found = {each["metadata"]["name"]: each for each in (await self._client.list(collection))[0]}
+            found = {each["metadata"]["name"]: each for each in await self._outlines(collection)}
             for name, default in wanted.items():
                 if name not in found:
                     await self._create(collection, default)
-                elif (revised := restored(found[name], default)) is not None:
-                    await self._update(f"{collection}/{name}", revised)
+                else:
+                    await self._restore(f"{collection}/{name}", default)
             for name, obj in found.items():
                 if name not in wanted and _says(obj) is True:
                     await self._delete(f"{collection}/{name}", obj)
         await self._set_conditions()
 
     async def _set_conditions(self) -> None:
-        levels = {each["metadata"]["name"] for each in (await self._client.list(PRIORITY_LEVELS))[0]}
-        for schema in (await self._client.list(FLOW_SCHEMAS))[0]:
+        levels = {each["metadata"]["name"] for each in await self._outlines(PRIORITY_LEVELS)}
+        for schema in await self._outlines(FLOW_SCHEMAS):
             if (condition := missing_condition(schema, levels)) is not None:
                 await self._apply(schema["metadata"]["name"], condition)
+
+    async def _outlines(self, collection: str) -> list[JsonObject]:
+        """All objects without their rules, of which a FlowSchema may have megabytes."""
+        found: list[JsonObject] = []
+        token = ""
+        while True:
+            page = read_outlines(await self._client.fetch("GET", collection, {"limit": _PAGE, "continue": token}))
+            found += [msgspec.to_builtins(each) for each in page.items or ()]
+            token = page.metadata.token
+            if not token:
+                return found
+
+    async def _restore(self, path: str, default: JsonObject) -> None:
+        try:
+            found = await self._client.get(path)
+        except NotFoundError:
+            return  # It was deleted meanwhile; the watch will say so.
+        if (revised := restored(found, default)) is not None:
+            await self._update(path, revised)
 
     async def _create(self, collection: str, obj: JsonObject) -> None:
         try:

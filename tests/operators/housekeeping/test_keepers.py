@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from homeostat.objects.errors import InvalidError
 from homeostat.objects.flow_control import AUTO_UPDATE, FLOW_SCHEMAS, PRIORITY_LEVELS
+from homeostat.objects.json import encode
+from homeostat.operators.housekeeping.flow_control import read_outlines
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.plane import Plane, Settings, open_plane
@@ -180,3 +183,18 @@ async def test_a_flow_schema_says_whether_its_level_exists(plane: Plane) -> None
     await eventually(dangling, lambda each: each == [("False", "Found")])
     await client.delete(f"{PRIORITY_LEVELS}/mine")
     await eventually(dangling, lambda each: each == [("True", "NotFound")])
+
+
+def test_a_flow_schema_is_read_without_its_rules() -> None:
+    spec = {"priorityLevelConfiguration": {"name": "exempt"}, "rules": [{"subjects": []}] * 1000}
+    metadata = {"name": "own", "uid": "u", "annotations": {AUTO_UPDATE: "true"}, "labels": {"a": "b"}}
+    items = read_outlines(
+        encode({"metadata": {"continue": "next"}, "items": [{"metadata": metadata, "spec": spec}]})
+    ).items
+    assert items is not None
+    (outline,) = items
+    assert msgspec.to_builtins(outline) == {
+        "metadata": {"name": "own", "uid": "u", "annotations": {AUTO_UPDATE: "true"}},
+        "spec": {"priorityLevelConfiguration": {"name": "exempt"}},
+        "status": None,
+    }
