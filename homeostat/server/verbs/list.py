@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
-from homeostat.objects.errors import BadRequestError
+from homeostat.objects.errors import BadRequestError, ExpiredError
 from homeostat.objects.json import encode
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.view.encode import list_metadata
 from homeostat.server.view.listing import list_reply
 from homeostat.server.view.selection import Selection, selection_of
-from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.view.versions import await_version, reach, refuse_wrong_match, version_number
 from homeostat.server.view.view import view_of
 from homeostat.store.base import CompactedError, Page, Record
 
@@ -118,8 +118,8 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
         page = await call.store.page(selection.scope, at=at, after=after, limit=limit if selection.is_all else 0)
     except CompactedError as error:
         if after is None:
-            raise expired(f"the resourceVersion of the list is too old: {error}") from error
-        raise expired(
+            raise ExpiredError(f"the resourceVersion of the list is too old: {error}") from error
+        raise ExpiredError(
             f"the continue token is too old for a consistent list: {error}; restart the list, or continue with "
             f"the token in this response, which may show changes since the first page",
             continue_token=encode_token(Continue(_LATEST, after)),

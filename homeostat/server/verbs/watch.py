@@ -18,7 +18,7 @@ from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
 from homeostat.edge.turn import shared_turn
-from homeostat.objects.errors import ApiError, BadRequestError, InternalError, status_of
+from homeostat.objects.errors import ApiError, BadRequestError, ExpiredError, InternalError, status_of
 from homeostat.objects.selectors import parse_fields
 from homeostat.server.conversion.conversions import MOST_REVIEWED
 from homeostat.server.conversion.review import ConversionError
@@ -26,7 +26,7 @@ from homeostat.server.request.call import Answer, Call, OpenWatch
 from homeostat.server.request.negotiate import JSON, PROTOBUF
 from homeostat.server.view.listing import batches
 from homeostat.server.view.selection import Selection, selection_of
-from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.view.versions import await_version, reach, refuse_wrong_match, version_number
 from homeostat.server.view.view import (
     View,
     added_events,
@@ -122,9 +122,9 @@ class Watcher:
         try:
             await self._begin()
         except CompactedError as error:
-            self.fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
+            self.fail(ExpiredError(f"too old resource version: {self._since} ({error.oldest})"))
         except FutureRevisionError as error:
-            self.fail(expired(str(error)))
+            self.fail(ExpiredError(str(error)))
         except ConversionError as error:
             self.fail(error)
         except StoreError as error:

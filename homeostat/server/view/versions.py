@@ -7,7 +7,6 @@ import asyncio
 from homeostat.objects.errors import (
     BadRequestError,
     Cause,
-    ExpiredError,
     TimedOutError,
     forbidden,
     invalid_object,
@@ -54,10 +53,6 @@ def too_large(asked: int, current: int) -> TimedOutError:
         causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],
         retry_after_s=1,
     )
-
-
-def expired(message: str, *, continue_token: str = "") -> ExpiredError:
-    return ExpiredError(message, continue_token=continue_token)
 
 
 def refuse_wrong_match(call: Call) -> None:
