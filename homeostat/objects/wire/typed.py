@@ -13,15 +13,15 @@ import binascii
 import re
 from base64 import b64decode
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from homeostat.objects.errors import Cause, are_enough
 from homeostat.objects.json import MAX_CONTAINERS, Json, JsonObject, decode, encode, type_name
 from homeostat.objects.lazy_pattern import lazy_pattern
+from homeostat.objects.memory.cache import cached
 from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.objects.schema.schema import Schema
 
-_TIME = lazy_pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_TIME = lazy_pattern(r"(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _MICROSECONDS = 1 + 6
 """Characters of a fraction, with its point: Go reads no other number of them."""
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
@@ -190,7 +190,7 @@ def _special(value: Json, schema: Schema, path: str, causes: list[Cause]) -> Jso
     return value
 
 
-@lru_cache(maxsize=2048)
+@cached(2048)
 def _canonical(text: str) -> str:
     written = str(Quantity.parse(text.strip(" ")))
     return text if written == text else written

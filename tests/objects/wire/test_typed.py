@@ -91,7 +91,9 @@ def test_other_times_are_whole_seconds_in_utc(written: str, read: str) -> None:
     assert pod["status"]["startTime"] == read
 
 
-@pytest.mark.parametrize("wrong", ["2024-13-01T00:00:00Z", "2024-01-01T00:00:00", "0001-01-01T00:00:00+01:00", ""])
+@pytest.mark.parametrize(
+    "wrong", ["2024-13-01T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00", "0001-01-01T00:00:00+01:00", ""]
+)
 def test_a_time_that_go_does_not_read_is_refused(wrong: str) -> None:
     assert len(conform_types({"status": {"startTime": wrong}}, POD)) == 1
 
