@@ -164,7 +164,7 @@ ATTACKS = {
         JSON_PATCH,
     ),
     "a quantity of many digits": Attack(
-        "POST", PODS, pod(resources={"requests": {"cpu": "1" * 300_000}}), {422}, "at most 512 characters"
+        "POST", PODS, pod(resources={"requests": {"cpu": "1" * 300_000}}), {400}, "at most 512 characters"
     ),
     "a duration of many digits": Attack(
         "POST", custom("formats"), obj("formats", {"d": "1" * 60_000}), {422}, "must be of type duration"

@@ -64,8 +64,9 @@ def definition(group: str, plural: str, kind: str) -> JsonObject:
 
 @pytest.fixture
 async def helm(real_api: Api, tmp_path: Path) -> Helm:
+    opened = open_helm(tmp_path, real_api.kubeconfig)
     await apply(real_api.client, *(definition(*of, kind) for of, kind in LATER_KINDS.items()))
-    return open_helm(tmp_path, real_api.kubeconfig)
+    return opened
 
 
 async def kubectl(api: Api, home: Path, documents: list[JsonObject], *arguments: str) -> str:
