@@ -4,11 +4,13 @@
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(index.run())
         await index.synced()
-        index.view(None).list_body()                # all services
-        index.view(frozenset({"shop"})).get("cart") # as somebody sees it who may read one namespace
+        (await index.view(None)).list_body()                # all services
+        (await index.view(frozenset({"shop"}))).get("cart") # as somebody sees it who may read one namespace
 
 There is one catalogue for those who may read everything, and one for each set of namespaces that somebody may read. The
-catalogues of few such sets are kept; another one is made of what is there when it is first used.
+catalogues of few such sets are kept; another one is made of what is there when it is first used. Each notes what it has
+to take over, and does so in slices of a few milliseconds when somebody reads it: a Pacto may have thousands of
+dependencies, and all catalogues together take one slice in a turn of the event loop.
 
 A first list, or one after a lost watch, has thousands of Pactos, and each takes 0.1 ms to read. They are noted at once
 and read in portions between other work of the event loop; the index is synced when the last portion is left.
@@ -18,8 +20,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from time import perf_counter
 from typing import Final, Never
 
 import msgspec
@@ -35,6 +38,7 @@ from homeostat.runtime.background import background
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
+from homeostat.web.kit.walks import SLICE_S
 
 MOST_VIEWS: Final = 32
 PORTION: Final = 50
@@ -114,6 +118,14 @@ class RevisionEntry(_Part, frozen=True):
         )
 
 
+class _View:
+    """A catalogue, and the Pactos that it has to take over."""
+
+    def __init__(self, behind: Iterable[Key] = ()) -> None:
+        self.catalogue = Catalogue()
+        self.behind = dict.fromkeys(behind)
+
+
 class ServiceIndex:
     """`namespace` is the only one that is watched; empty for all."""
 
@@ -121,8 +133,9 @@ class ServiceIndex:
         self._informers = Informers(client)
         self._pactos = self._informers.get(Source(PACTO.kind.path(namespace)), PactoEntry)
         self._revisions = self._informers.get(Source(PACTO_REVISION.kind.path(namespace)), RevisionEntry)
-        self._all = Catalogue()
-        self._views: OrderedDict[frozenset[str], Catalogue] = OrderedDict()
+        self._all = _View()
+        self._views: OrderedDict[frozenset[str], _View] = OrderedDict()
+        self._turn = asyncio.Lock()
         self._namespaces: Counter[str] = Counter()
         self._unbound: dict[Key, Instance] = {}
         self._by_pacto: dict[Key, dict[str, RevisionEntry]] = {}
@@ -153,17 +166,11 @@ class ServiceIndex:
         """Those that have a Pacto."""
         return sorted(self._namespaces)
 
-    def view(self, namespaces: Namespaces) -> Catalogue:
+    async def view(self, namespaces: Namespaces) -> Catalogue:
         self._catch_up(PORTION)
-        if namespaces is None:
-            return self._all
-        found = self._views.get(namespaces)
-        if found is None:
-            found = self._views[namespaces] = self._made(namespaces)
-            if len(self._views) > MOST_VIEWS:
-                self._views.popitem(last=False)
-        self._views.move_to_end(namespaces)
-        return found
+        view = self._all if namespaces is None else self._kept(namespaces)
+        await self._take_over(view)
+        return view.catalogue
 
     def pacto(self, key: Key) -> PactoEntry | None:
         return self._pactos.cache.readable(*key)
@@ -177,25 +184,46 @@ class ServiceIndex:
     def show_unbound(self, instance: Instance) -> None:
         """A contract that no Pacto binds; everybody may read it."""
         self._unbound[instance.key] = instance
-        for each in self._catalogues():
-            each.put(instance)
+        for each in self._views_of():
+            each.behind[instance.key] = None
 
-    def _made(self, namespaces: frozenset[str]) -> Catalogue:
-        catalogue = Catalogue()
-        for key, instance in self._instances.items():
-            if key[0] in namespaces:
-                catalogue.put(instance)
-        for key, revisions in self._by_pacto.items():
-            if key[0] in namespaces:
-                catalogue.set_latest(key, _latest(revisions))
-        for unbound in self._unbound.values():
-            catalogue.put(unbound)
-        return catalogue
+    def _kept(self, namespaces: frozenset[str]) -> _View:
+        found = self._views.get(namespaces)
+        if found is None:
+            there = (each for each in {**self._instances, **self._by_pacto} if each[0] in namespaces)
+            found = self._views[namespaces] = _View([*there, *self._unbound])
+            if len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(namespaces)
+        return found
 
-    def _catalogues(self, namespace: str = "") -> Iterator[Catalogue]:
+    def _views_of(self, namespace: str = "") -> Iterator[_View]:
         """Those that show a namespace; empty for those of all namespaces."""
         yield self._all
         yield from (view for shown, view in self._views.items() if not namespace or namespace in shown)
+
+    async def _take_over(self, view: _View) -> None:
+        """What the catalogue has to take over now; others may change it meanwhile, for ever."""
+        left = len(view.behind)
+        while left > 0 and view.behind:
+            async with self._turn:
+                left -= self._take_some(view)
+                # Whoever waits for the lock gets it in the next turn.
+                await asyncio.sleep(0)
+
+    def _take_some(self, view: _View) -> int:
+        there, ends_at = list(islice(view.behind, PORTION)), perf_counter() + SLICE_S
+        for at, key in enumerate(there, 1):
+            del view.behind[key]
+            instance = self._instances.get(key) or self._unbound.get(key)
+            if instance is not None:
+                view.catalogue.put(instance)
+            else:
+                view.catalogue.remove(key)
+            view.catalogue.set_latest(key, _latest(self._by_pacto.get(key, {})))
+            if perf_counter() >= ends_at:
+                return at
+        return len(there)
 
     def _note_pacto(self, change: Change[PactoEntry]) -> None:
         key = (change.namespace, change.name)
@@ -227,6 +255,7 @@ class ServiceIndex:
             while self._behind:
                 self._catch_up(PORTION)
                 await asyncio.sleep(0)
+            await self._take_over(self._all)
 
     def _catch_up(self, most: int) -> None:
         size = 0
@@ -234,18 +263,14 @@ class ServiceIndex:
             if size > _PORTION_BYTES:
                 return
             del self._behind[key]
-            found, latest = self._pactos.cache.readable(*key), _latest(self._by_pacto.get(key, {}))
+            found = self._pactos.cache.readable(*key)
             if found is not None:
                 size += len(found.status)
                 self._instances[key] = found.instance()
             else:
                 self._instances.pop(key, None)
-            for each in self._catalogues(key[0]):
-                if found is not None:
-                    each.put(self._instances[key])
-                else:
-                    each.remove(key)
-                each.set_latest(key, latest)
+            for each in self._views_of(key[0]):
+                each.behind[key] = None
 
 
 def _latest(revisions: dict[str, RevisionEntry]) -> str:

@@ -35,7 +35,7 @@ class Visibility:
         caller = await self.identify(request)
         if not self.index.is_synced:
             await wait_ready(self.index.synced())
-        return self.index.view(await self._readable(caller))
+        return await self.index.view(await self._readable(caller))
 
     async def identify(self, request: Request) -> KubernetesCaller:
         return await self._gate.identify(self._admitted(request))

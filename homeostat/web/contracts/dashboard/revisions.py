@@ -61,7 +61,7 @@ class Revisions:
         if face is None or entry is None:
             raise unknown(f"Contract {namespace}/{name} not found")
         instance = entry.instance()
-        service = face.visibility.index.view(None).get(instance.service)
+        service = (await face.visibility.index.view(None)).get(instance.service)
         crumbs = el("p", el("a", name, href=f"{HERE}/{namespace}/{name}"), class_="crumbs")
         title = el("h1", f"{instance.service}: {query.old or 'current'} → {query.new or 'current'}")
         if service is None:

@@ -59,4 +59,4 @@ class Services:
 
     async def catalogue(self) -> Catalogue:
         index = await self.index()
-        return Catalogue() if index is None else index.view(None)
+        return Catalogue() if index is None else await index.view(None)
