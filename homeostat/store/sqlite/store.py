@@ -31,6 +31,8 @@ Clock = Callable[[], float]
 
 _NEWS_S = 10.0
 """How long the store reports a failed commit if no other commit follows."""
+_BATCH_BYTES = 4 << 20
+"""Bytes of values in one commit, whose readers all run in one turn of the event loop."""
 _SWEEP_ROWS = 500
 _VACUUM_PAGES = 256
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -56,7 +58,7 @@ class SqliteStore(Replica):
         self._writer, self._reader = writer, reader
         self._dated = archive
         self._clock = clock
-        self._group = GroupCommit(self._begin)
+        self._group = GroupCommit(self._begin, max_bytes=_BATCH_BYTES)
         self._swept = loaded.swept
         self._sweeping = asyncio.Lock()
         self._is_closed = False

@@ -31,6 +31,14 @@ def test_a_kind_without_rules_is_accepted() -> None:
     assert check("example.com", "Widget", {"spec": 3}) == []
 
 
+@pytest.mark.parametrize(("rules", "fields"), [(454, []), (455, ["spec.rules"])])
+def test_the_rules_of_a_flow_schema_have_a_limited_number_of_items(rules: int, fields: list[str]) -> None:
+    group, kind = "flowcontrol.apiserver.k8s.io", "FlowSchema"
+    spec = GOOD[group, kind]["spec"]  # Eleven items a rule, with itself.
+    schema = {"spec": {**spec, "rules": spec["rules"] * rules}}
+    assert [each.field for each in check(group, kind, defaulted(group, kind, schema, uid="u-1"))] == fields
+
+
 def test_webhook_names_are_unique() -> None:
     kind = "MutatingWebhookConfiguration"
     webhook = GOOD[ADMISSION, kind]["webhooks"][0]

@@ -7,13 +7,15 @@ from math import ceil, log2
 from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required, unsupported
 from homeostat.objects.flow_control import EXEMPT, MANDATORY, default_objects
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
-from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.members import integer, numbered, strings, struct, text
+from homeostat.objects.json import Json, JsonObject
+from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import check_required, check_text, is_integer
 
 _MAX_PRECEDENCE = 10_000
 _MAX_QUEUES = 10_000_000
 _MAX_HASH_BITS = 60
+_MAX_ENTRIES = 5_000
+"""Of all lists below `rules`. Kubernetes has no limit; here the event loop compiles schemas and compares requests."""
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 
@@ -28,11 +30,21 @@ def _check_schema(obj: JsonObject) -> list[Cause]:
         causes += check_required(level, "name", "spec.priorityLevelConfiguration", dns1123_subdomain)
     else:
         causes.append(required("spec.priorityLevelConfiguration.name", "must reference a priority level"))
+    if (total := _entries(items(spec, "rules"))) > _MAX_ENTRIES:
+        message = f"rules, subjects and names: must have at most {_MAX_ENTRIES} together, got {total}"
+        return [*causes, forbidden("spec.rules", message)]
     for at, rule in numbered(spec, "rules", "spec"):
         causes += _check_rule(rule, at)
         if are_enough(causes):
             break
     return causes + _check_fixed("FlowSchema", obj, name) + _check_conditions(obj)
+
+
+def _entries(value: Json) -> int:
+    """How many items all lists in it have."""
+    if isinstance(value, list):
+        return len(value) + sum(map(_entries, value))
+    return sum(map(_entries, value.values())) if isinstance(value, dict) else 0
 
 
 def _check_fixed(kind: str, obj: JsonObject, name: str) -> list[Cause]:
