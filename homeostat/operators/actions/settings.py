@@ -15,25 +15,19 @@ A type may override the defaults of the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
+from homeostat.external.environment import SettingError, number, setting, switch
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.world import Pace
 
 ALLOW_PROGRAMS: Final = "HOMEOSTAT_ALLOW_PROGRAMS"
-_WORDS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _LONGEST_S = 10**9
-
-T = TypeVar("T")
-
-
-class SettingsError(ValueError):
-    """An environment variable is invalid."""
 
 
 class ActionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,56 +51,28 @@ class ActionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_settings(environment: Mapping[str, str]) -> ActionSettings:
-    """`SettingsError` names the variable."""
+    """`SettingError` names the variable."""
     usual = ActionSettings()
-    number = _Numbers(environment)
     return ActionSettings(
-        allows_programs=_read(environment, ALLOW_PROGRAMS, _switch, "true or false") or False,
-        enabled=_names(environment.get("ENABLED_ACTION_PLUGINS", "")),
-        configs=_read(environment, "PLUGIN_CONFIGS", _configs, 'a JSON object such as {"http": {}}') or {},
-        interval_s=number.within("RECONCILE_INTERVAL", 1, _LONGEST_S, usual.interval_s),
+        allows_programs=switch(environment, ALLOW_PROGRAMS),
+        enabled=_names(setting(environment, "ENABLED_ACTION_PLUGINS")),
+        configs=_configs(environment, "PLUGIN_CONFIGS"),
+        interval_s=number(environment, "RECONCILE_INTERVAL", usual.interval_s, least=1, most=_LONGEST_S),
         delays=Delays(
-            base_s=number.within("BACKOFF_BASE_DELAY", 1, _LONGEST_S, usual.delays.base_s),
-            max_s=number.within("BACKOFF_MAX_DELAY", 1, _LONGEST_S, usual.delays.max_s),
-            jitter=number.within("BACKOFF_JITTER_FACTOR", 0, 1, usual.delays.jitter),
+            base_s=number(environment, "BACKOFF_BASE_DELAY", usual.delays.base_s, least=1, most=_LONGEST_S),
+            max_s=number(environment, "BACKOFF_MAX_DELAY", usual.delays.max_s, least=1, most=_LONGEST_S),
+            jitter=number(environment, "BACKOFF_JITTER_FACTOR", usual.delays.jitter, most=1),
         ),
-        concurrency=int(number.within("MAX_CONCURRENT_RECONCILES", 1, 10_000, usual.concurrency)),
+        concurrency=int(number(environment, "MAX_CONCURRENT_RECONCILES", usual.concurrency, least=1, most=10_000)),
     )
 
 
-class _Numbers:
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-
-    def within(self, name: str, least: float, most: float, usual: float) -> float:
-        def number(text: str) -> float:
-            value = float(text)
-            if not least <= value <= most:
-                raise ValueError
-            return value
-
-        found = _read(self._environment, name, number, f"a number from {least:g} to {most:g}")
-        return usual if found is None else found
-
-
-def _read(environment: Mapping[str, str], name: str, parse: Callable[[str], T], expected: str) -> T | None:
-    """None if it is not set. The error does not quote the value: it may contain a secret."""
-    text = environment.get(name, "").strip()
-    if not text:
-        return None
+def _configs(environment: Mapping[str, str], name: str) -> dict[str, JsonObject]:
     try:
-        return parse(text)
-    except (ValueError, KeyError) as error:
-        why = f": {error}" if isinstance(error, msgspec.MsgspecError) else ""
-        raise SettingsError(f"environment variable {name} must be {expected}{why}") from error
-
-
-def _switch(text: str) -> bool:
-    return _WORDS[text.lower()]
-
-
-def _configs(text: str) -> dict[str, JsonObject]:
-    return msgspec.json.decode(text, type=dict[str, dict[str, Any]])
+        return msgspec.json.decode(setting(environment, name) or "{}", type=dict[str, dict[str, Any]])
+    except msgspec.MsgspecError as error:
+        example = '{"http": {}}'
+        raise SettingError(f"environment variable {name} must be a JSON object such as {example}: {error}") from error
 
 
 def _names(text: str) -> frozenset[str]:

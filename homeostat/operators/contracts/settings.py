@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from homeostat.external.environment import whole_number
+
 REVISION_LIMIT: Final = "CONTRACTS_REVISION_LIMIT"
 FORECAST_DAYS: Final = "CONTRACTS_READINESS_FORECAST_DAYS"
 NAMES: Final = (REVISION_LIMIT, FORECAST_DAYS)
@@ -20,18 +22,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
-    """Raises `ValueError` for a setting that is not a number in its range."""
+    """`SettingError` names the variable that is not a number in its range."""
     usual = Settings()
     return Settings(
-        revision_limit=_number(environment, REVISION_LIMIT, usual.revision_limit, least=1, most=1000),
-        forecast_days=_number(environment, FORECAST_DAYS, usual.forecast_days, least=0, most=365),
+        revision_limit=whole_number(environment, REVISION_LIMIT, usual.revision_limit, least=1, most=1000),
+        forecast_days=whole_number(environment, FORECAST_DAYS, usual.forecast_days, least=0, most=365),
     )
-
-
-def _number(environment: Mapping[str, str], name: str, usual: int, *, least: int, most: int) -> int:
-    text = environment.get(name, "").strip()
-    if not text:
-        return usual
-    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
-        raise ValueError(f'{name} is "{text}"; expected a number from {least} to {most}')
-    return int(text)

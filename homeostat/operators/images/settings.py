@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.external.environment import SettingError, number, setting, switch
 from homeostat.operators.images.engine.hosts import Hosts, HostsError, parse_hosts
 
 INTERVAL: Final = "HOMEOSTAT_IMAGES_INTERVAL"
@@ -32,17 +33,12 @@ OWN_SECRETS: Final = "HOMEOSTAT_IMAGES_OWN_SECRETS"
 ANY_SECRETS: Final = "HOMEOSTAT_IMAGES_ANY_SECRETS"
 KNOWN_HOSTS: Final = "HOMEOSTAT_IMAGES_KNOWN_HOSTS"
 NAMES: Final = (INTERVAL, WINDOW, KEEP, ALLOW_FILE, HOSTS, OWN_SECRETS, ANY_SECRETS, KNOWN_HOSTS)
-_WORDS: Final = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _LONGEST_S: Final = 7 * 24 * 3600.0
 # As the two forges publish them.
 _FORGES: Final = (
     "github.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl\n"
     "gitlab.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAfuCHKVTjquxvt6CM6tdG4SLp1Btn/nOeHHE5UOzRdf\n"
 )
-
-
-class SettingsError(ValueError):
-    """An environment variable is invalid."""
 
 
 class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,54 +62,34 @@ class ImageSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_settings(environment: Mapping[str, str]) -> ImageSettings:
-    """`SettingsError` names the variable."""
+    """`SettingError` names the variable."""
     usual = ImageSettings()
     return ImageSettings(
-        interval_s=_seconds(environment, INTERVAL, usual.interval_s),
-        window_s=_seconds(environment, WINDOW, usual.window_s),
-        keep_s=_seconds(environment, KEEP, usual.keep_s),
-        allows_file=_switch(environment, ALLOW_FILE),
+        interval_s=number(environment, INTERVAL, usual.interval_s, most=_LONGEST_S, unit="seconds"),
+        window_s=number(environment, WINDOW, usual.window_s, most=_LONGEST_S, unit="seconds"),
+        keep_s=number(environment, KEEP, usual.keep_s, most=_LONGEST_S, unit="seconds"),
+        allows_file=switch(environment, ALLOW_FILE),
         hosts=_hosts(environment),
-        own_secrets=_switch(environment, OWN_SECRETS),
-        any_secrets=_switch(environment, ANY_SECRETS),
+        own_secrets=switch(environment, OWN_SECRETS),
+        any_secrets=switch(environment, ANY_SECRETS),
         known_hosts=_FORGES + environment.get(KNOWN_HOSTS, ""),
-        author_name=environment.get("DEFAULT_FROM_NAME", "").strip() or usual.author_name,
-        author_email=environment.get("DEFAULT_FROM_EMAIL", "").strip() or usual.author_email,
+        author_name=setting(environment, "DEFAULT_FROM_NAME") or usual.author_name,
+        author_email=setting(environment, "DEFAULT_FROM_EMAIL") or usual.author_email,
         github_api=_url(environment, "GITHUB_API_URL"),
         gitlab_api=_url(environment, "GITLAB_API_URL"),
         gitea_api=_url(environment, "GITEA_API_URL"),
     )
 
 
-def _seconds(environment: Mapping[str, str], name: str, usual: float) -> float:
-    text = environment.get(name, "").strip()
-    if not text:
-        return usual
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= _LONGEST_S:
-        raise SettingsError(f"environment variable {name} must be seconds from 0 to {_LONGEST_S:g}")
-    return found
-
-
-def _switch(environment: Mapping[str, str], name: str) -> bool:
-    text = environment.get(name, "").strip().lower()
-    if text and text not in _WORDS:
-        raise SettingsError(f"environment variable {name} must be true or false")
-    return _WORDS.get(text, False)
-
-
 def _hosts(environment: Mapping[str, str]) -> Hosts | None:
     try:
-        return parse_hosts(environment[HOSTS]) if environment.get(HOSTS, "").strip() else None
+        return parse_hosts(environment[HOSTS]) if setting(environment, HOSTS) else None
     except HostsError as error:
-        raise SettingsError(f"environment variable {HOSTS}: {error}") from error
+        raise SettingError(f"environment variable {HOSTS}: {error}") from error
 
 
 def _url(environment: Mapping[str, str], name: str) -> str:
-    found = environment.get(name, "").strip().rstrip("/")
+    found = setting(environment, name).rstrip("/")
     if found and not found.startswith(("https://", "http://")):
-        raise SettingsError(f"environment variable {name} must be a URL that begins with https://")
+        raise SettingError(f"environment variable {name} must be a URL that begins with https://")
     return found

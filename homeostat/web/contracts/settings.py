@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.external.environment import switch
 from homeostat.operators.contracts.engine.reference import InvalidReferenceError, parse_oci, registry_reference
 
 NAMESPACE: Final = "PACTO_DASHBOARD_NAMESPACE"
@@ -19,8 +20,6 @@ CACHE_DIRECTORY: Final = "PACTO_CACHE_DIR"
 NO_CACHE: Final = "PACTO_NO_CACHE"
 NAMES: Final = (NAMESPACE, REPOSITORIES, DIAGNOSTICS, CORS_ORIGIN, CACHE_DIRECTORY, NO_CACHE)
 MOST_REPOSITORIES: Final = 100
-_TRUE: Final = frozenset({"1", "true", "yes", "on"})
-_FALSE: Final = frozenset({"", "0", "false", "no", "off"})
 _is_origin = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?").fullmatch
 _is_namespace = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?").fullmatch
 
@@ -43,10 +42,10 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     return Settings(
         namespace=_namespace(environment.get(NAMESPACE, "").strip()),
         repositories=_repositories(environment.get(REPOSITORIES, "")),
-        has_diagnostics=_flag(DIAGNOSTICS, environment.get(DIAGNOSTICS, "")),
+        has_diagnostics=switch(environment, DIAGNOSTICS),
         cors_origin=_origin(environment.get(CORS_ORIGIN, "").strip()),
         cache=_directory(environment.get(CACHE_DIRECTORY, "").strip()),
-        reads_cache=not _flag(NO_CACHE, environment.get(NO_CACHE, "")),
+        reads_cache=not switch(environment, NO_CACHE),
     )
 
 
@@ -76,12 +75,6 @@ def _repositories(text: str) -> tuple[str, ...]:
         except InvalidReferenceError as error:
             raise ValueError(f"{REPOSITORIES}: {error}") from error
     return found
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.strip().lower() not in _TRUE | _FALSE:
-        raise ValueError(f'{name} is "{text}"; expected true or false')
-    return text.strip().lower() in _TRUE
 
 
 def _origin(text: str) -> str:

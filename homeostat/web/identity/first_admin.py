@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from homeostat.external.environment import SettingError
 from homeostat.web.identity.api import RestUserSpec
-from homeostat.web.identity.credentials.token import SettingError
 from homeostat.web.identity.forms import Password, Username
 from homeostat.web.identity.records import Registers
 from homeostat.web.identity.users import Users

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from homeostat.cli.operators import programs
+from homeostat.external.environment import SettingError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec, Retry
 from homeostat.operators.actions.dependencies import open_in_setup
 from homeostat.operators.actions.plugins.catalog import PluginOffError
 from homeostat.operators.actions.schedule import Delays
-from homeostat.operators.actions.settings import ALLOW_PROGRAMS, ActionSettings, SettingsError, read_settings
+from homeostat.operators.actions.settings import ALLOW_PROGRAMS, ActionSettings, read_settings
 from homeostat.operators.actions.world import Pace
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
@@ -72,7 +73,7 @@ def test_what_a_type_says_counts_first() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name_and_not_shown(name: str, value: str, expected: str) -> None:
-    with pytest.raises(SettingsError, match=f"environment variable {name} must be .*({expected})") as caught:
+    with pytest.raises(SettingError, match=f"environment variable {name} must be .*({expected})") as caught:
         actions.check_environment({name: value})
     assert "secret" not in str(caught.value)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from homeostat.external.environment import SettingError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.plugins.catalog import ACTIONS
@@ -17,7 +18,6 @@ from homeostat.runtime.installation import install
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
 from homeostat.web.actions.access import KINDS as FACE_KINDS
-from homeostat.web.identity.credentials.token import SettingError
 from homeostat.web.identity.identity import open_identity
 from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.actions.webhooks.hook_server import HookServer, add, open_hook_server

@@ -8,12 +8,13 @@ import time
 import jwt
 import pytest
 
+from homeostat.external.environment import SettingError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.server.access.tokens.file import Tokens as ServerTokens
 from homeostat.testing.eventually import eventually
-from homeostat.web.identity.credentials.token import SettingError, load_key
+from homeostat.web.identity.credentials.token import load_key
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 GOOD: JsonObject = {"username": "admin", "password": "correct horse"}

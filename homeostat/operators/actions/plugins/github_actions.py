@@ -28,6 +28,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from homeostat.external.environment import number
 from homeostat.external.forges.github import API, Artifact, Dispatched, GitHub, Repository, WorkflowRun
 from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.json import JsonObject
@@ -192,14 +193,7 @@ class GitHubActionsPlugin:
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
-    text = environment.get(name, "").strip()
-    try:
-        found = float(text) if text else default
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= _LONGEST_S:
-        raise ValueError(f"environment variable {name} must be seconds above 0 and up to {_LONGEST_S}")
-    return found
+    return number(environment, name, default, most=_LONGEST_S, excludes_least=True, unit="seconds")
 
 
 def _target(job: Job[GitHubConfig], purpose: str) -> _Target:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
+from homeostat.external.environment import SettingError, number
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.faces.private import PrivateSecrets
 
@@ -36,10 +37,6 @@ _OPTIONS: Final[Options] = {"require": ["sub", "exp"], "verify_exp": False, "ver
 
 class TokenError(Exception):
     """The token was issued here and has expired."""
-
-
-class SettingError(ValueError):
-    """An environment variable is invalid."""
 
 
 Moment = Annotated[float, msgspec.Meta(ge=-_LATEST, le=_LATEST)]
@@ -94,14 +91,7 @@ class Tokens:
 
 
 def expiry_hours(environment: Mapping[str, str]) -> float:
-    text = environment.get(EXPIRY_VARIABLE) or "24"
-    try:
-        hours = float(text)
-    except ValueError:
-        hours = 0.0
-    if not 0 < hours <= _LONGEST_HOURS:
-        raise SettingError(f'{EXPIRY_VARIABLE}="{text}" is not a number of hours above 0 and up to {_LONGEST_HOURS}')
-    return hours
+    return number(environment, EXPIRY_VARIABLE, 24, most=_LONGEST_HOURS, excludes_least=True, unit="hours")
 
 
 def given_key(environment: Mapping[str, str]) -> bytes:

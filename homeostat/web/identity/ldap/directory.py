@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from homeostat.external.environment import SettingError, number
 from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldap.filter import FilterError, encode_filter
 from homeostat.external.secrets.credentials import BasicAuth
-from homeostat.web.identity.credentials.token import SettingError
 from homeostat.web.identity.ldap.sync import DirectoryError, Person
 
 INTERVAL: Final = "LDAP_SYNC_INTERVAL"
@@ -92,11 +92,4 @@ def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
 
 def sync_interval_s(environment: Mapping[str, str]) -> float:
     """0 synchronizes on request only."""
-    text = environment.get(INTERVAL) or "0"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= _MOST_SECONDS:
-        raise SettingError(f'{INTERVAL}="{text}" is not a number of seconds')
-    return seconds
+    return number(environment, INTERVAL, 0, most=_MOST_SECONDS, unit="seconds")

@@ -91,7 +91,7 @@ def town() -> Iterator[Town]:
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf"])
 @pytest.mark.parametrize("name", ["GITHUB_ACTIONS_TIMEOUT", "GITHUB_ACTIONS_POLL_INTERVAL"])
 def test_a_setting_that_is_not_a_time_is_named(town: Town, name: str, text: str) -> None:
-    with pytest.raises(ValueError, match=f"environment variable {name} must be seconds above 0"):
+    with pytest.raises(ValueError, match=f"environment variable {name} must be a number of seconds above 0"):
         GitHubActionsPlugin(Tools(town.http, {name: text}))
 
 

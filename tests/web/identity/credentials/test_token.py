@@ -5,9 +5,9 @@ from __future__ import annotations
 import jwt
 import pytest
 
+from homeostat.external.environment import SettingError
 from homeostat.plane import Plane
 from homeostat.web.identity.credentials.token import (
-    SettingError,
     TokenError,
     Tokens,
     expiry_hours,

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from homeostat.external.environment import SettingError
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.api import REST_USER
-from homeostat.web.identity.credentials.token import SettingError
 from homeostat.web.identity.ldap.directory import read_directory, sync_interval_s
 from tests.external.slapds import ADMIN as DIRECTORY_ADMIN
 from tests.external.slapds import ADMIN_PASSWORD, BASE, Slapd, person, run_slapd
