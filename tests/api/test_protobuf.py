@@ -195,7 +195,7 @@ async def test_an_object_that_cannot_be_encoded_ends_the_watch_with_an_error(
     change, status = await next_of(events)
     assert (change, status["reason"]) == ("ERROR", "InternalError")
     assert [each async for each in events] == []
-    assert "failed to encode events" in caplog.text
+    assert "failed to send events" in caplog.text
 
 
 async def test_discovery_is_in_protobuf(api: Api) -> None:

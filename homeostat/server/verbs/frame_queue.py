@@ -6,54 +6,40 @@ takes some milliseconds, and the others in a thread. An event waits for those be
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import ApiError, InternalError
-from homeostat.server.verbs.backlog import Backlog
+from homeostat.server.verbs.backlog import Drain, Target
 from homeostat.server.view.protobuf_view import QUICK_BYTES
 from homeostat.store.base import Event
-
-log = logging.getLogger(__name__)
 
 _AT_ONCE = 100
 """Events in one turn of the thread, which others wait for."""
 
 
-class Frames(Protocol):
-    """The stream of a watch."""
-
+class Frames(Target, Protocol):
     def add(self, chunk: bytes) -> None: ...
-    def flush(self) -> None: ...
-    def fail(self, error: ApiError) -> None: ...
-    def close(self) -> None: ...
 
 
 class FrameQueue:
     def __init__(self, user: str, make: Callable[[Event], bytes], frames: Frames) -> None:
         """`make` gives the frame of an event; it is called in a thread too."""
-        self._user, self._make, self._frames = user, make, frames
-        self._waiting = Backlog()
-        self._task: asyncio.Task[None] | None = None
+        self._user, self._make = user, make
+        self._drain = Drain(frames, self._prepare, frames.add, at_once=_AT_ONCE, verb="encode")
         self._spent_bytes = 0
 
     @property
     def is_behind(self) -> bool:
-        return bool(self._waiting)
+        return self._drain.is_behind
 
     def takes(self, event: Event) -> bool:
         """Whether the frame of the event is made here; otherwise the caller makes it now."""
         self._spent_bytes += len(event.record.value)
-        if not self._waiting and self._spent_bytes <= QUICK_BYTES:
+        if not self._drain.is_behind and self._spent_bytes <= QUICK_BYTES:
             return False
-        if not self._waiting.add(event):
-            self._frames.close()
-        elif self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._encode())
+        self._drain.add(event)
         return True
 
     def rest(self) -> None:
@@ -61,24 +47,10 @@ class FrameQueue:
         self._spent_bytes = 0
 
     def close(self) -> None:
-        self._waiting.clear()
-        if self._task is not None:
-            self._task.cancel()
+        self._drain.close()
 
-    async def _encode(self) -> None:
-        try:
-            while self._waiting:
-                some = self._waiting.first(_AT_ONCE)
-                for chunk in await in_thread(partial(self._made, some), user=self._user):
-                    self._frames.add(chunk)
-                    self._waiting.drop_first()
-                self._frames.flush()
-        except Exception:
-            # Without an error, the client would take the stream for one without changes.
-            log.exception("failed to encode events")
-            self._frames.fail(InternalError("cannot encode the object; see the log of the server"))
-        finally:
-            self._task = None
+    async def _prepare(self, events: list[Event]) -> list[bytes]:
+        return await in_thread(partial(self._frames_of, events), user=self._user)
 
-    def _made(self, events: Sequence[Event]) -> list[bytes]:
+    def _frames_of(self, events: list[Event]) -> list[bytes]:
         return [self._make(event) for event in events]

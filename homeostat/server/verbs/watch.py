@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -266,47 +267,27 @@ class _Converting:
     """
 
     def __init__(self, call: Call, watcher: Watcher) -> None:
-        from homeostat.server.verbs.backlog import Backlog
+        from homeostat.server.verbs.backlog import Drain
 
-        self._kind, self._conversions = call.kind, call.backend.conversions
-        self._watcher = watcher
-        self._waiting = Backlog()
-        self._task: asyncio.Task[None] | None = None
+        self._kind, self._conversions, self._pass_on = call.kind, call.backend.conversions, watcher.pass_on
+        self._drain = Drain(watcher, self._convert, watcher.pass_on, at_once=MOST_REVIEWED, verb="convert")
 
     @property
     def is_behind(self) -> bool:
-        return bool(self._waiting)
+        return self._drain.is_behind
 
     def deliver(self, event: Event) -> None:
-        shown = None if self._waiting else self._conversions.known(self._kind, event)
+        shown = None if self._drain.is_behind else self._conversions.known(self._kind, event)
         if shown is not None:
-            self._watcher.pass_on(shown)
-        elif not self._waiting.add(event):
-            self._watcher.close()
-        elif self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._convert())
+            self._pass_on(shown)
+        else:
+            self._drain.add(event)
 
     def close(self) -> None:
-        self._waiting.clear()
-        if self._task is not None:
-            self._task.cancel()
+        self._drain.close()
 
-    async def _convert(self) -> None:
-        try:
-            while self._waiting:
-                shown = await self._conversions.events(self._kind, self._waiting.first(MOST_REVIEWED))
-                for event in shown:
-                    self._watcher.pass_on(event)
-                    self._waiting.drop_first()
-                self._watcher.flush()
-        except ConversionError as error:
-            self._watcher.fail(error)
-        except Exception:
-            # Without an error, the client would take the stream for one without changes.
-            log.exception("failed to convert events", extra={"resource": self._watcher.resource})
-            self._watcher.fail(InternalError("cannot convert the object; see the log of the server"))
-        finally:
-            self._task = None
+    async def _convert(self, events: list[Event]) -> Sequence[Event]:
+        return await self._conversions.events(self._kind, events)
 
 
 async def watch(call: Call) -> Answer:

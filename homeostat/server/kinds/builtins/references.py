@@ -19,11 +19,7 @@ def secrets_of(spec: JsonObject) -> Iterator[str]:
     """The names of the Secrets of a Pod's spec, some of them twice."""
     for each in structs(spec, "imagePullSecrets"):
         yield text(each, "name")
-    for container in _containers(spec):
-        for each in structs(container, "envFrom"):
-            yield text(struct(each, "secretRef"), "name")
-        for each in structs(container, "env"):
-            yield text(struct(each, "valueFrom", "secretKeyRef"), "name")
+    yield from _variables(spec, "secret")
     for volume in structs(spec, "volumes"):
         yield text(struct(volume, "secret"), "secretName")
         yield text(struct(volume, "azureFile"), "secretName")
@@ -36,17 +32,18 @@ def secrets_of(spec: JsonObject) -> Iterator[str]:
 
 def config_maps_of(spec: JsonObject) -> Iterator[str]:
     """The names of the ConfigMaps of a Pod's spec, some of them twice."""
-    for container in _containers(spec):
-        for each in structs(container, "envFrom"):
-            yield text(struct(each, "configMapRef"), "name")
-        for each in structs(container, "env"):
-            yield text(struct(each, "valueFrom", "configMapKeyRef"), "name")
+    yield from _variables(spec, "configMap")
     for volume in structs(spec, "volumes"):
         yield text(struct(volume, "configMap"), "name")
         for source in structs(struct(volume, "projected"), "sources"):
             yield text(struct(source, "configMap"), "name")
 
 
-def _containers(spec: JsonObject) -> Iterator[JsonObject]:
+def _variables(spec: JsonObject, kind: str) -> Iterator[str]:
+    """What environment variables of the containers refer to; `kind` as it begins the fields: `secretRef`."""
     for group in CONTAINER_LISTS:
-        yield from structs(spec, group)
+        for container in structs(spec, group):
+            for each in structs(container, "envFrom"):
+                yield text(struct(each, f"{kind}Ref"), "name")
+            for each in structs(container, "env"):
+                yield text(struct(each, "valueFrom", f"{kind}KeyRef"), "name")
