@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import ConflictError, NotFoundError
@@ -20,6 +21,8 @@ from homeostat.operators.workloads.selection import (
 )
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
+
+V = TypeVar("V", bound=HasMeta)
 
 BY_OWNER, ORPHANS, BY_NODE, BY_CLAIM = "owner", "orphans", "node", "claim"
 
@@ -52,20 +55,20 @@ POD_INDEXES: Mapping[str, KeysOf[Pod]] = {
 
 
 def owner_router(
-    kind: Kind, add: Callable[[Key], None], possible_owners: Callable[[Pod], list[Key]]
-) -> Callable[[Change[Pod]], None]:
-    """A handler that queues the owner of each changed Pod; of an orphan those that might adopt it."""
+    kind: Kind, add: Callable[[Key], None], possible_owners: Callable[[V], list[Key]]
+) -> Callable[[Change[V]], None]:
+    """A handler that queues the owner of each changed object; of an orphan those that might adopt it."""
 
-    def note(change: Change[Pod]) -> None:
-        for pod in (change.new, change.old):
-            if pod is None:
+    def note(change: Change[V]) -> None:
+        for each in (change.new, change.old):
+            if each is None:
                 continue
-            owner = pod.metadata.controller
+            owner = each.metadata.controller
             if owner is not None:
                 if owner.is_of(kind):
                     add((change.namespace, owner.name))
-            elif pod is change.new and not pod.metadata.is_terminating:
-                for key in possible_owners(pod):
+            elif each is change.new and not each.metadata.is_terminating:
+                for key in possible_owners(each):
                     add(key)
 
     return note

@@ -10,7 +10,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import CRON_JOB, JOB, Workload
 from homeostat.operators.workloads.cronjobs.decide import CronError, Decision, decide
 from homeostat.operators.workloads.events import Events
-from homeostat.operators.workloads.family import BY_OWNER
+from homeostat.operators.workloads.family import BY_OWNER, owner_router
 from homeostat.operators.workloads.jobs.decide import finished_condition
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.status import status_patch
@@ -30,13 +30,10 @@ class CronJobs:
         """The uids of active Jobs that were deleted here."""
         self._reconciler = Reconciler(setup, "cronjobs", self._reconcile)
         crons.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
+        jobs.add_handler(owner_router(CRON_JOB, self._reconciler.soon, lambda _: []))
         jobs.add_handler(self._note_job)
 
     def _note_job(self, change: Change[Workload]) -> None:
-        for each in (change.old, change.new):
-            owner = None if each is None else each.metadata.controller
-            if owner is not None and owner.is_of(CRON_JOB):
-                self._reconciler.soon((change.namespace, owner.name))
         if change.old is not None and not finished_condition(change.old):
             if change.new is not None:
                 self._record_end(change.new)

@@ -16,7 +16,7 @@ from homeostat.operators.workloads.creation import is_namespace_terminating
 from homeostat.operators.workloads.deployments.decide import REFUSED, Step, decide, refused
 from homeostat.operators.workloads.deployments.sets import new_set, replicas_of
 from homeostat.operators.workloads.events import Events
-from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner
+from homeostat.operators.workloads.family import BY_OWNER, ORPHANS, check_owner, owner_router
 from homeostat.operators.workloads.ownership import adoption, claim, release
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.selection import possible_selectors
@@ -42,18 +42,13 @@ class Deployments:
         self._events = events
         self._reconciler = Reconciler(setup, "deployments", self._reconcile)
         deployments.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
-        sets.add_handler(self._note_set)
+        sets.add_handler(owner_router(DEPLOYMENT, self._reconciler.soon, self._possible_owners))
         pods.add_handler(self._note_pod)
 
-    def _note_set(self, change: Change[Workload]) -> None:
-        for each in (change.old, change.new):
-            owner = None if each is None else each.metadata.controller
-            if owner is not None and owner.is_of(DEPLOYMENT):
-                self._reconciler.soon((change.namespace, owner.name))
-            elif each is not None and owner is None:
-                for deployment in possible_selectors(self._deployments, change.namespace, each.metadata.labels):
-                    if selects(deployment.spec.get("selector"), each.metadata.labels):
-                        self._reconciler.soon(deployment.key)
+    def _possible_owners(self, replicas: Workload) -> list[Key]:
+        labels = replicas.metadata.labels
+        found = possible_selectors(self._deployments, replicas.metadata.namespace, labels)
+        return [each.key for each in found if selects(each.spec.get("selector"), labels)]
 
     def _note_pod(self, change: Change[Pod]) -> None:
         """Recreate waits for the last Pod of old ReplicaSets."""
