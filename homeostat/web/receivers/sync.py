@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ from homeostat.edge.server import Handler
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_object
+from homeostat.objects.kind import Kind
 from homeostat.objects.roles import rule
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.sync.api.parts import GROUP, SecretKey
@@ -58,6 +59,8 @@ from homeostat.web.kit.refusal import RefusalError, refusal_reply, unauthorized,
 from homeostat.web.receivers.limits import Deliveries, Rate
 from homeostat.web.receivers.receiver import BURST, EVERY_S
 from homeostat.web.receivers.signature import Delivery, Prove, by_generic, by_gitea, by_github, by_gitlab
+
+T = TypeVar("T")
 
 LEGACY: Final = "/webhooks/repository"
 LARGEST_BODY: Final = 1 << 20
@@ -176,12 +179,15 @@ class Receiver:
             self._failed.spend(address)
             raise unauthorized("the signature or the token of this webhook is not valid")
 
-    async def _hook(self, namespace: str, name: str) -> Hook:
+    async def _declared(self, kind: Kind, namespace: str, name: str, type_: type[T]) -> T:
         try:
-            found = await self._client.get(REPOSITORY_WEBHOOK.kind.path(namespace, name))
+            found = await self._client.get(kind.path(namespace, name))
         except NotFoundError:
-            raise unknown("there is no such RepositoryWebhook") from None
-        declared = msgspec.convert({"metadata": found["metadata"], "spec": found["spec"]}, RepositoryWebhook)
+            raise unknown(f"there is no such {kind.kind}") from None
+        return msgspec.convert({"metadata": found["metadata"], "spec": found["spec"]}, type_)
+
+    async def _hook(self, namespace: str, name: str) -> Hook:
+        declared = await self._declared(REPOSITORY_WEBHOOK.kind, namespace, name, RepositoryWebhook)
         spec = read_spec(declared.spec, self._environment)[0]
         return Hook(
             namespace=namespace,
@@ -195,11 +201,7 @@ class Receiver:
         )
 
     async def _embedded(self, namespace: str, name: str) -> Hook:
-        try:
-            found = await self._client.get(RESOURCE_REPOSITORY.kind.path(namespace, name))
-        except NotFoundError:
-            raise unknown("there is no such ResourceRepository") from None
-        declared = msgspec.convert({"metadata": found["metadata"], "spec": found["spec"]}, ResourceRepository)
+        declared = await self._declared(RESOURCE_REPOSITORY.kind, namespace, name, ResourceRepository)
         git = read_spec(declared.spec, self._environment)[0].git
         if git is None or git.webhook is None:
             raise unknown("the ResourceRepository has no spec.git.webhook")

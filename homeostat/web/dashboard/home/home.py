@@ -272,17 +272,13 @@ def _timeline(changes: Sequence[Change], trouble: str) -> Node:
         return None
     note = el("p", f"Events are missing: {one_line(trouble)}", class_="trouble") if trouble else None
     items = [
-        el(
-            "li",
-            el("span", class_=f"dot {each.look}", aria_hidden="true"),
-            el(
-                "div",
-                el("a", each.name, href=each.path) if each.path else el("strong", each.name),
-                el("span", " failed" if each.look == "bad" else "", class_="unseen"),
-                " ",
-                moment(each.at),
-                el("span", one_line(each.text), class_="why"),
-            ),
+        _moment_item(
+            each.look,
+            el("a", each.name, href=each.path) if each.path else el("strong", each.name),
+            el("span", " failed" if each.look == "bad" else "", class_="unseen"),
+            " ",
+            moment(each.at),
+            el("span", one_line(each.text), class_="why"),
         )
         for each in changes
     ]
@@ -301,18 +297,18 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
     shown = frozen[: max(MOST_UPCOMING - len(due), MOST_UPCOMING // 2)]
     shown += due[: MOST_UPCOMING - len(shown)]
     items = [
-        el(
-            "li",
-            el("span", class_=f"dot {each.look}", aria_hidden="true"),
-            el(
-                "div",
-                el("a", each.name, href=each.path),
-                f" {one_line(each.text)} ",
-                moment(each.at, each.otherwise) if each.at or each.otherwise else None,
-            ),
+        _moment_item(
+            each.look,
+            el("a", each.name, href=each.path),
+            f" {one_line(each.text)} ",
+            moment(each.at, each.otherwise) if each.at or each.otherwise else None,
         )
         for each in shown
     ]
     rest = len(found) - len(items)
     more = el("p", f"and {rest:,} more", class_="summary") if rest > 0 else None
     return el("section", heading("Next"), el("ol", items, class_="timeline"), more)
+
+
+def _moment_item(look: str, *content: Node) -> Node:
+    return el("li", el("span", class_=f"dot {look}", aria_hidden="true"), el("div", *content))
