@@ -10,9 +10,11 @@ import click
 
 from homeostat.cli.auth.resource import Resource, resource_of
 from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import print_warning
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.objects.apply import Applying
 from homeostat.cli.objects.kinds import discover
+from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.roles import role
 
@@ -70,6 +72,20 @@ async def command(
         binding = {"roleRef": {"apiGroup": _API, "kind": kind, "name": where["name"]}, "subjects": [subject]}
         await run.apply({"apiVersion": f"{_API}/v1", "kind": f"{kind}Binding", "metadata": where, **binding})
     run.refusals.exit_if_any()
+    if account and not await _exists(connection, subject):
+        print_warning(f"there is no service account {account}; if the name is right, create it")
+
+
+async def _exists(connection: Connection, subject: JsonObject) -> bool:
+    """Whether a service account does. It may be created later, so a role may be bound to it before."""
+    path = f"/api/v1/namespaces/{subject['namespace']}/serviceaccounts/{subject['name']}"
+    try:
+        await connection.client.get(path)
+    except NotFoundError:
+        return False
+    except ApiError:
+        return True  # unknown to who may grant and not read
+    return True
 
 
 def _rule(asked: Resource, verbs: list[str], name: str) -> JsonObject:

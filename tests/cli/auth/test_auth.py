@@ -52,6 +52,7 @@ def test_every_kind_of_subject_and_resource_can_be_granted(
     for word in ("created", "unchanged"):
         ended = up.cli.here("auth", "grant", *grant)
         assert (ended.code, ended.out.count(word)) == (0, 2), ended
+        assert ("no service account ci:bot" in ended.err) == ("--serviceaccount" in grant)
     assert up.cli.here("auth", "can-i", *question).code == 0
 
 
@@ -84,6 +85,18 @@ def test_a_token_of_a_service_account_signs_it_in(up: Up) -> None:
     assert token.count(".") == 2
     assert '"robot" not found' not in token
     assert up.cli.here("auth", "token", "nobody").code == 1
+
+
+def test_a_grant_in_a_namespace_that_does_not_exist_says_so(up: Up) -> None:
+    ended = up.cli.here("auth", "grant", "get", "pods", "--user", "anna", "-n", "nowhere")
+    assert (ended.code, ended.out) == (1, "")
+    assert 'namespaces "nowhere" not found; create it first' in ended.err
+
+
+def test_a_grant_to_a_service_account_that_exists_does_not_warn(up: Up) -> None:
+    up.cli.here("apply", "-f", "-", stdin="{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}")
+    ended = up.cli.here("auth", "grant", "get", "pods", "--serviceaccount", "default:robot")
+    assert (ended.code, ended.err) == (0, "")
 
 
 def test_a_grant_names_one_subject(up: Up) -> None:
