@@ -10,6 +10,7 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
+from homeostat.edge.process.extras import install_command
 from homeostat.plane.settings import Settings
 from homeostat.server.pki.private_file import keep_private, read_private
 from homeostat.store.base import Store, StoreError
@@ -46,7 +47,7 @@ async def _open_shared(url: str, path: Path) -> PlaneStore:
     try:
         from homeostat.store.postgres import PostgresStore
     except ImportError as error:
-        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat-plane[postgres]'") from error
+        raise StoreError(f"PostgreSQL needs a driver; to install it: {install_command('postgres')}") from error
     # The database knows whether this is its key.
     key = read_private(path) or keep_private(path, secrets.token_bytes(32))
     return await PostgresStore.open(url, sealed=SEALED_RESOURCES, key=key)

@@ -15,6 +15,7 @@ import msgspec
 
 from homeostat import __version__
 from homeostat.cli.doctor.server import judge_clock, utc_now
+from homeostat.edge.process.extras import install_command
 from homeostat.external.secrets.scrub import scrub_urls
 from homeostat.runtime.checkup import Finding
 from homeostat.store.base import StoreError
@@ -81,8 +82,7 @@ async def check_postgres(url: str, data: Path | None, clock: Callable[[], dateti
 
         from homeostat.store.postgres.database import AWAY, Database
     except ImportError:
-        remedy = "pip install 'homeostat-plane[postgres]'"
-        return [Finding("database", "FAIL", "the driver of PostgreSQL is not installed", remedy)]
+        return [Finding("database", "FAIL", "the driver of PostgreSQL is not installed", install_command("postgres"))]
     try:
         database = Database(url, _SCHEMA)
     except StoreError as error:

@@ -32,6 +32,7 @@ import msgspec
 
 from homeostat import __version__
 from homeostat.edge.metrics.exposition import Collector
+from homeostat.edge.process.extras import install_command
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ async def telemetry(metrics: Collector, *, last_export_s: float = 5.0) -> AsyncI
     except ImportError as error:
         raise TelemetryError(
             "OTEL_* variables ask for telemetry, but OpenTelemetry is not installed: "
-            "pip install 'homeostat-plane[otel]', or set OTEL_SDK_DISABLED=true"
+            f"{install_command('otel')}, or set OTEL_SDK_DISABLED=true"
         ) from error
     resource = _resource()
     with _rate_limited_errors():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from homeostat.edge.process.extras import install_command
 from homeostat.store.backup.rows import Source, Target
 from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
@@ -39,4 +40,4 @@ def _require_driver() -> None:
     try:
         import asyncpg  # noqa: F401
     except ImportError as error:
-        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat-plane[postgres]'") from error
+        raise StoreError(f"PostgreSQL needs a driver; to install it: {install_command('postgres')}") from error

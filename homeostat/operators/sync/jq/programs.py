@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from homeostat.edge.process.extras import install_command
 from homeostat.objects.json import Json
 from homeostat.objects.json.pieces import decode_pieces, is_dense
 from homeostat.operators.sync.engine.errors import SyncError, ValidationError
@@ -83,7 +84,7 @@ class JqPrograms:
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
             if find_spec("jq") is None:
-                raise SyncError('metadata uses jq, which is not installed; install "homeostat-plane[jq]"')
+                raise SyncError(f"metadata uses jq, which is not installed; run: {install_command('jq')}")
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", str(Path(__file__).with_name("worker.py"))),
                 stdin=asyncio.subprocess.PIPE,

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Meta
 
+from homeostat.edge.process.extras import install_command
 from homeostat.external.dial import open_stream
 from homeostat.external.secrets.secrets import SecretReference
 from homeostat.operators.actions.inputs.plugins.message import Withdrawal, read_message
@@ -102,7 +103,7 @@ async def _library() -> ModuleType:
         return await asyncio.to_thread(import_module, "aiormq")
     except ModuleNotFoundError as error:
         raise InputError(
-            "ExtraMissing", 'the aiormq library is not installed; run: pip install "homeostat-plane[amqp]"'
+            "ExtraMissing", f"the aiormq library is not installed; run: {install_command('amqp')}"
         ) from error
 
 

@@ -1,0 +1,35 @@
+"""The command that installs an extra is that of the program that made this installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from homeostat.edge.process.extras import install_command
+
+WANTED = "'homeostat-plane[jq]'"
+HERE = str(Path(__file__).parents[3])
+"""Where these tests have it from."""
+
+
+@pytest.mark.parametrize(
+    ("made", "command"),
+    [
+        ("venv/pyvenv.cfg", f"pip install {WANTED}"),
+        ("venvs/homeostat-plane/pipx_metadata.json", f"pipx inject homeostat-plane {WANTED}"),
+        ("tools/homeostat-plane/uv-receipt.toml", f"uv tool install --with {WANTED} {HERE}"),
+        ("archive-v0/2I737y/pyvenv.cfg", f"uvx --with {WANTED} --from {HERE} homeostat"),
+    ],
+    ids=["pip", "pipx", "uv tool", "uvx"],
+)
+def test_an_extra_is_installed_by_what_made_the_installation(
+    made: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / made
+    mark.parent.mkdir(parents=True)
+    mark.touch()
+    monkeypatch.setattr(sys, "prefix", str(mark.parent))
+    monkeypatch.setenv("UV", "/usr/bin/uv")
+    assert install_command("jq") == command
