@@ -7,9 +7,10 @@ from typing import Final
 import click
 
 from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import print_warning
 from homeostat.cli.console.output import TABLE, is_table, output_option, print_list
 from homeostat.cli.console.table import Table, shorten_commits
-from homeostat.cli.image.targets import Known, read_known, tracked_deployments
+from homeostat.cli.image.targets import Known, find_deployments, read_known
 from homeostat.objects.json import JsonObject
 from homeostat.operators.images.api import PullRequest
 from homeostat.operators.images.engine.annotations import Tracked
@@ -37,12 +38,14 @@ async def command(connection: Connection, output: str) -> None:
       homeostat image status -n shop -o json
     """
     namespace = str(click.get_current_context().params["namespace"])
-    tracked, known = await tracked_deployments(connection, namespace), await read_known(connection, namespace)
-    rows = [_row(each, known) for each in sorted(tracked, key=lambda each: each.key)]
+    found, known = await find_deployments(connection, namespace), await read_known(connection, namespace)
+    rows = [_row(each, known) for each in sorted(found.tracked, key=lambda each: each.key)]
+    for key, problem in sorted(found.problems.items()):
+        print_warning(f"{key} is not tracked: {problem}")
     if not is_table(output):
         print_list(rows, output, name=lambda each: f"{each['namespace']}/{each['name']}")
         return
-    if not rows:
+    if not rows and not found.problems:
         where = f"in the namespace {namespace}" if namespace else "here"
         click.echo(f"no workload {where} has the annotations of gitops.operator; see docs/images.md", err=True)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import click
 
@@ -15,7 +16,7 @@ from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.kind import DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus
-from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.engine.annotations import Tracked, label_of, tracked_of, untracked_problem
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
 from homeostat.operators.images.status import record_of
 from homeostat.operators.images.world import Record
@@ -54,8 +55,14 @@ async def read_known(connection: Connection, namespace: str = "", *, is_required
         return Known([])
 
 
-async def tracked_deployments(connection: Connection, namespace: str = "") -> list[Tracked]:
-    found = list[Tracked]()
+class Found(NamedTuple):
+    tracked: list[Tracked]
+    problems: dict[str, str]
+    """By `NAMESPACE/NAME`: why workloads that lack one annotation are not tracked."""
+
+
+async def find_deployments(connection: Connection, namespace: str = "") -> Found:
+    found = Found([], {})
     for kind in ALL:
         try:
             workloads = await _workloads(connection, kind, namespace)
@@ -64,7 +71,11 @@ async def tracked_deployments(connection: Connection, namespace: str = "") -> li
             if kind == DEPLOYMENT:
                 raise
             continue
-        found += [tracked for each in workloads if (tracked := tracked_of(each, kind)) is not None]
+        for each in workloads:
+            if (tracked := tracked_of(each, kind)) is not None:
+                found.tracked.append(tracked)
+            elif problem := untracked_problem(each):
+                found.problems[f"{each.metadata.namespace}/{label_of(kind, each.metadata.name)}"] = problem
     return found
 
 
@@ -77,16 +88,18 @@ async def _workloads(connection: Connection, kind: Kind, namespace: str) -> list
 
 async def named_deployments(connection: Connection, names: Sequence[str]) -> list[Tracked]:
     """Those that are named, or all that are tracked; `Failure` for one that is not."""
-    tracked = {each.key: each for each in await tracked_deployments(connection)}
+    found = await find_deployments(connection)
+    tracked = {each.key: each for each in found.tracked}
     if not names:
         return list(tracked.values())
     keys = [name if "/" in name else f"{connection.namespace}/{name}" for name in names]
     for key in keys:
         if key not in tracked:
-            raise Failure(
-                f"{key} is not tracked: it does not exist, or lacks a required annotation of "
-                "gitops.operator; list those that are with: homeostat image status"
+            problem = found.problems.get(key) or (
+                "it does not exist, or lacks required annotations of gitops.operator; "
+                "list those that are with: homeostat image status"
             )
+            raise Failure(f"{key} is not tracked: {problem}")
     return [tracked[key] for key in dict.fromkeys(keys)]
 
 

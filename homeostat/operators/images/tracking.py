@@ -20,7 +20,7 @@ from homeostat.objects.kind import DEFINITION, DEPLOYMENT, Kind
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.images.api import FINALIZER, ImageUpdate
 from homeostat.operators.images.batching.group import Group, group_of
-from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.engine.annotations import Tracked, tracked_of, untracked_problem
 from homeostat.operators.images.engine.workloads import (
     ALL,
     BY_WORD,
@@ -34,6 +34,7 @@ from homeostat.operators.images.engine.workloads import (
 from homeostat.operators.images.records import Records
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.recorder import About
 from homeostat.runtime.setup import Setup
 
 _SETTLE_S: Final = 0.2
@@ -105,6 +106,8 @@ class Tracking:
         self._followed: dict[Kind, Informer[Any]] = {}
         self._definitions: Informer[Definition] | None = None
         self._rollouts: Informer[Workload] | None = None
+        self._problems: dict[tuple[Kind, str, str], str] = {}
+        """Why workloads that lack one annotation are not tracked, as their last Event says."""
         self.changed = asyncio.Event()
         for kind in KINDS:
             self._follow(kind)
@@ -154,6 +157,7 @@ class Tracking:
 
     def _set(self, kind: Kind, namespace: str, name: str, workload: Workload | None) -> None:
         found = tracked_of(workload, kind) if workload is not None else None
+        self._report_problem((kind, namespace, name), workload)
         before = self._tracked.set(kind, namespace, name, found)
         if changed := found or before:
             self._records.note_workload(namespace, changed.record)
@@ -162,6 +166,20 @@ class Tracking:
                 handler(found)
         elif before is not None or workload is None:
             self.changed.set()
+
+    def _report_problem(self, key: tuple[Kind, str, str], workload: Workload | None) -> None:
+        """Once, until the reason is another one."""
+        problem = untracked_problem(workload) if workload is not None else ""
+        before = self._problems.pop(key, "")
+        if workload is None or not problem:
+            return
+        self._problems[key] = problem
+        if problem != before:
+            kind, namespace, name = key
+            about = About(kind.api_version, kind.kind, namespace, name, workload.metadata.uid)
+            self._setup.recorder.record(
+                about, "Warning", "AnnotationMissing", f"{kind.kind} {name} is not tracked: {problem}"
+            )
 
     def _note_definition(self, change: Change[Definition]) -> None:
         is_served = change.new is not None and change.new.serves(ROLLOUT)

@@ -115,6 +115,10 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     _deploy(up.cli, app, manifests, enabled="false")
     done = up.cli("image", "update", "default/web")
     assert (done.code, done.out.split(":")[1].strip()) == (0, "skipped")
+    assert up.cli("annotate", "deployment", "web", "gitops.operator.ssh_key_name-").code == 0
+    problem = "default/web is not tracked: the annotation gitops.operator.ssh_key_name is missing; add it\n"
+    assert up.cli.here("image", "check", "default/web").err == f"error: {problem}"
+    assert up.cli.here("image", "status").err == f"warning: {problem}"
 
 
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:

@@ -131,6 +131,10 @@ async def _check_forgetting(stage: Managed) -> None:
     await stage.client.merge(
         STATEFUL_SET.path(NAMESPACE, "web"), {"metadata": {"annotations": {"gitops.operator.enabled": None}}}
     )
+    missing = "StatefulSet web is not tracked: the annotation gitops.operator.enabled is missing; add it"
+    await eventually(
+        lambda: stage.events("AnnotationMissing"), lambda found: [each["note"] for each in found] == [missing]
+    )
     await stage.client.delete(DEPLOYMENT.path(NAMESPACE, "web"))
     await eventually(lambda: _is_gone(stage, "web"))
     assert not await _is_gone(stage, "web.statefulset")

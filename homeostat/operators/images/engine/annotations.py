@@ -7,7 +7,8 @@ settings stay None here, so that `/debug` shows what was written; their defaults
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, Literal
 
 import msgspec
@@ -32,6 +33,8 @@ _REQUIRED: Final = (
     "ssh_key_namespace",
 )
 _SHORT_DIGITS: Final = 7
+_SIMILAR: Final = 0.7
+"""`ssh_key_secret_name` is like `ssh_key_name`; `registry_secret_namespace` is not like `ssh_key_namespace`."""
 
 TagType = Literal["short", "long"]
 
@@ -86,8 +89,7 @@ class Tracked(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The name of a Deployment, as the original shows it; for other kinds `statefulset/NAME`."""
-        return self.name if self.kind == DEPLOYMENT else f"{self.kind.kind.lower()}/{self.name}"
+        return label_of(self.kind, self.name)
 
     @property
     def title(self) -> str:
@@ -105,13 +107,18 @@ class Tracked(msgspec.Struct, frozen=True):
         return self.name if self.kind == DEPLOYMENT else f"{self.name}.{self.kind.kind.lower()}"
 
 
+def label_of(kind: Kind, name: str) -> str:
+    """The name of a Deployment, as the original shows it; for other kinds `statefulset/NAME`."""
+    return name if kind == DEPLOYMENT else f"{kind.kind.lower()}/{name}"
+
+
 def tracked_of(deployment: Workload, kind: Kind = DEPLOYMENT) -> Tracked | None:
     """None for a workload that nobody asked to track, or that lacks what is required."""
     annotations = {name: value for name, value in deployment.annotations.items() if value is not None}
     given = {name.removeprefix(PREFIX): value for name, value in annotations.items() if name.startswith(PREFIX)}
     namespace = deployment.metadata.namespace
     images = _images(deployment)
-    if not namespace or not images or any(name not in given for name in _REQUIRED):
+    if not namespace or not images or _missing(given):
         return None
     if deployment.metadata.deletion_timestamp is not None:
         # A Job that waits for its finalizers may stay for ever.
@@ -131,12 +138,30 @@ def tracked_of(deployment: Workload, kind: Kind = DEPLOYMENT) -> Tracked | None:
     )
 
 
+def untracked_problem(workload: Workload) -> str:
+    """Why a workload that lacks exactly one required annotation is not tracked; empty for any other. Its author meant
+    it to be, and misspelt a name.
+    """
+    found = workload.annotations.items()
+    given = {name.removeprefix(PREFIX) for name, value in found if name.startswith(PREFIX) and value is not None}
+    missing = _missing(given)
+    if len(missing) != 1 or workload.metadata.deletion_timestamp is not None:
+        return ""
+    similar = get_close_matches(missing[0], sorted(given.difference(_REQUIRED)), n=1, cutoff=_SIMILAR)
+    advice = f"rename {PREFIX}{similar[0]}" if similar else "add it"
+    return f"the annotation {PREFIX}{missing[0]} is missing; {advice}"
+
+
 def remembered(label: str, namespace: str, given: Mapping[str, str]) -> Tracked | None:
     """A workload as its annotations, without their prefix, once declared it; None if a required one is missing."""
-    if not namespace or any(name not in given for name in _REQUIRED):
+    if not namespace or _missing(given):
         return None
     annotations = {f"{PREFIX}{name}": value for name, value in given.items()}
     return Tracked(label, _settings(given, namespace), "", "", annotations)
+
+
+def _missing(given: Collection[str]) -> list[str]:
+    return [name for name in _REQUIRED if name not in given]
 
 
 def _images(deployment: Workload) -> Sequence[str]:

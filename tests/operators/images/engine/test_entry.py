@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.views.workload import Workload
-from homeostat.operators.images.engine.annotations import Tracked, tracked_of
+from homeostat.operators.images.engine.annotations import Tracked, tracked_of, untracked_problem
 from homeostat.operators.images.engine.entry import failed, in_order, patched, skipped, status_lines, up_to_date
 from tests.operators.images.scenarios import OLD, deployment
 
@@ -53,6 +53,21 @@ def test_else_the_first_container_is_tracked(image: str, container: str, version
 )
 def test_a_deployment_that_lacks_something_is_not_tracked(changes: dict[str, Any]) -> None:
     assert _tracked(**changes) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"ssh_key_name": None}, "ssh_key_name is missing; add it"),
+        ({"ssh_key_name": None, "ssh_key_nmae": "key"}, "ssh_key_name is missing; rename gitops.operator.ssh_key_nmae"),
+        ({"ssh_key_namespace": None, "registry_secret_namespace": "x"}, "ssh_key_namespace is missing; add it"),
+        ({"ssh_key_name": None, "enabled": None}, ""),
+    ],
+)
+def test_the_one_annotation_that_a_deployment_lacks_is_named(changes: dict[str, Any], problem: str) -> None:
+    workload = msgspec.convert(deployment("web", {**_SCENE, "annotations": changes}), Workload)
+    assert untracked_problem(workload) == (problem and f"the annotation gitops.operator.{problem}")
 
 
 def test_a_short_tag_has_seven_digits() -> None:
