@@ -14,7 +14,7 @@ from homeostat.client.base import Client
 WRITES = 300
 
 
-async def test_every_write_of_a_burst_is_told_once_and_in_order_however_often_the_watch_ends(
+async def test_every_write_of_a_burst_is_delivered_once_and_in_order_however_often_the_watch_ends(
     client: Client, home: str
 ) -> None:
     path = f"/api/v1/namespaces/{home}/configmaps"

@@ -133,7 +133,7 @@ class Plain:
 AWAY = Response(503, b'{"kind":"Status","code":503,"reason":"ServiceUnavailable","message":"no endpoints"}')
 
 
-async def test_a_server_without_aggregated_discovery_tells_the_same(client: Client) -> None:
+async def test_a_server_without_aggregated_discovery_lists_the_same(client: Client) -> None:
     plain = Plain(client._transport)
     told, expected = await discover(Client(plain)), await discover(client)
     assert sorted(told.kinds, key=str) == sorted(expected.kinds, key=str)
@@ -173,7 +173,7 @@ async def test_a_group_version_that_has_gone_meanwhile_is_not_missed(client: Cli
     assert (await discover(Client(plain))).stale == ()
 
 
-async def test_a_server_that_tells_of_nothing_is_in_trouble(client: Client) -> None:
+async def test_a_server_that_lists_nothing_is_in_trouble(client: Client) -> None:
     plain = Plain(client._transport)
     plain.broken["/api/v1"] = AWAY
     with pytest.raises(UnavailableError, match="no endpoints"):
@@ -211,7 +211,7 @@ async def test_what_was_known_of_a_group_version_stays_while_it_is_stale(client:
 
 
 @pytest.mark.parametrize("document", [b'{"kind":"Status"}', b"[]", b"<html>", b"[" * 100_000], ids=range(4))
-def test_what_is_no_discovery_is_told(document: bytes) -> None:
+def test_what_is_no_discovery_is_reported(document: bytes) -> None:
     with pytest.raises(BadRequestError, match="discovery cannot be read"):
         read_discovery(document)
 
@@ -235,7 +235,7 @@ def test_of_plain_documents_subresources_are_no_kinds() -> None:
     assert read_group_version(document, of) == [Kind("g", "v1", "bs", "B", is_namespaced=False)]
 
 
-def test_an_aggregated_document_tells_what_is_stale() -> None:
+def test_an_aggregated_document_marks_what_is_stale() -> None:
     document = (
         b'{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"g"},"versions":['
         b'{"version":"v1","freshness":"Stale"},{"version":"v2","freshness":"Current"}]}]}'

@@ -169,13 +169,13 @@ async def test_leaving_a_watch_ends_it_at_once() -> None:
         (chunked(b"nonsense\n"), UnreachableError),
     ],
 )
-async def test_what_a_watch_is_told_is_an_error_of_the_tree(sent: bytes, error: type[Exception]) -> None:
+async def test_a_watch_raises_an_error_of_the_tree(sent: bytes, error: type[Exception]) -> None:
     async with served(Faulty(sent)) as client:
         with pytest.raises(error):
             await anext(Projection(client, POD, Pod).watch())
 
 
-async def test_an_answer_that_is_not_json_is_told() -> None:
+async def test_an_answer_that_is_not_json_is_reported() -> None:
     async with served(Faulty(answer(b"{nonsense"))) as client:
         with pytest.raises(UnreachableError, match="not JSON"):
             await client.get("/x")

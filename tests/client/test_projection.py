@@ -114,7 +114,7 @@ async def test_a_list_goes_through_all_pages(maps: Projection[Map], home: str) -
     ]
 
 
-async def test_a_watch_tells_changes_in_order_and_ends(maps: Projection[Map], home: str) -> None:
+async def test_a_watch_delivers_changes_in_order_and_ends(maps: Projection[Map], home: str) -> None:
     first = await maps.create(Map(Metadata("a")), home)
     await maps.patch({"data": {"x": "1"}}, "a", home)
     await maps.delete("a", home)
@@ -273,7 +273,7 @@ async def test_errors_are_of_the_shared_tree(client: Client) -> None:
     assert caught.value.causes[0].field == "metadata.name"
 
 
-async def test_an_object_that_does_not_fit_is_told_with_its_field(
+async def test_an_object_that_does_not_fit_is_reported_with_its_field(
     client: Client, maps: Projection[Map], home: str
 ) -> None:
     made = await maps.create(Map(Metadata("a"), {"x": "1"}), home)

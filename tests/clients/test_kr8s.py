@@ -125,7 +125,7 @@ async def test_a_custom_kind_is_a_class_of_its_own(api: Any, gardens: str, names
     await garden.delete()
 
 
-async def test_the_server_tells_who_one_is_and_what_it_serves(api: Any) -> None:
+async def test_the_server_reports_who_one_is_and_what_it_serves(api: Any) -> None:
     assert await api.whoami() == "admin"
     assert (await api.version())["major"] == "1"
     kinds = {found["name"] for found in await api.api_resources()}

@@ -62,7 +62,7 @@ def test_a_list_is_chosen_by_labels_and_fields_and_read_in_chunks(client: Any) -
     assert names(fields={"metadata.name": "c3"}) == ["c3"]
 
 
-def test_a_patch_is_strategic_unless_told_otherwise(client: Any) -> None:
+def test_a_patch_is_strategic_by_default(client: Any) -> None:
     client.create(deployment())
     sidecar = {"spec": {"template": {"spec": {"containers": [{"name": "proxy", "image": "proxy:1"}]}}}}
     patched = client.patch(Deployment, "web", sidecar)

@@ -87,7 +87,7 @@ def maps(api: Api) -> Collection:
 
 
 @pytest.mark.parametrize(("path", "left"), [("/a", ["b"]), ("", [])], ids=["one", "a collection"])
-async def test_a_look_after_a_deletion_waits_until_the_caches_have_seen_it(
+async def test_a_reconciliation_after_a_deletion_waits_until_the_caches_have_seen_it(
     lagging: Lagging, maps: Collection, path: str, left: list[str]
 ) -> None:
     held, scope = lagging.hold(), Scope()
@@ -101,7 +101,9 @@ async def test_a_look_after_a_deletion_waits_until_the_caches_have_seen_it(
     assert lagging.holding() == [left] * 2
 
 
-async def test_a_look_after_a_deletion_does_not_wait_for_a_namesake_to_go(lagging: Lagging, maps: Collection) -> None:
+async def test_a_reconciliation_after_a_deletion_does_not_wait_for_a_namesake_to_go(
+    lagging: Lagging, maps: Collection
+) -> None:
     held, scope = lagging.hold(), Scope()
     with writing_in(scope):
         await lagging.client.delete(f"{maps.path}/a")
@@ -121,7 +123,7 @@ async def test_what_was_made_and_deleted_at_once_is_not_found_either(lagging: La
 
 
 @pytest.mark.parametrize("form", ["merge", "update"])
-async def test_a_look_after_the_last_finalizer_waits_until_the_object_is_gone(
+async def test_a_reconciliation_after_the_last_finalizer_waits_until_the_object_is_gone(
     lagging: Lagging, maps: Collection, form: str
 ) -> None:
     client, path = lagging.client, f"{maps.path}/b"

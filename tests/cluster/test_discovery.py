@@ -37,7 +37,7 @@ async def away(real_api: Api) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("is_plain", [False, True], ids=["aggregated", "plain"])
-async def test_a_group_version_whose_server_is_away_is_stale_and_the_others_are_told(
+async def test_a_group_version_whose_server_is_away_is_stale_and_the_others_are_listed(
     real_api: Api, away: str, is_plain: bool
 ) -> None:
     client = Client(Plain(real_api.client._transport)) if is_plain else real_api.client

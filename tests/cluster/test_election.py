@@ -57,7 +57,7 @@ async def test_of_many_that_come_together_one_leads(api: Api) -> None:
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == (leader, PATIENT.lease_s)
 
 
-async def test_a_released_lease_is_taken_at_the_next_look(api: Api) -> None:
+async def test_a_released_lease_is_acquired_at_the_next_attempt(api: Api) -> None:
     first, second = candidate(api, "first", PATIENT), candidate(api, "second", PATIENT)
     async with asyncio.TaskGroup() as tasks:
         leading = tasks.create_task(first.run(for_ever))

@@ -88,7 +88,7 @@ async def test_a_leader_outlives_a_server_that_is_back_within_its_term(flaky: Cl
     await election.release()
 
 
-async def test_a_watch_from_a_version_that_was_compacted_begins_anew(cluster: Cluster, real_api: Api) -> None:
+async def test_a_watch_from_a_version_that_was_compacted_starts_again(cluster: Cluster, real_api: Api) -> None:
     accounts = Collection(real_api.client, real_api.namespace, ACCOUNT)
     async with open_proxy(cluster.port) as proxy:
         endpoint = replace(real_api.endpoint, server=f"https://127.0.0.1:{proxy.port}")

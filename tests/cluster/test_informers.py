@@ -80,7 +80,7 @@ class SlowLists(FaultyTransport):
         return await super().send(method, path, query=query, body=body, content_type=content_type, accept=accept)
 
 
-async def test_changes_are_told_while_a_list_to_compare_with_is_on_its_way(api: Api, maps: Collection) -> None:
+async def test_changes_are_delivered_while_a_list_to_compare_with_is_on_its_way(api: Api, maps: Collection) -> None:
     await maps.write("a")
     transport = SlowLists(api.client._transport)
     async with following(Client(transport), maps.path, msgspec.structs.replace(PATIENT, relist_every_s=0.2)) as (
@@ -176,7 +176,7 @@ async def test_a_projection_holds_the_fields_that_it_names(api: Api, maps: Colle
     assert found.data.text == "hello"
 
 
-async def test_a_look_after_a_write_of_ones_own_is_not_older_than_it(api: Api, maps: Collection) -> None:
+async def test_a_reconciliation_is_not_older_than_its_own_last_write(api: Api, maps: Collection) -> None:
     async with following(api.client, maps.path) as (informer, _):
         for turn in range(20):
             version = await maps.write("a", f"turn {turn}")

@@ -116,7 +116,7 @@ async def test_a_deleted_object_is_cleaned_up_after_and_then_goes(api: Api, shop
     ],
     ids=["wait", "stalled", "a mistake of ours", "done once"],
 )
-async def test_the_conditions_say_how_a_look_ended(
+async def test_the_conditions_say_how_a_reconciliation_ended(
     api: Api, shop: Shop, widgets: Widgets, mode: str, expected: dict[str, tuple[str, str]]
 ) -> None:
     async with managed(api.client, widgets, Manager(api.client, namespace=api.namespace)):

@@ -38,7 +38,7 @@ async def test_an_event_says_what_happened_to_which_object(api: Api, web: About)
     assert event["firstTimestamp"] == event["lastTimestamp"]
 
 
-async def test_what_is_said_again_is_counted_and_not_written_anew(api: Api, web: About) -> None:
+async def test_what_is_said_again_is_counted_and_not_written_again(api: Api, web: About) -> None:
     recorder = Recorder(api.client, "gitops")
     for _ in range(5):
         recorder.record(web, "Normal", "Pulled", "main")
@@ -47,7 +47,7 @@ async def test_what_is_said_again_is_counted_and_not_written_anew(api: Api, web:
     assert (recorder.written, recorder.failed) == (5, 0)
 
 
-async def test_an_event_that_has_expired_is_written_anew(api: Api, web: About) -> None:
+async def test_an_event_that_has_expired_is_written_again(api: Api, web: About) -> None:
     recorder = Recorder(api.client, "gitops")
     recorder.record(web, "Normal", "Pulled", "main")
     await recorder.flush()

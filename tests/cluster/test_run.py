@@ -90,7 +90,9 @@ async def running(*options: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await process.communicate()
 
 
-async def test_an_operator_runs_with_the_rights_of_its_manifest_and_ends_when_told(api: Api, kubeconfig: Path) -> None:
+async def test_an_operator_runs_with_the_permissions_of_its_manifest_and_ends_when_asked(
+    api: Api, kubeconfig: Path
+) -> None:
     where = ["--kubeconfig", str(kubeconfig), "--namespace", api.namespace, "--operators", str(GREETER / "greeter.py")]
     election = ["--leader-elect", "--lease-namespace", "default", "--health", "none"]
     greetings = f"{GREETINGS}/namespaces/{api.namespace}/greetings"

@@ -63,7 +63,7 @@ def _section(title: str) -> str:
     return _TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def test_the_first_type_lives_as_told(cli: Cli, tmp_path: Path) -> None:
+def test_the_first_type_lives_as_documented(cli: Cli, tmp_path: Path) -> None:
     commands: list[str] = []
     for language, code in _fences.findall(_section("A first type")):
         here = code.replace("/tmp", str(tmp_path))
@@ -131,7 +131,7 @@ def test_there_is_an_example_of_each_plugin() -> None:
     msgspec.convert(_configs()["command"], CommandConfig)
 
 
-def test_every_field_of_types_is_told_with_its_default() -> None:
+def test_every_field_of_types_is_documented_with_its_default() -> None:
     rows = list(table_rows(_TEXT, "| field of `spec` | what | default |"))
     told = {name for names, _, _ in rows for name in re.findall(r"\w+", names)}
     assert told == {each.encode_name for each in msgspec.structs.fields(ResourceTypeSpec)}

@@ -53,7 +53,9 @@ def _names_in(folder: Path) -> set[str]:
     return {each.name for each in folder.rglob("*") if each.is_file()}
 
 
-async def test_every_metric_and_file_of_a_plane_is_told_and_every_metric_told_is_served(tmp_path: Path) -> None:
+async def test_every_metric_and_file_of_a_plane_is_documented_and_every_documented_metric_is_served(
+    tmp_path: Path,
+) -> None:
     told = {name for name, _ in table_rows(text_of("docs/operating.md"), "| metric | what |")}
     # Those of operators have a table of their own.
     async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:

@@ -34,7 +34,7 @@ def _plain(text: str) -> set[str]:
     return {re.sub(r"\b\d+s\b", "1s", re.sub(r" +", " ", line.strip())) for line in text.splitlines()}
 
 
-async def test_the_session_is_as_told(tmp_path: Path) -> None:
+async def test_the_session_is_as_documented(tmp_path: Path) -> None:
     origin = Origin(tmp_path / "git" / "team" / "shop.git")
     origin.commit({"resources/home.yaml": _PAGE, "resources/broken.yaml": "kind: Page\nspec: {size: ,]\n"})
     (declared,) = re.findall(r"^```yaml\n# shop.yaml\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
@@ -62,13 +62,13 @@ async def _typed(cli: Cli, *words: str, stdin: str = "") -> str:
 @pytest.mark.parametrize(
     ("section", "config"), [("git", GitConfig), ("url", UrlConfig), ("amqp", AmqpConfig)], ids=["git", "url", "amqp"]
 )
-def test_every_field_of_a_configuration_is_told(section: str, config: type[msgspec.Struct]) -> None:
+def test_every_field_of_a_configuration_is_documented(section: str, config: type[msgspec.Struct]) -> None:
     rows = table_rows(_section(section), "| config | what | default |")
     told = {name for names, *_ in rows for name in re.findall(r"\w+", names)}
     assert told == {each.encode_name for each in msgspec.structs.fields(config)}
 
 
-def test_every_field_of_the_status_is_told() -> None:
+def test_every_field_of_the_status_is_documented() -> None:
     told = {name for names, _ in table_rows(_TEXT, "| status | what |") for name in re.findall(r"\w+", names)}
     usual = {each.encode_name for each in msgspec.structs.fields(Status)}
     assert told == {each.encode_name for each in msgspec.structs.fields(ResourceInputStatus)} - usual

@@ -130,7 +130,7 @@ def test_every_member_named_is_there(word: str, owner: type) -> None:
     ],
     ids=lambda each: each.__name__ if isinstance(each, type) else "",
 )
-def test_what_is_told_of_ours_is_so(owner: Any, named: set[str]) -> None:
+def test_what_is_documented_of_ours_exists(owner: Any, named: set[str]) -> None:
     assert all(re.search(rf"`{name}\b", _TEXT) for name in named)
     assert named <= {name for name, _ in getmembers(owner)}
 

@@ -144,7 +144,7 @@ def _plain(text: str) -> set[str]:
     return {re.sub(r" [\d.]+$", " 0", line.strip()) for line in aged}
 
 
-def test_the_session_is_as_told(tmp_path: Path, package: Path, programs: Path, postgres: Postgres) -> None:
+def test_the_session_is_as_documented(tmp_path: Path, package: Path, programs: Path, postgres: Postgres) -> None:
     own = make_cli(tmp_path / "data")
     server = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "PGUSER": "postgres", "PGPASSWORD": _PASSWORD}
     path = f"{programs}:{find_programs()}:{os.environ['PATH']}"

@@ -60,7 +60,7 @@ def test_the_table_of_ends_is_the_controllers_own() -> None:
     assert "\n".join(table) in _RUNTIME
 
 
-async def test_every_metric_of_operators_told_is_served_and_every_one_served_is_told(tmp_path: Path) -> None:
+async def test_every_documented_metric_of_operators_is_served_and_every_served_one_documented(tmp_path: Path) -> None:
     rows = table_rows(_OPERATORS, "| metric of operators | labels | what |")
     told = {name: set(_codes.findall(f"`{labels}`")) if labels else set() for name, labels, _ in rows}
     greeter = load_operator(str(EXAMPLES / "greeter" / "greeter.py"))
@@ -83,7 +83,7 @@ def _served(text: str) -> dict[str, set[str]]:
     return found
 
 
-def test_every_outcome_told_is_one_of_a_look() -> None:
+def test_every_documented_outcome_is_one_of_a_reconciliation() -> None:
     told = {name for name, _ in table_rows(_OPERATORS, "| outcome | what |")}
     source = getsource(controller)
     assert told == {*re.findall(r'return "(\w+)"', source), *re.findall(r'reconciled\(self\.name, "(\w+)"', source)}
@@ -101,7 +101,7 @@ class _Remembering(dict[str, str]):
         return super().get(key, default)
 
 
-def test_every_otel_variable_told_is_read_and_every_one_read_is_told() -> None:
+def test_every_documented_otel_variable_is_read_and_every_one_read_is_documented() -> None:
     rows = table_rows(_OPERATORS, "| variable | what |")
     environ = _Remembering({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x:4318", "OTEL_TRACES_SAMPLER": "traceidratio"})
     TelemetrySettings.of(environ)

@@ -91,7 +91,7 @@ async def test_a_claim_by_apply_is_refused_to_the_second_and_taken_over_by_force
     assert found["metadata"]["annotations"] == {"example.dev/claimed-by": "2"}
 
 
-async def test_a_patch_of_another_version_than_was_looked_at_is_refused(client: Client) -> None:
+async def test_a_patch_of_another_version_than_was_read_is_refused(client: Client) -> None:
     await client.create(CONFIG_MAP.path("default"), {"metadata": {"name": "moving"}})
     seen = await client.get(CONFIG_MAP.path("default", "moving"))
     await client.merge(CONFIG_MAP.path("default", "moving"), {"data": {"by": "another"}})
@@ -100,7 +100,7 @@ async def test_a_patch_of_another_version_than_was_looked_at_is_refused(client: 
         await Projection(client, CONFIG_MAP, Declared).patch(version, "moving", "default")
 
 
-def test_every_kind_that_is_a_constant_is_told() -> None:
+def test_every_kind_that_is_a_constant_is_documented() -> None:
     (row,) = [line for line in _RUNTIME.splitlines() if line.startswith("| `NAMESPACE`")]
     told = set(re.findall(r"`(\w+)`", row.split("|")[1]))
     assert told == {name for name, value in vars(kinds).items() if isinstance(value, Kind)}

@@ -81,7 +81,7 @@ class Shell:
             await eventually(lambda: self.run(step.lines[-1]), lambda told: step.printed <= _plain(told))
 
 
-async def test_the_first_result_is_as_told(tmp_path: Path) -> None:
+async def test_the_first_result_is_as_documented(tmp_path: Path) -> None:
     async with open_plane(Settings(data=tmp_path, port=0)) as plane:
         shell = Shell(plane.kubeconfig_path, ROOT)
         with_kubectl, with_ours = _steps("A first result", "README.md")
@@ -92,7 +92,7 @@ async def test_the_first_result_is_as_told(tmp_path: Path) -> None:
         await Shell(plane.kubeconfig_path, tmp_path).follow(elsewhere)
 
 
-async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
+async def test_the_session_on_a_plane_is_as_documented(tmp_path: Path) -> None:
     operators = frozenset({"housekeeping", str(_GREETER / "greeter.py")})
     async with open_plane(Settings(data=tmp_path, port=0, operators=operators)) as plane:
         shell = Shell(plane.kubeconfig_path)
@@ -105,14 +105,14 @@ async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
         await shell.run("kubectl wait --for=condition=Ready greeting/morning --timeout=10s")
 
 
-async def test_the_session_on_a_cluster_is_as_told(tmp_path: Path) -> None:
+async def test_the_session_on_a_cluster_is_as_documented(tmp_path: Path) -> None:
     async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
         shell = Shell(plane.kubeconfig_path)
         (installed,) = _steps("Run it on a cluster")
         await shell.follow(installed)
 
 
-async def test_enforcement_on_a_plane_is_as_told(tmp_path: Path) -> None:
+async def test_enforcement_on_a_plane_is_as_documented(tmp_path: Path) -> None:
     operators = frozenset({"housekeeping", "policy"})
     async with open_plane(Settings(data=tmp_path, port=0, operators=operators)) as plane:
         shell = Shell(plane.kubeconfig_path, EXAMPLES / "policy-enforce")

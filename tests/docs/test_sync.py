@@ -133,7 +133,7 @@ def test_the_rabbitmq_bundle_applies_compares_imports_and_deletes(tmp_path: Path
     assert [each["name"] for each in _api(broker, "/users")] == ["guest"]
 
 
-def test_a_plan_is_printed_applied_once_and_pruned_as_told(tmp_path: Path) -> None:
+def test_a_plan_is_printed_applied_once_and_pruned_if_asked(tmp_path: Path) -> None:
     section = _PAGE.partition("## Plans and pruning")[2]
     command, _, printed = _fences(section)[0][1].partition("\n")
 

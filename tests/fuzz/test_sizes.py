@@ -114,7 +114,7 @@ MANY = {
 
 
 @pytest.mark.parametrize(("method", "path", "media", "body"), MANY.values(), ids=MANY)
-def test_many_small_things_are_refused_before_they_are_looked_at(
+def test_many_small_things_are_refused_before_they_are_read(
     driver: Driver, method: str, path: str, media: str, body: bytes
 ) -> None:
     answer = driver.send(method, path, body, type=media)

@@ -25,7 +25,7 @@ def test_the_administrator_is_known_and_may_do_all(kubectl: Kubectl) -> None:
     assert kubectl("auth", "can-i", "*", "*", "--all-namespaces") == "yes\n"
 
 
-def test_can_i_tells_what_a_role_gives(reader: Kubectl) -> None:
+def test_can_i_shows_what_a_role_allows(reader: Kubectl) -> None:
     robot = f"--as=system:serviceaccount:{reader.namespace}:robot"
     assert reader("auth", "can-i", "list", "configmaps", robot) == "yes\n"
     for question in (("delete", "configmaps"), ("get", "secrets"), ("get", "configmaps", "-A")):

@@ -40,7 +40,7 @@ def test_annotations_are_set_on_all_that_a_selector_finds(web: Kubectl) -> None:
     assert shown(web, ".metadata.generation") == "2"
 
 
-def test_scale_changes_replicas_if_the_current_count_is_as_told(web: Kubectl) -> None:
+def test_scale_changes_replicas_if_the_current_count_is_as_given(web: Kubectl) -> None:
     assert web("scale", "deployment", "web", "--replicas=5") == "deployment.apps/web scaled\n"
     assert shown(web, ".spec.replicas") == "5"
     assert "Expected replicas to be 2" in web.fails(

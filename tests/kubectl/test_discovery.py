@@ -32,7 +32,7 @@ def test_kinds_are_chosen(cluster: Kubectl, flags: tuple[str, ...], some: str, n
     assert none not in names
 
 
-def test_the_server_tells_its_version_health_and_address(cluster: Kubectl) -> None:
+def test_the_server_reports_its_version_health_and_address(cluster: Kubectl) -> None:
     told = msgspec.json.decode(cluster("version", "-o", "json"))
     assert told["serverVersion"]["major"] == "1"
     assert cluster("get", "--raw", "/readyz") == "ok"

@@ -60,7 +60,7 @@ def test_validation_can_warn_or_be_silent(kubectl: Kubectl) -> None:
     ],
     ids=["object", "kind", "exists", "field selector", "path", "namespace", "nobody listens", "forbidden"],
 )
-def test_an_error_is_told_as_kubernetes_tells_it(kubectl: Kubectl, command: str, said: str) -> None:
+def test_an_error_is_reported_as_kubernetes_reports_it(kubectl: Kubectl, command: str, said: str) -> None:
     kubectl("create", "-f", "-", stdin=CONFIG)
     assert said in kubectl.fails(*command.split())
 

@@ -93,12 +93,12 @@ def test_what_is_no_operator_is_refused_with_the_reason(tmp_path: Path, text: st
         pytest.param("\n\n1 / 0", r"broken.py:3: ZeroDivisionError: division by zero", id="an error"),
     ],
 )
-def test_one_that_is_broken_is_told_with_the_place(tmp_path: Path, text: str, told: str) -> None:
+def test_a_broken_one_is_reported_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(BrokenOperatorError, match=told):
         load_operator(write(tmp_path / "broken.py", text))
 
 
-def test_kinds_that_no_server_takes_are_told_with_the_operator(tmp_path: Path) -> None:
+def test_kinds_that_no_server_takes_are_reported_with_the_operator(tmp_path: Path) -> None:
     text = """
 import msgspec
 from homeostat.objects.crd.custom_kind import CustomKind
@@ -131,7 +131,7 @@ def test_a_file_that_failed_may_be_loaded_when_it_is_mended(tmp_path: Path) -> N
         ("json.decoder", r"is not an operator: it does not define register\(setup\) and KINDS"),
     ],
 )
-def test_one_that_is_not_there_is_told(name: str, told: str) -> None:
+def test_a_missing_one_is_reported(name: str, told: str) -> None:
     with pytest.raises(UnknownOperatorError, match=told):
         load_operator(name)
 

@@ -130,7 +130,7 @@ def test_no_text_installs_the_distribution_of_somebody_else() -> None:
         ("pip install homeostatic", False),
     ],
 )
-def test_the_search_tells_the_two_apart(text: str, is_other: bool) -> None:
+def test_the_search_distinguishes_the_two(text: str, is_other: bool) -> None:
     assert bool(_installs_other(text)) is is_other
 
 

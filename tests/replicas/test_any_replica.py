@@ -207,7 +207,7 @@ async def test_a_bearer_token_of_the_data_directory_is_good_on_all(replicas: Seq
             assert (await person.create(REVIEWS, {}))["status"]["userInfo"]["username"] == "ci"
 
 
-async def test_discovery_tells_of_a_kind_at_once_and_of_its_end(clients: list[Client]) -> None:
+async def test_discovery_lists_a_kind_at_once_and_until_its_end(clients: list[Client]) -> None:
     for number in range(6):
         definition = definition_of(f"wheels{number}", "wheels.example")
         await clients[number % 3].create(DEFINITIONS, definition)

@@ -39,7 +39,7 @@ def test_another_seal_is_refused(replicas: Sequence[Replica], url: str, tmp_path
     assert str(urlsplit(url).password) not in said
 
 
-def test_a_wrong_password_is_told_without_it(url: str, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported_without_it(url: str, tmp_path: Path) -> None:
     password = urlsplit(url).password
     assert password
     said = refused("--data", str(tmp_path), "--database", url.replace(password, "wrong-one"))
@@ -51,7 +51,7 @@ def test_a_wrong_password_is_told_without_it(url: str, tmp_path: Path) -> None:
     "query",
     ["?password=wrong-one", "?sslmode=nonsense&password=wrong-one", "?host=127.0.0.1&password=wrong-one&port=x"],
 )
-def test_a_password_in_the_query_is_not_told_either(url: str, tmp_path: Path, query: str) -> None:
+def test_a_password_in_the_query_is_not_shown_either(url: str, tmp_path: Path, query: str) -> None:
     parts = urlsplit(url)
     said = refused("--data", str(tmp_path), "--database", f"postgresql://owner@127.0.0.1:{parts.port}/postgres{query}")
     assert said.startswith("error: ")

@@ -100,7 +100,7 @@ async def test_a_revision_shown_by_one_can_be_asked_of_another(clients: list[Cli
         assert made["metadata"]["uid"] in {each["metadata"]["uid"] for each in page["items"]}
 
 
-async def test_a_revision_that_nobody_has_reached_is_told_to_be_too_large(
+async def test_a_revision_that_nobody_has_reached_is_refused_as_too_large(
     clients: list[Client], namespace: str
 ) -> None:
     _, newest = await clients[0].list(config_maps(namespace))

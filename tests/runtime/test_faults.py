@@ -123,7 +123,7 @@ async def test_a_storm_of_errors_in_the_stream_passes(plane: Plane, error: ApiEr
     assert informer.watcher.restarts >= 5
 
 
-async def test_events_that_come_twice_are_told_once(plane: Plane) -> None:
+async def test_events_that_come_twice_are_delivered_once(plane: Plane) -> None:
     transport = FaultyTransport(plane.client._transport)
     before: list[bytes] = []
 

@@ -203,7 +203,7 @@ async def test_work_that_runs_while_another_kind_never_came_gets_its_grace_too()
 
 
 @virtual_time
-async def test_jobs_are_cancelled_after_the_last_look() -> None:
+async def test_jobs_are_cancelled_after_the_last_reconciliation() -> None:
     wire, gadgets = full_wire(), Gadgets(takes_s=10)
     manager = Manager(Client(wire))
     manager.add("gadgets", gadgets.register)
@@ -223,7 +223,7 @@ async def test_jobs_are_cancelled_after_the_last_look() -> None:
     ],
 )
 @virtual_time
-async def test_a_job_whose_writes_were_refused_begins_anew(error: Exception) -> None:
+async def test_a_job_whose_writes_were_refused_starts_again(error: Exception) -> None:
     wire, gadgets = full_wire(), Gadgets()
     errors = [error]
 
@@ -260,7 +260,7 @@ async def test_a_job_may_end_before_the_rest() -> None:
 
 
 @virtual_time
-async def test_an_object_is_never_looked_at_twice_at_once_and_its_last_change_is_looked_at() -> None:
+async def test_an_object_is_never_reconciled_twice_at_once_and_its_last_change_is_reconciled() -> None:
     wire, gadgets = full_wire(), Gadgets(takes_s=10)
     manager = Manager(Client(wire))
     manager.add("gadgets", gadgets.register)
@@ -277,7 +277,7 @@ async def test_an_object_is_never_looked_at_twice_at_once_and_its_last_change_is
 
 
 @virtual_time
-async def test_what_just_happened_is_looked_at_before_what_was_there() -> None:
+async def test_what_just_happened_is_reconciled_before_what_was_there() -> None:
     wire, gadgets = full_wire(), Gadgets(takes_s=10)
     wire.lists[GADGETS] = [thing(f"old-{number}") for number in range(100)]
     manager = Manager(Client(wire))

@@ -123,7 +123,7 @@ async def test_a_restarted_plane_applies_no_definition_again(tmp_path: Path) -> 
     ids=["names are taken", "no condition", "no status"],
 )
 @virtual_time
-async def test_a_kind_that_is_not_established_is_told_with_the_reason(found: JsonObject, told: str) -> None:
+async def test_a_kind_that_is_not_established_is_reported_with_the_reason(found: JsonObject, told: str) -> None:
     wire = Wire()
     wire.answer, wire.objects[PATH] = Response(200, encode(found)), found
     with pytest.raises(UnavailableError, match=f"not established after 30 s: {told}"):

@@ -47,7 +47,7 @@ async def probe(port: int) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_a_missing_definition_is_told_and_waited_for(client: Client) -> None:
+async def test_a_missing_definition_is_reported_and_waited_for(client: Client) -> None:
     widgets, manager = Widgets(), Manager(client, pace=QUICK)
     manager.add("widgets", widgets.register)
     ready = {"operators": lambda: "; ".join(manager.troubles())}
@@ -102,7 +102,7 @@ class SlowEvents:
         return await self._inner.stream(path, query=query, accept=accept)
 
 
-async def test_a_stop_writes_the_events_of_the_last_look_and_then_gives_the_lease_back(client: Client) -> None:
+async def test_a_stop_writes_the_events_of_the_last_reconciliation_and_then_releases_the_lease(client: Client) -> None:
     widgets = Widgets()
     slow = client.over(SlowEvents)
     manager = Manager(slow, leases="default", identity="me", terms=TERMS)
@@ -150,7 +150,7 @@ class Lost(Widgets):
     writer_type = LostWriter
 
 
-async def test_a_look_that_broke_off_is_followed_by_one_that_sees_what_it_wrote(client: Client) -> None:
+async def test_a_reconciliation_that_broke_off_is_followed_by_one_that_sees_what_it_wrote(client: Client) -> None:
     lagging = FaultyTransport(client._transport)
     widgets, held = Lost(Options()), asyncio.Event()
     async with managed(Client(lagging), widgets):

@@ -162,7 +162,7 @@ async def text_of(client: Client, name: str) -> str:
     return str(status.get("text", ""))
 
 
-async def test_a_stop_hands_over_at_the_next_look_of_a_warm_standby(client: Client) -> None:
+async def test_a_stop_hands_over_at_the_next_attempt_of_a_warm_standby(client: Client) -> None:
     async with pair(client, PATIENT) as two:
         await client.create(path(), widget("a"))
         await eventually(lambda: text_of(client, "a"), lambda text: text == "hello")

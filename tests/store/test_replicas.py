@@ -238,7 +238,7 @@ async def test_large_values_are_committed_and_followed_in_portions(factory: Post
         assert list(two.select(PODS)) == list(one.select(PODS))
 
 
-async def test_what_a_write_returned_is_what_reads_show_even_if_the_log_told_of_it_first(
+async def test_what_a_write_returned_is_what_reads_show_even_if_the_log_had_it_first(
     factory: PostgresFactory,
 ) -> None:
     async with replicas(factory, 1) as (store,):

@@ -35,7 +35,7 @@ async def test_a_replaced_record_keeps_the_revision_of_its_creation(store: Store
     assert (first.created, second.created) == (2, 2)
 
 
-async def test_a_record_made_again_is_created_anew(store: Store) -> None:
+async def test_a_record_put_after_its_deletion_is_a_new_one(store: Store) -> None:
     await put(store, pod("a"), "1")
     await remove(store, pod("a"))
     again = await put(store, pod("a"), "1")

@@ -57,13 +57,13 @@ def test_a_sound_status_passes(obj: JsonObject) -> None:
         pytest.param(widget(condition(lastTransitionTime="2026-02-30T00:00:00Z")), "not a time", id="no such day"),
     ],
 )
-def test_a_fault_is_told(obj: JsonObject, fault: str) -> None:
+def test_a_fault_is_reported(obj: JsonObject, fault: str) -> None:
     with pytest.raises(AssertionError) as caught:
         check_status(obj)
     assert fault in str(caught.value)
 
 
-def test_all_faults_are_told_at_once_with_the_name_of_the_object() -> None:
+def test_all_faults_are_reported_at_once_with_the_name_of_the_object() -> None:
     with pytest.raises(AssertionError) as caught:
         check_status(widget(condition("Synced", reason="no"), observedGeneration=9))
     lines = str(caught.value).splitlines()

@@ -18,7 +18,7 @@ def test_definitions_and_namespaces_come_first_and_the_rest_stays_in_order(tmp_p
     assert found == ["CustomResourceDefinition", "Namespace", "Pod", "Secret", "ConfigMap"]
 
 
-def test_a_directory_of_directories_is_told_to_be_read_no_deeper(tmp_path: Path) -> None:
+def test_a_directory_of_directories_says_that_it_is_read_no_deeper(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "a.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: a}}")
     with pytest.raises(Failure, match="right in it"):

@@ -58,7 +58,7 @@ def test_who_asks_for_no_credentials_runs_no_programs(cli: Cli, command: tuple[s
 
 
 @pytest.mark.parametrize("command", [("up", "--port", "0"), ("run", "--operators", "actions")], ids=["up", "run"])
-def test_settings_that_make_no_sense_are_told_and_nothing_starts(cli: Cli, command: tuple[str, ...]) -> None:
+def test_settings_that_make_no_sense_are_reported_and_nothing_starts(cli: Cli, command: tuple[str, ...]) -> None:
     ended = Cli({**cli.environment, "PLUGIN_CONFIGS": "{"}).here(*command)
     assert ended.code != 0
     assert "environment variable PLUGIN_CONFIGS must be a JSON object" in ended.err

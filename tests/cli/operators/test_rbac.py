@@ -212,7 +212,7 @@ def test_accounts_of_two_namespaces_share_roles_and_no_binding(cli: Cli, account
     assert {kind for kind, *_ in first & second} == {"ClusterRole", "Role"}
 
 
-async def test_rights_within_a_namespace_are_enough_for_who_looks_at_it_alone(api: Api) -> None:
+async def test_permissions_within_a_namespace_are_enough_to_read_it_alone(api: Api) -> None:
     await install(api.client, (*KINDS, *policy.KINDS))
     rules = {"actions": actions.RULES, "policy": policy.RULES}
     given = access_documents(
@@ -270,7 +270,7 @@ def test_what_nobody_can_be_called_is_refused(cli: Cli, arguments: list[str], wo
     assert words in ended.err
 
 
-def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> None:
+def test_an_operator_that_does_not_say_what_it_does_is_reported_with_how_to(cli: Cli) -> None:
     ended = cli.here("rbac", "--operators", GREETER)
     assert (ended.code, ended.out) == (1, "")
     assert 'operator "greeter" does not declare its permissions; add RULES' in ended.err

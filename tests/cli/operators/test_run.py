@@ -181,7 +181,7 @@ def test_one_of_two_leads_and_the_other_takes_over(ready: Cli) -> None:
         assert status(ready, "shared")["by"] == ("second" if by == "first" else "first")
 
 
-def test_a_mistake_of_an_operator_ends_the_process_and_is_told(ready: Cli) -> None:
+def test_a_mistake_of_an_operator_ends_the_process_and_is_reported(ready: Cli) -> None:
     with operating(ready, GREETER_BREAKS="yes") as run:
         assert run.process.wait(30) == 1
     assert any("ZeroDivisionError: a mistake of the operator's" in line for line in run.err)
@@ -219,7 +219,7 @@ def test_a_dry_run_fails_for_what_does_not_fit(ready: Cli, tmp_path: Path) -> No
     assert 'fail: Unreadable: greetings "default/odd" does not match Greeting' in ended.out
 
 
-def test_a_missing_definition_is_told_with_what_to_type(up: Up, tmp_path: Path) -> None:
+def test_a_missing_definition_is_reported_with_what_to_type(up: Up, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     other.write_text(GREETER.read_text().replace("example.test", "missing.test"))
     ended = up.cli("run", "--operators", other, "--health", "none")
@@ -286,14 +286,14 @@ def test_what_the_plane_runs_itself_may_be_run_dry(up: Up) -> None:
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_a_busy_health_port_is_told(ready: Cli) -> None:
+def test_a_busy_health_port_is_reported(ready: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         ended = ready("run", "--operators", GREETER, "--health", where)
     assert (ended.code, ended.err) == (1, f"error: {where} is in use; choose another with --health\n")
 
 
-def test_a_server_that_is_away_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_reported(cli: Cli, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}

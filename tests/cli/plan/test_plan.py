@@ -89,7 +89,7 @@ def test_a_user_sees_what_would_be_created_with_its_defaults(untouched: Cli, tmp
     ]
 
 
-def test_a_change_is_told_field_by_field_and_as_its_plugin_sees_it(untouched: Cli) -> None:
+def test_a_change_is_shown_field_by_field_and_as_its_plugin_sees_it(untouched: Cli) -> None:
     assert planned(untouched, crate("there", size=5)).out.splitlines() == [
         "crate/there: update",
         "  ~ spec.size: 3 -> 5",
@@ -150,14 +150,14 @@ def test_a_plugin_that_cannot_be_asked_ends_with_1(untouched: Cli, shelf: Shelf)
         ("", "no plugin: not known: on this machine neither the resource nor its type sets an action plugin"),
     ],
 )
-def test_a_plugin_that_this_machine_lacks_is_told_and_is_no_failure(
+def test_a_plugin_that_this_machine_lacks_is_reported_and_is_no_failure(
     untouched: Cli, shelf: Shelf, plugin: str, told: str
 ) -> None:
     done = planned(untouched, crate_type(shelf, action={"plugin": plugin}), crate("there", size=3))
     assert (done.code, told in done.out) == (0, True), done.out
 
 
-def test_a_secret_that_this_machine_lacks_is_told_and_is_no_failure(untouched: Cli, shelf: Shelf) -> None:
+def test_a_secret_that_this_machine_lacks_is_reported_and_is_no_failure(untouched: Cli, shelf: Shelf) -> None:
     kind = crate_type(shelf)
     kind["spec"]["action"]["config"]["headers"] = {"Authorization": {"key": "NOT_HERE"}}
     done = planned(untouched, kind, crate("there", size=3), options=("--detailed-exitcode",))
@@ -181,7 +181,7 @@ def test_a_vault_is_asked_only_where_it_is_allowed(
     assert "a-very-secret-token" not in done.out + done.err
 
 
-def test_settings_that_make_no_sense_are_told(untouched: Cli) -> None:
+def test_settings_that_make_no_sense_are_reported(untouched: Cli) -> None:
     done = planned(Cli({**untouched.environment, "PLUGIN_CONFIGS": "["}), crate("there", size=3))
     assert (done.code, "PLUGIN_CONFIGS" in done.err) == (1, True)
 
@@ -218,7 +218,7 @@ class UnsurePlugin:
         ({"is_busy": True}, "RetryLater: come back in 5 s"),
     ],
 )
-def test_what_cannot_be_told_now_is_unknown_and_may_change(config: Any, told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_determined_now_is_unknown_and_may_change(config: Any, told: str, tmp_path: Path) -> None:
     plugins: Catalog[Plugin[Any]] = Catalog({"unsure": UnsurePlugin()}, {})
     dependencies = Dependencies(client=Client(Nowhere()), plugins=plugins, stores={}, directory=tmp_path)
     spec = ResourceTypeSpec(name="Crate", action=ActionReference("unsure", config))
@@ -226,7 +226,7 @@ def test_what_cannot_be_told_now_is_unknown_and_may_change(config: Any, told: st
     assert (answer.plugin, answer.unknown, answer.may_change) == ("unsure", told, True)
 
 
-def test_a_type_that_changes_is_told_with_the_resources_that_would_not_fit(untouched: Cli, shelf: Shelf) -> None:
+def test_a_type_that_changes_is_reported_with_the_resources_that_would_not_fit(untouched: Cli, shelf: Shelf) -> None:
     kind = crate_type(shelf, description="Of wood.")
     done = planned(untouched, kind, options=("--detailed-exitcode",))
     assert done.code == 4

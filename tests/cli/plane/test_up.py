@@ -20,7 +20,7 @@ NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: passing}}"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n"
 
 
-def test_a_start_tells_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> None:
+def test_a_start_prints_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> None:
     text = "\n".join(up.welcome)
     assert len(up.welcome) == 5
     assert up.url.startswith("https://127.0.0.1:")
@@ -238,7 +238,7 @@ def leaves_nothing_behind(cli: Cli, temporary: Path) -> bool:
     return True
 
 
-def test_an_ephemeral_plane_is_not_told_where_to_keep_its_data(cli: Cli, tmp_path: Path) -> None:
+def test_an_ephemeral_plane_gets_no_advice_where_to_keep_its_data(cli: Cli, tmp_path: Path) -> None:
     refused = cli("up", "--ephemeral", "--data", tmp_path)
     assert refused.code == 2
     assert "--ephemeral keeps nothing, and --data says where to keep it; leave out one of them" in refused.err

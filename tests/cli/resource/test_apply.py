@@ -13,7 +13,7 @@ from tests.cli.running import Cli
 from tests.cli.shelf import Shelf, crate, crate_type
 
 
-def test_a_user_applies_looks_and_deletes(typed: Cli, shelf: Shelf, tmp_path: Path) -> None:
+def test_a_user_applies_reads_and_deletes(typed: Cli, shelf: Shelf, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_bytes(msgspec.json.encode(crate("one", size=3)))
     done = typed("resource", "apply", "-f", path, "--wait")
@@ -42,7 +42,7 @@ def test_a_declaration_that_says_the_same_in_other_words_is_ready(typed: Cli, sh
     assert shelf.writes
 
 
-def test_nothing_is_waited_for_where_nobody_looks(typed: Cli, shelf: Shelf) -> None:
+def test_nothing_is_waited_for_where_nobody_reconciles(typed: Cli, shelf: Shelf) -> None:
     shelf.slow_s = 0.5
     assert applied(typed, crate("one"), options=()).out == "crate/one created\n"
 
@@ -66,7 +66,7 @@ def test_a_body_of_the_rest_api_and_a_type_beside_it_are_applied(typed: Cli, she
     assert typed.here("type", "delete", "wine-barrel").code == 0
 
 
-def test_a_failure_ends_the_wait_with_what_was_told(typed: Cli, shelf: Shelf) -> None:
+def test_a_failure_ends_the_wait_with_its_message(typed: Cli, shelf: Shelf) -> None:
     shelf.refuses = 500
     done = applied(typed, crate("one"), crate("two"))
     assert done.code == 1

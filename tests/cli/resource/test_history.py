@@ -13,7 +13,7 @@ from tests.cli.shelf import Shelf, crate
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0.00066, "0.001"), (0.02, "0.020"), (0.25, "0.2"), (4.24, "4.2"), (127, "127")]
 )
-def test_the_time_that_a_run_took_is_told_as_finely_as_it_matters(seconds: float, told: str) -> None:
+def test_the_time_that_a_run_took_is_shown_as_finely_as_it_matters(seconds: float, told: str) -> None:
     assert seconds_text(seconds) == told
 
 

@@ -171,7 +171,7 @@ def test_one_object_is_not_followed(pots: Cli) -> None:
     assert (refused.code, "pass -f or -o, not both" in refused.err) == (2, True)
 
 
-def test_of_a_run_that_was_quick_the_record_tells(pots: Cli, kiln: Kiln) -> None:
+def test_a_run_that_was_quick_is_shown_from_its_record(pots: Cli, kiln: Kiln) -> None:
     kiln.release()
     make(pots, "three")
     shown = until(lambda: pots.here("resource", "logs", "pot/three").out, "ended")

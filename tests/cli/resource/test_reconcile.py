@@ -9,7 +9,7 @@ from tests.cli.running import Cli
 from tests.cli.shelf import Shelf, actions_plane, crate, crate_type, serving_shelf, text_of
 
 
-def test_a_resource_is_looked_at_when_somebody_asks(typed: Cli, shelf: Shelf) -> None:
+def test_a_resource_is_reconciled_when_somebody_asks(typed: Cli, shelf: Shelf) -> None:
     applied(typed, crate("one"))
     shelf.items["one"]["size"] = 77
     done = typed.here("resource", "reconcile", "crate/one")

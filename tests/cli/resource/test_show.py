@@ -107,7 +107,7 @@ def test_a_run_under_way_is_shown(typed: Cli, shelf: Shelf) -> None:
         assert told in page
 
 
-def test_outputs_are_told_and_missing_ones_too(typed: Cli, shelf: Shelf) -> None:
+def test_outputs_are_reported_and_missing_ones_too(typed: Cli, shelf: Shelf) -> None:
     applied(typed, crate("one"))
     assert typed.here("resource", "outputs", "crate/one", "-o", "json").json == {"size": 1, "where": "one"}
     assert typed.here("resource", "outputs", "crate/one").rows[1:] == [["size", "1"], ["where", "one"]]
@@ -128,7 +128,7 @@ def test_outputs_are_told_and_missing_ones_too(typed: Cli, shelf: Shelf) -> None
         (("show", "configmap/kube-root-ca.crt"), 1, 'there is no resource type "configmap"'),
     ],
 )
-def test_what_is_not_there_is_told(typed: Cli, words: tuple[str, ...], code: int, told: str) -> None:
+def test_what_is_not_there_is_reported(typed: Cli, words: tuple[str, ...], code: int, told: str) -> None:
     done = typed.here("resource", *words)
     assert done.code == code
     assert told in done.err

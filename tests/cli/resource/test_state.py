@@ -64,7 +64,7 @@ def test_a_request_is_waited_for_until_it_is_answered(handled: str, expected: st
     assert end_of(obj, Goal(2, "now"), NOW) == expected
 
 
-def test_a_run_under_way_is_told_with_its_age_and_its_link() -> None:
+def test_a_run_under_way_is_shown_with_its_age_and_its_link() -> None:
     status = {"phase": "reconciling", "message": "Running: apply", "run": RUN}
     told = standing_of({"status": status}).text(NOW.timestamp())
     assert told == "reconciling: Running: apply (60s) https://ci.example.com/1"

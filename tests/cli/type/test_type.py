@@ -101,7 +101,7 @@ def test_a_body_goes_to_the_type_that_has_its_name_already(types: Cli, shelf: Sh
     assert types.here("type", "delete", "Barrel").code == 0
 
 
-def test_a_schema_that_cannot_be_is_told_by_its_path(types: Cli) -> None:
+def test_an_impossible_schema_is_reported_by_its_path(types: Cli) -> None:
     wrong = {**BODY, "name": "Wrong", "schema": {"type": "object", "properties": {"a": {"type": "nope"}}}}
     done = types.here("type", "add", "-f", "-", stdin=text_of(wrong))
     assert done.code == 1
@@ -149,7 +149,7 @@ def test_a_deletion_that_hangs_says_what_holds_the_type(types: Cli, shelf: Shelf
         (("delete", "zebra"), 'there is no resource type "zebra"; there are: Crate'),
     ],
 )
-def test_a_type_that_is_not_there_is_told_with_what_is(types: Cli, words: tuple[str, ...], told: str) -> None:
+def test_an_unknown_type_is_reported_with_those_that_exist(types: Cli, words: tuple[str, ...], told: str) -> None:
     done = types.here("type", *words)
     assert done.code == 1
     assert told in done.err
@@ -161,7 +161,7 @@ def test_what_is_no_type_is_not_added(types: Cli) -> None:
     assert "is not a resource type" in done.err
 
 
-def test_a_server_without_the_operator_is_told_so(cli: Cli) -> None:
+def test_a_server_without_the_operator_is_reported(cli: Cli) -> None:
     with running(cli, "--operators", "housekeeping"):
         for words in (("type", "list"), ("resource", "history")):
             done = cli.here(*words)
@@ -239,6 +239,6 @@ def test_bodies_become_objects_and_all_else_stays(body: Any, expected: Any) -> N
         ({"resource_type_name": "A", "id": 1, "name": "a"}, 'the resource "a" comes without its spec'),
     ],
 )
-def test_a_body_that_makes_no_sense_is_told(body: Any, told: str) -> None:
+def test_a_body_that_makes_no_sense_is_refused_with_the_reason(body: Any, told: str) -> None:
     with pytest.raises(Failure, match=told):
         adopted(body)

@@ -46,7 +46,7 @@ def counting(path: Path, *, expires: str = "") -> ExecPlugin:
     )
 
 
-async def test_a_token_file_is_read_anew_after_a_while_and_on_refusal(tmp_path: Path) -> None:
+async def test_a_token_file_is_read_again_after_a_while_and_on_refusal(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("one\n")
     clock = Clock()
@@ -133,7 +133,7 @@ async def test_a_plugin_runs_again_though_the_clock_on_the_wall_went_back(tmp_pa
     assert (await credential.show(refused=first)).token == "t2"
 
 
-async def test_a_plugin_is_told_what_is_asked_for() -> None:
+async def test_a_plugin_gets_what_is_asked_for() -> None:
     script = (
         "import json, os, sys; e = os.environ;"
         "info = json.loads(e['KUBERNETES_EXEC_INFO']); info['status'] = {'token': "
@@ -239,7 +239,7 @@ def test_a_pod_finds_its_server_and_account(tmp_path: Path) -> None:
     ("environ", "words"),
     [({}, "not in a cluster"), ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "automountServiceAccountToken")],
 )
-def test_what_a_pod_lacks_is_told(tmp_path: Path, environ: dict[str, str], words: str) -> None:
+def test_what_a_pod_lacks_is_reported(tmp_path: Path, environ: dict[str, str], words: str) -> None:
     assert not is_in_cluster(environ, directory=tmp_path)
     with pytest.raises(KubeconfigError, match=words):
         load_in_cluster(environ, directory=tmp_path)

@@ -67,7 +67,7 @@ def test_a_plugin_is_on_the_path_or_beside_the_kubeconfig(tmp_path: Path, comman
     assert plugin.cluster is None
 
 
-def test_a_plugin_that_asks_is_told_of_the_cluster(tmp_path: Path) -> None:
+def test_a_plugin_that_asks_gets_the_cluster(tmp_path: Path) -> None:
     extensions = [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "x"}}]
     path = write(
         tmp_path / "config",
@@ -163,6 +163,6 @@ def test_a_file_that_is_no_kubeconfig_is_refused(tmp_path: Path, text: str) -> N
         load_endpoint([tmp_path / "config"])
 
 
-def test_no_kubeconfig_at_all_is_told(tmp_path: Path) -> None:
+def test_a_missing_kubeconfig_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match="no kubeconfig at"):
         load_endpoint([tmp_path / "config"])

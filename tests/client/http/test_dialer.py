@@ -89,13 +89,13 @@ async def test_who_forgets_the_trust_does_not_get_a_connection_in_clear() -> Non
         ("https://x", f"http://me:{SECRET}@p:x"),
     ],
 )
-def test_an_address_that_no_request_can_name_is_told_without_its_password(server: str, proxy: str) -> None:
+def test_an_address_that_no_request_can_name_is_reported_without_its_password(server: str, proxy: str) -> None:
     with pytest.raises(KubeconfigError, match="cannot be used") as caught:
         Dialer(server, proxy=proxy)
     assert SECRET not in str(caught.value)
 
 
-async def test_what_is_told_of_a_server_is_without_its_password() -> None:
+async def test_what_is_shown_of_a_server_is_without_its_password() -> None:
     async with open_transport(Endpoint(server=f"http://me:{SECRET}@127.0.0.1:1/base")) as transport:
         with pytest.raises(UnreachableError, match=r"cannot reach http://127\.0\.0\.1:1/base: ") as caught:
             await transport.send("GET", "/")
@@ -105,7 +105,7 @@ async def test_what_is_told_of_a_server_is_without_its_password() -> None:
 @pytest.mark.parametrize(
     ("tls_name", "shown"), [("localhost", "localhost"), ("", None)], ids=["by a name", "an address has none"]
 )
-async def test_the_server_is_told_by_which_name_it_is_called(
+async def test_the_server_learns_by_which_name_it_is_called(
     endpoint: Endpoint, started_once: Path, tls_name: str, shown: str | None
 ) -> None:
     called: list[str | None] = []
@@ -153,7 +153,7 @@ async def test_a_password_for_the_proxy_is_not_for_the_server() -> None:
         (b"", "the connection broke"),
     ],
 )
-async def test_a_proxy_that_refuses_is_told_and_the_server_has_seen_nothing(answer: bytes, reason: str) -> None:
+async def test_a_proxy_that_refuses_is_reported_and_the_server_has_seen_nothing(answer: bytes, reason: str) -> None:
     heard: list[bytes] = []
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -54,7 +54,7 @@ async def test_a_server_of_another_authority_is_not_trusted(endpoint: Endpoint) 
         assert (await transport.send("GET", "/version")).status == 200
 
 
-async def test_a_certificate_that_is_none_is_told(endpoint: Endpoint) -> None:
+async def test_a_certificate_that_is_none_is_reported(endpoint: Endpoint) -> None:
     with pytest.raises(KubeconfigError, match="cannot be used"):
         async with open_transport(replace(endpoint, certificate=b"nonsense")):
             pass

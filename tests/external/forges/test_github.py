@@ -42,7 +42,7 @@ async def test_a_dispatch_returns_the_run_that_it_started(client: GitHub, fake: 
     assert started.html_url.endswith(str(started.workflow_run_id))
 
 
-async def test_an_older_server_starts_it_and_does_not_tell(client: GitHub, fake: FakeGitHub) -> None:
+async def test_an_older_server_starts_it_and_does_not_report_it(client: GitHub, fake: FakeGitHub) -> None:
     fake.knows_details = False
     assert await client.dispatch(INFRA, "apply.yml", "main", {}) is None
     assert len(fake.runs) == 1

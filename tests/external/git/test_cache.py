@@ -148,7 +148,7 @@ async def test_the_caches_used_longest_ago_are_removed_first(cache: Path, tmp_pa
     assert kept == {Remote(origins[at].file_url).key for at in (0, 2, 3)}
 
 
-async def test_a_repository_that_takes_more_than_its_share_starts_anew(cache: Path, origin: Origin) -> None:
+async def test_a_repository_that_takes_more_than_its_share_is_cloned_again(cache: Path, origin: Origin) -> None:
     small = GitCache(cache, protocols=FILES, largest_bytes=400_000)
     for _ in range(3):
         origin.commit({"x": secrets.token_bytes(150_000)})
@@ -182,7 +182,7 @@ async def test_caches_are_bounded_though_those_who_use_them_fail(cache: Path, tm
     assert size(cache) < 300_000
 
 
-async def test_a_size_that_a_full_disk_left_empty_is_measured_anew(cache: Path, origin: Origin) -> None:
+async def test_a_size_that_a_full_disk_left_empty_is_measured_again(cache: Path, origin: Origin) -> None:
     commit = origin.commit({"x": "1"})
     for _ in range(2):
         await fetch(local(cache), origin)
@@ -190,7 +190,7 @@ async def test_a_size_that_a_full_disk_left_empty_is_measured_anew(cache: Path, 
     assert await fetch(local(cache), origin) == (commit, b"1")
 
 
-async def test_a_cache_that_is_evicted_while_its_lock_is_opened_is_made_anew(
+async def test_a_cache_that_is_evicted_while_its_lock_is_opened_is_created_again(
     cache: Path, origin: Origin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = origin.commit({"x": "1"})

@@ -235,7 +235,7 @@ async def test_the_token_server_of_a_plain_registry_is_plain_only_if_it_may_be(
             authorizer._token_request(challenge, None, ("s",))
 
 
-async def test_a_token_that_was_revoked_is_asked_for_anew(client: RestClient, host: Host) -> None:
+async def test_a_token_that_was_revoked_is_requested_again(client: RestClient, host: Host) -> None:
     issued = 0
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -96,7 +96,7 @@ async def test_a_type_becomes_a_kind_and_its_resources_become_so(tmp_path: Path)
         await eventually((tmp_path / "world" / "a").read_text, lambda text: text == "good bye")
 
 
-async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_last_is_gone(tmp_path: Path) -> None:
+async def test_a_type_in_use_stays_and_its_resources_are_reconciled_until_the_last_is_gone(tmp_path: Path) -> None:
     async with open_plane(tmp_path, has_guards=False) as plane:
         client = plane.client
         await client.create(TYPES, note_type(tmp_path))
@@ -129,7 +129,7 @@ async def test_resources_are_left_alone_before_their_kind_is_gone(
     assert "actions had no effect" not in told
 
 
-async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> None:
+async def test_resources_are_reconciled_when_their_type_changes(tmp_path: Path) -> None:
     async with open_plane(tmp_path) as plane:
         client = plane.client
         broken = note_type(tmp_path)
@@ -146,7 +146,7 @@ async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> N
         await eventually(lambda: client.get(f"{NOTES}/a"), is_ready)
 
 
-async def test_what_is_there_at_the_start_is_looked_after(tmp_path: Path) -> None:
+async def test_what_is_there_at_the_start_is_reconciled(tmp_path: Path) -> None:
     async with open_plane(tmp_path) as plane:
         await plane.client.create(TYPES, note_type(tmp_path, intervalSeconds=3600))
         await eventually(lambda: plane.client.get(f"{TYPES}/note"), is_ready)

@@ -169,7 +169,7 @@ def test_whatever_happens_the_world_is_as_declared_in_the_end(
 
 @examples(40)
 @given(events=EVENTS)
-def test_at_rest_another_look_does_and_writes_nothing(events: list[str]) -> None:
+def test_at_rest_another_reconciliation_does_and_writes_nothing(events: list[str]) -> None:
     story = Story(Here())
     for each in events:
         story.happen(each)

@@ -41,7 +41,7 @@ def test_what_is_as_declared_is_not_applied() -> None:
     assert (life.status.phase, life.condition("Ready")) == ("ready", "True")
 
 
-def test_a_ready_resource_is_looked_at_for_drift_after_its_interval() -> None:
+def test_a_ready_resource_is_checked_for_drift_after_its_interval() -> None:
     life = lived()
     assert parse_time(life.status.next_run or "") - life.now == timedelta(minutes=5)
 
@@ -57,7 +57,7 @@ def test_drift_is_put_right_and_recorded() -> None:
     assert trigger(life) == "scheduled"
 
 
-def test_drift_is_drift_also_when_somebody_asked_for_the_look() -> None:
+def test_drift_is_drift_also_when_somebody_asked_for_the_reconciliation() -> None:
     plugin = Here()
     life = lived(plugin)
     plugin.value = "tampered"
@@ -73,7 +73,7 @@ def test_what_is_found_as_declared_has_its_outputs() -> None:
     assert (plugin.effects, life.status.phase, life.status.outputs) == ([], "ready", {"value": "one"})
 
 
-def test_a_scheduled_look_without_drift_changes_nothing_but_times() -> None:
+def test_a_scheduled_reconciliation_without_drift_changes_nothing_but_times() -> None:
     plugin = Here()
     life = lived(plugin)
     life.now += timedelta(minutes=6)
@@ -134,7 +134,7 @@ def test_a_retry_that_succeeds_forgets_the_failures() -> None:
     assert life.condition("Degraded") == "False"
 
 
-def test_a_new_declaration_does_not_wait_for_a_retry_and_begins_to_count_anew() -> None:
+def test_a_new_declaration_does_not_wait_for_a_retry_and_counts_from_zero() -> None:
     plugin = Here()
     plugin.failures = 3
     life = lived(plugin)
@@ -221,7 +221,7 @@ def test_a_run_elsewhere_is_started_once_for_a_declaration() -> None:
     assert len(plugin.runs) == 1
 
 
-def test_what_cannot_be_looked_at_is_applied_again_for_who_asks_and_is_no_drift() -> None:
+def test_what_cannot_be_observed_is_applied_again_on_request_and_is_no_drift() -> None:
     plugin = Elsewhere()
     life = lived(plugin)
     life.ask("now")
@@ -234,7 +234,7 @@ def test_what_cannot_be_looked_at_is_applied_again_for_who_asks_and_is_no_drift(
     assert len(plugin.runs) == 2
 
 
-def test_what_cannot_be_looked_at_and_failed_is_not_taken_for_applied() -> None:
+def test_what_cannot_be_observed_and_failed_is_not_taken_for_applied() -> None:
     plugin = Elsewhere()
     life = lived(plugin)
     plugin.failing = {"apply"}
@@ -332,7 +332,7 @@ def test_the_intervals_are_the_types_own() -> None:
 
 
 @pytest.mark.parametrize(("requested_delay_s", "expected_s"), [(30.0, 30), (0.0, 1), (None, 300)])
-def test_a_plugin_may_say_when_to_look_again(requested_delay_s: float | None, expected_s: float) -> None:
+def test_a_plugin_may_say_when_to_check_again(requested_delay_s: float | None, expected_s: float) -> None:
     plugin = Here()
     plugin.again_after_s = requested_delay_s
     life = lived(plugin)

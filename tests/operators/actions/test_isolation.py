@@ -94,7 +94,7 @@ class CrowdedShelf(ShelfPlugin):
 
 
 @pytest.mark.parametrize("concurrency", [1, 2])
-async def test_no_more_resources_are_looked_at_together_than_allowed(
+async def test_no_more_resources_are_reconciled_together_than_allowed(
     client: Client, tmp_path: Path, concurrency: int
 ) -> None:
     plugin = CrowdedShelf()

@@ -100,7 +100,7 @@ async def test_another_process_goes_on_without_doing_anything_again(client: Clie
     assert (plugin.applies, plugin.plans) == (1, 2)
 
 
-async def test_a_failure_is_told_and_backs_off(client: Client, tmp_path: Path) -> None:
+async def test_a_failure_is_reported_and_backs_off(client: Client, tmp_path: Path) -> None:
     plugin = ShelfPlugin()
     plugin.trouble = "the shelf is broken"
     things = Things("shelf", {}, tmp_path, shelf=plugin)
@@ -134,7 +134,7 @@ async def test_a_destruction_that_fails_keeps_the_resource_until_it_succeeds(cli
         assert plugin.things == {}
 
 
-async def test_a_schema_is_held_to_and_an_unknown_plugin_is_told(client: Client, tmp_path: Path) -> None:
+async def test_a_schema_is_enforced_and_an_unknown_plugin_is_reported(client: Client, tmp_path: Path) -> None:
     things = Things("", {}, tmp_path)
     async with managed(client, things):
         with pytest.raises(InvalidError, match=r"spec\.text"):
@@ -225,7 +225,7 @@ async def test_what_is_kept_for_the_system_itself_is_no_secret_of_a_resource(
         await NamespaceStore(client, "default").get_secret(f"{name}/key")
 
 
-async def test_a_secret_that_is_no_text_is_told_without_its_bytes(client: Client) -> None:
+async def test_a_secret_that_is_no_text_is_reported_without_its_bytes(client: Client) -> None:
     body = {"metadata": {"name": "raw"}, "data": {"key": base64.b64encode(b"\xff\xfe\x01secret").decode()}}
     await client.create(SECRET.path("default"), body)
     with pytest.raises(SecretError, match=r'^"raw/key" of the store "secret" is not text$'):

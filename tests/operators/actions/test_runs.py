@@ -187,7 +187,7 @@ def test_a_start_that_the_plugin_refuses_is_a_failure_and_tried_later(runner: as
     assert (life.status.phase, life.status.retries, len(yard.started)) == ("failed", 1, 1)
 
 
-def test_what_has_failed_is_not_looked_at_before_its_retry(runner: asyncio.Runner) -> None:
+def test_what_has_failed_is_not_reconciled_before_its_retry(runner: asyncio.Runner) -> None:
     yard = Yard()
     yard.fails = True
     life = HostedLife(runner, lambda: yard, {})
@@ -209,7 +209,7 @@ class Mute(Yard):
         return None  # type: ignore[return-value]
 
 
-def test_a_plugin_that_answers_nothing_is_told(runner: asyncio.Runner) -> None:
+def test_a_plugin_that_answers_nothing_is_reported(runner: asyncio.Runner) -> None:
     life = HostedLife(runner, Mute, {})
     life.settle()
     assert life.status.message == "PluginBroke: TypeError: the plugin returned a NoneType"

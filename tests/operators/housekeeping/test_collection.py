@@ -233,7 +233,7 @@ async def test_a_foreground_deletion_goes_on_after_a_restart(data: Path) -> None
         await World(plane.client).gone(configmap_path("leaf"), configmap_path("idle"), configmap_path("top"))
 
 
-async def test_what_lost_its_owner_while_nobody_looked_is_deleted_at_the_start(data: Path) -> None:
+async def test_what_lost_its_owner_while_no_watch_was_open_is_deleted_at_the_start(data: Path) -> None:
     async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         world = World(plane.client)
         top, kept = await world.configmap("top"), await world.configmap("kept")

@@ -53,7 +53,7 @@ async def test_an_empty_namespace_can_be_made_again_at_once(world: World) -> Non
     await eventually(lambda: _is_there(world, f"{path}/serviceaccounts/default"))
 
 
-async def test_a_namespace_waits_for_finalizers_and_tells_which(world: World) -> None:
+async def test_a_namespace_waits_for_finalizers_and_names_them(world: World) -> None:
     path = await world.furnished("team")
     await world.configmap("held", namespace="team", finalizers=[HOLD])
     await world.configmap("free", namespace="team")

@@ -77,7 +77,7 @@ async def test_work_that_is_refused_is_done_later(data: Path, refusal: str) -> N
 
 
 @pytest.mark.parametrize("fault", [UnreachableError("broken"), RuntimeError("a mistake")], ids=["expected", "not"])
-async def test_a_watch_that_fails_and_a_mistake_of_ours_begin_anew(data: Path, fault: Exception) -> None:
+async def test_a_watch_that_fails_and_a_mistake_of_ours_start_again(data: Path, fault: Exception) -> None:
     async with kept(data, broken=fault) as (world, _):
         top = await world.configmap("top")
         await world.configmap("leaf", owner(top))
@@ -95,7 +95,7 @@ async def test_what_happens_while_watches_are_broken_off_is_seen(data: Path) -> 
         await world.gone(configmap_path("leaf"))
 
 
-async def test_what_a_namespace_lost_while_nobody_could_tell_is_made_again(data: Path) -> None:
+async def test_what_a_namespace_lost_while_no_watch_was_open_is_created_again(data: Path) -> None:
     async with kept(data) as (world, plane):
         team = await world.furnished("team")
         await world.quiet()
@@ -109,7 +109,7 @@ async def test_what_a_namespace_lost_while_nobody_could_tell_is_made_again(data:
         await eventually(is_there)
 
 
-async def test_a_definition_that_went_while_nobody_could_tell_is_not_followed_any_more(data: Path) -> None:
+async def test_a_definition_that_went_while_no_watch_was_open_is_not_followed_any_more(data: Path) -> None:
     async with kept(data) as (world, plane):
         path = await world.definition()
         widget = await world.widget("top")

@@ -182,7 +182,7 @@ class Failing:
         return any(method == each and part in path for each, part in self._fails)
 
 
-async def test_what_the_server_does_not_tell_or_keep_changes_no_request(plane: Api, tmp_path: Path) -> None:
+async def test_what_the_server_does_not_say_or_keep_changes_no_request(plane: Api, tmp_path: Path) -> None:
     forge, fails = FakePulls("gitea"), {("GET", f"/{ROLLOUT.plural}"), ("PATCH", "/imageupdates/web/status")}
     await plane.client.create(DEFINITION.path(""), _ROLLOUTS)
     client = plane.client.over(lambda transport: Failing(transport, fails))

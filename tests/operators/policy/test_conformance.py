@@ -71,7 +71,7 @@ GROUPS = {
         (ADMISSION, "test_a_pod_that_does_not_run_yet_is_not_checked_for_its_status"),
         (ADMISSION, "test_an_answer_echoes_the_uid_and_says_why_only_when_it_denies"),
         (ADMISSION, "test_findings_below_the_bound_only_warn"),
-        (SERVED, "test_a_server_tells_every_finding"),
+        (SERVED, "test_a_server_reports_every_finding"),
         (SERVED, "test_a_server_lets_in_what_the_webhook_allows"),
     ),
     "14 finalizers": (

@@ -120,7 +120,7 @@ def test_conditions_report_health_and_readiness() -> None:
     assert {each["type"]: each["status"] for each in conditions} == {"Healthy": "False", "Ready": "True"}
 
 
-def test_the_status_fits_its_definition_at_every_look() -> None:
+def test_the_status_fits_its_definition_after_every_reconciliation() -> None:
     plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, owned(BARE)), deployment(BARE))
     for _ in range(4):
         plane.look()
@@ -137,7 +137,7 @@ def test_a_status_that_says_the_same_is_not_written_again() -> None:
     assert plane.status == before
 
 
-def test_a_slow_heartbeat_shows_that_somebody_looks() -> None:
+def test_a_slow_heartbeat_shows_that_the_policy_is_evaluated() -> None:
     plane = settled(policy_of(), world_of(ALL, WORST))
     plane.world = msgspec.structs.replace(plane.world, now=MOMENT + timedelta(seconds=300))
     plane.look()
@@ -170,7 +170,7 @@ WAITS = [
 
 
 @pytest.mark.parametrize(("fields", "seconds"), WAITS)
-def test_the_next_look_is_when_something_can_change(fields: JsonObject, seconds: float) -> None:
+def test_the_next_reconciliation_is_when_something_can_change(fields: JsonObject, seconds: float) -> None:
     world = msgspec.structs.replace(world_of(ALL, GOOD), **fields)
     assert decide(policy_of(), world).requeue_after == timedelta(seconds=seconds)
 

@@ -191,7 +191,7 @@ async def test_a_policy_whose_finalizer_was_taken_leaves_nothing_behind(plane: A
         assert live.series_of("main") == set()
 
 
-async def test_a_policy_made_anew_begins_anew(plane: Api) -> None:
+async def test_a_policy_that_was_created_again_starts_from_nothing(plane: Api) -> None:
     async with operating(plane) as live:
         await live.run_pod("web", BARE)
         for spec, score in ((TAG, 95), ({"requireLivenessProbe": True}, 97), (TAG, 95)):

@@ -96,7 +96,7 @@ async def test_other_workloads_own_their_pods_themselves(api: Api, kind: Kind, w
         assert "livenessProbe" in container_of(await workload(live, kind=kind))
 
 
-async def test_the_owner_of_a_replica_set_is_looked_up(api: Api) -> None:
+async def test_the_owner_of_a_replica_set_is_read(api: Api) -> None:
     async with operating(api) as live:
         await deploy(live, "front")
         await roll_out(live, await deploy(live, "shop"), replica_set="front-5d4f8b9c7f")

@@ -145,7 +145,7 @@ def test_markdown_survives_hostile_values(commands: Commands) -> None:
     assert "**unknown** `/t/b`" in text
 
 
-def test_a_plan_tells_unreachable_from_drifted(commands: Commands) -> None:
+def test_a_plan_distinguishes_unreachable_from_drifted(commands: Commands) -> None:
     fault = {"method": "GET", "path": "/t", "status": 500, "times": 9}
     one = {"method": "GET", "path": "/t/a", "status": 500, "times": 9}
     commands.rest.call("PUT", "/_/faults", [fault, one])

@@ -180,7 +180,7 @@ def test_ephemeral_containers_run_until_their_command_ends() -> None:
     assert decide_ephemeral(pod(), NOW, is_over=False).again_s is None
 
 
-def test_an_init_container_that_never_ends_is_not_looked_at_again() -> None:
+def test_an_init_container_that_never_ends_is_not_checked_again() -> None:
     found = new_pod(init("a", "tail", "-f", "/dev/null"))
     fate = fate_of(found, (), USUAL)
     assert math.isinf(fate.init[0].after_s)

@@ -238,7 +238,7 @@ def test_a_new_pod_waits_after_a_failed_one() -> None:
     assert decide(job(completions=1), [failed], now=NOW + timedelta(seconds=6)).create
 
 
-def test_a_suspended_job_deletes_its_pods_and_a_resumed_one_starts_anew() -> None:
+def test_a_suspended_job_deletes_its_pods_and_a_resumed_one_starts_again() -> None:
     found = decide(job(suspend=True), [pod("a")], now=NOW)
     assert len(found.delete) == 1
     assert reasons(found) == {"Suspended": "JobSuspended"}

@@ -44,7 +44,7 @@ def test_an_empty_list_is_a_list() -> None:
     assert writer.cache.is_synced
 
 
-def test_a_relist_tells_what_became_of_each() -> None:
+def test_a_relist_reports_what_became_of_each() -> None:
     writer = pod_cache()
     web, db, api = pod("web", 1), pod("db", 2), pod("api", 3, namespace="bank")
     listed(writer, [web, db, api], 3)
@@ -116,7 +116,7 @@ def test_an_older_event_changes_nothing() -> None:
     assert (held(writer.cache), writer.cache.version) == (["web@5"], 5)
 
 
-def test_an_event_told_twice_is_one_change() -> None:
+def test_an_event_delivered_twice_is_one_change() -> None:
     writer = pod_cache()
     listed(writer, [], 1)
     assert writer.put(pod("web", 2)) is not None

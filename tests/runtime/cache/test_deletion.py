@@ -71,7 +71,7 @@ def synced(*pods: Pod, version: int = 5) -> CacheWriter[Pod]:
 
 
 @virtual_time
-async def test_a_look_waits_until_the_deleted_one_is_gone() -> None:
+async def test_a_reconciliation_waits_until_the_deleted_one_is_gone() -> None:
     writer = synced(pod("web", 3, uid="u1"))
     writer.cache.deleted("shop", "web", GONE)
     looks = [asyncio.create_task(writer.cache.await_version("shop", "web")) for _ in range(2)]
@@ -90,7 +90,7 @@ async def test_a_look_waits_until_the_deleted_one_is_gone() -> None:
     "newer", [pod("web", 8, uid="u1", end="2026-05-04T12:00:00Z"), pod("web", 8, uid="u2")], ids=["mark", "namesake"]
 )
 @virtual_time
-async def test_a_look_waits_no_longer_than_for_a_mark_or_a_namesake(newer: Pod) -> None:
+async def test_a_reconciliation_waits_no_longer_than_for_a_mark_or_a_namesake(newer: Pod) -> None:
     writer = synced(pod("web", 3, uid="u1"))
     writer.cache.deleted("shop", "web", GONE)
     look = asyncio.create_task(writer.cache.await_version("shop", "web"))
@@ -100,7 +100,7 @@ async def test_a_look_waits_no_longer_than_for_a_mark_or_a_namesake(newer: Pod) 
 
 
 @pytest.mark.parametrize("held", [(), (pod("web", 7, uid="u2"),)], ids=["gone", "a namesake"])
-def test_a_deletion_that_was_seen_before_it_was_told_counts_as_seen(held: tuple[Pod, ...]) -> None:
+def test_a_deletion_that_was_seen_before_its_answer_counts_as_seen(held: tuple[Pod, ...]) -> None:
     writer = synced(*held, version=7)
     writer.cache.deleted("shop", "web", GONE)
     assert not writer.cache.is_behind("shop", "web")
@@ -108,7 +108,7 @@ def test_a_deletion_that_was_seen_before_it_was_told_counts_as_seen(held: tuple[
 
 
 @virtual_time
-async def test_one_that_was_made_and_deleted_before_the_watch_told_of_either_is_waited_for() -> None:
+async def test_one_that_was_created_and_deleted_before_the_watch_delivered_either_is_waited_for() -> None:
     writer = synced()
     writer.cache.wrote("shop", "web", 6)
     writer.cache.deleted("shop", "web", GONE)

@@ -27,7 +27,7 @@ async def test_an_object_never_written_is_not_waited_for() -> None:
 
 
 @virtual_time
-async def test_a_look_waits_for_the_event_of_the_write() -> None:
+async def test_a_reconciliation_waits_for_the_event_of_the_write() -> None:
     writer = synced()
     writer.cache.wrote("shop", "web", 5)
     looks = [asyncio.create_task(writer.cache.await_version("shop", "web")) for _ in range(2)]
@@ -63,7 +63,7 @@ def test_a_later_version_of_anything_will_do(how: str) -> None:
     assert not writer.cache.is_behind("shop", "web")
 
 
-def test_a_write_that_was_seen_before_it_was_told_counts_as_seen() -> None:
+def test_a_write_that_was_seen_before_its_answer_counts_as_seen() -> None:
     writer = synced()
     writer.put(pod("web", 5))
     writer.cache.wrote("shop", "web", 5)
@@ -84,7 +84,7 @@ async def test_a_second_write_is_waited_for_too() -> None:
     await look
 
 
-def test_an_older_write_told_late_does_not_lower_the_bar() -> None:
+def test_an_older_write_that_is_noted_late_does_not_lower_the_bar() -> None:
     cache = synced().cache
     cache.wrote("shop", "web", 9)
     cache.wrote("shop", "web", 5)
@@ -92,7 +92,7 @@ def test_an_older_write_told_late_does_not_lower_the_bar() -> None:
 
 
 @virtual_time
-async def test_a_look_ends_with_its_timeout_and_leaves_nothing_behind() -> None:
+async def test_a_wait_ends_with_its_timeout_and_leaves_nothing_behind() -> None:
     cache = synced().cache
     cache.wrote("shop", "web", 5)
     with pytest.raises(TimeoutError):

@@ -10,7 +10,7 @@ MOVES = st.lists(st.tuples(st.integers(0, 20), st.sets(st.sampled_from("abc"))),
 
 
 @given(MOVES)
-def test_an_index_agrees_with_looking_at_everything(moves: list[tuple[int, set[str]]]) -> None:
+def test_an_index_agrees_with_reading_everything(moves: list[tuple[int, set[str]]]) -> None:
     index: Index[set[str]] = Index(lambda keys: keys)
     held: dict[int, set[str]] = {}
     for number, keys in moves:

@@ -102,7 +102,7 @@ async def test_the_server_selects(plane: Plane, source: Source, expected: list[s
     assert sum(b'"ADDED"' in line for line in seen) == 1
 
 
-async def test_the_cache_holds_a_change_before_it_is_told(plane: Plane) -> None:
+async def test_the_cache_holds_a_change_before_it_is_delivered(plane: Plane) -> None:
     informers = Informers(plane.client)
     informer = informers.get(Source(CONFIG_MAPS), Pod)
     mirror = Mirror(informer)
@@ -119,7 +119,7 @@ async def test_the_cache_holds_a_change_before_it_is_told(plane: Plane) -> None:
     assert told == [True] * 4
 
 
-async def test_a_handler_that_comes_late_is_told_what_is_there_and_one_that_leaves_nothing_more(plane: Plane) -> None:
+async def test_a_late_handler_gets_what_is_there_and_a_removed_one_nothing_more(plane: Plane) -> None:
     informers = Informers(plane.client)
     informer = informers.get(Source(CONFIG_MAPS), Pod)
     mirror = Mirror(informer)

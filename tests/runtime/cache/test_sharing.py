@@ -108,7 +108,7 @@ class Tree(msgspec.Struct, frozen=True):
     ],
     ids=str,
 )
-def test_only_what_cannot_be_told_apart_is_shared(kind: Any, is_shared: bool) -> None:
+def test_only_what_cannot_be_distinguished_is_shared(kind: Any, is_shared: bool) -> None:
     assert sharing._is_shared(msgspec.inspect.type_info(kind)) == is_shared
 
 

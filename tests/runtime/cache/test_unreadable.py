@@ -98,7 +98,7 @@ def test_who_asks_too_late_to_be_called_is_called_at_once() -> None:
     assert told == ["changed"]
 
 
-def test_old_news_of_what_does_not_fit_say_nothing() -> None:
+def test_an_old_version_of_what_does_not_fit_changes_nothing() -> None:
     writer = pod_cache()
     listed(writer, [pod("web", 5)], [], 7)
     for odd in (unreadable("web", 4), unreadable("gone", 6)):
@@ -121,7 +121,7 @@ def test_of_one_list_the_last_word_on_an_object_counts() -> None:
     assert (writer.cache.names(), names(writer)) == ([("shop", "db")], ["web"])
 
 
-def test_a_list_that_is_compared_mends_only_what_no_event_told_since() -> None:
+def test_a_list_that_is_compared_mends_only_what_no_event_has_changed_since() -> None:
     writer = pod_cache()
     listed(
         writer,
@@ -153,7 +153,7 @@ async def test_a_deletion_of_what_does_not_fit_is_waited_for() -> None:
         await waiting
 
 
-def test_a_deleted_object_that_does_not_fit_is_told_to_be_gone_in_the_words_of_a_list() -> None:
+def test_a_deleted_object_that_does_not_fit_is_reported_as_a_list_reports_it() -> None:
     odd: JsonObject = {"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "4"}, "node": 1}
     pods = Projection(Pod)
     told = "Expected `str`, got `int` - at `$.node`"
@@ -341,7 +341,7 @@ async def test_a_route_that_cannot_read_is_asked_again_and_ends_nothing(shop: Sh
         running.cancel()
 
 
-async def test_a_dry_run_tells_of_what_does_not_fit(shop: Shop) -> None:
+async def test_a_dry_run_reports_what_does_not_fit(shop: Shop) -> None:
     await shop.client.create(shop.path(), widget("a", text="no"))
     manager = shop.manager()
     manager.add("confident", Confident().register)

@@ -109,7 +109,7 @@ async def test_drift_of_what_was_made_is_undone(shop: Shop, widgets: Widgets) ->
         await eventually(lambda: shop.client.get(f"{shop.notes}/a"), lambda obj: obj["data"] == {"text": "hello"})
 
 
-async def test_what_was_there_before_is_looked_at(shop: Shop, widgets: Widgets) -> None:
+async def test_what_was_there_before_is_reconciled(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("a"))
         await settled(shop, "a", ("True", "Written"))
@@ -160,7 +160,7 @@ async def test_a_deleted_object_is_cleaned_up_after_and_then_goes(shop: Shop, wi
         pytest.param("refuse", {"Ready": ("False", "ServiceUnavailable")}, id="an error of the API"),
     ],
 )
-async def test_the_conditions_say_how_a_look_ended(
+async def test_the_conditions_say_how_a_reconciliation_ended(
     shop: Shop, widgets: Widgets, mode: str, expected: dict[str, tuple[str, str]]
 ) -> None:
     async with shop.managed(widgets):
@@ -169,7 +169,7 @@ async def test_the_conditions_say_how_a_look_ended(
         check_status(obj)
 
 
-async def test_a_look_that_has_to_wait_comes_again_after_its_time(shop: Shop, widgets: Widgets) -> None:
+async def test_a_reconciliation_that_has_to_wait_is_repeated_after_its_time(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("a", mode="wait"))
         await eventually(lambda: widgets.writer.looks["a"] >= 4)
@@ -178,7 +178,7 @@ async def test_a_look_that_has_to_wait_comes_again_after_its_time(shop: Shop, wi
         assert "Reconciling" not in conditions(obj)
 
 
-async def test_a_stalled_object_is_left_until_it_changes_and_an_event_tells(shop: Shop, widgets: Widgets) -> None:
+async def test_a_stalled_object_is_left_until_it_changes_and_an_event_says_so(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("a", mode="stall"))
         await settled(shop, "a", ("False", "BadText"))
@@ -265,7 +265,7 @@ async def test_a_receipt_is_written_and_the_effect_not_repeated(shop: Shop, widg
         assert again.writer.acts == []
 
 
-async def test_a_look_never_sees_less_than_was_written(shop: Shop) -> None:
+async def test_a_reconciliation_never_sees_less_than_was_written(shop: Shop) -> None:
     """The watch of the ConfigMaps lags: without waiting for it, the note would be written again."""
     slow = FaultyTransport(shop.client._transport)
     lagging = Shop(shop.client.over(lambda _: slow), shop.namespace)
@@ -397,7 +397,7 @@ async def test_a_dry_run_says_what_would_be_done_and_does_nothing(shop: Shop, wi
     assert (await shop.client.list(shop.path()))[1] == before
 
 
-async def test_an_operator_that_writes_while_it_should_only_look_is_refused_in_a_dry_run(shop: Shop) -> None:
+async def test_an_operator_that_writes_while_it_should_only_observe_is_refused_in_a_dry_run(shop: Shop) -> None:
     async with shop.managed(Widgets()):
         pass
     await shop.client.create(shop.path(), widget("a"))

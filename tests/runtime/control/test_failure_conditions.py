@@ -127,7 +127,7 @@ def test_a_pause_leaves_how_ready_an_object_is(held: str, ready: str) -> None:
     assert conditions == {"Paused": "True", "Ready": ready}
 
 
-def test_a_stall_is_told_by_both_conditions() -> None:
+def test_a_stall_is_reported_by_both_conditions() -> None:
     assert of_stall(Stalled("BadText", message="no")) == (
         Condition("Stalled", "True", "BadText", "no"),
         Condition("Ready", "False", "BadText", "no"),

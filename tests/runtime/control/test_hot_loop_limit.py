@@ -62,7 +62,7 @@ def test_any_stretch_of_time_has_its_refills_and_one_burst_at_most(
 
 
 @given(st.integers(1, 5), st.floats(0.01, 10), st.lists(st.floats(0, 5), max_size=30))
-def test_after_the_wait_that_was_told_there_is_a_turn(burst: int, refill_s: float, pauses: list[float]) -> None:
+def test_after_the_wait_that_was_announced_there_is_a_turn(burst: int, refill_s: float, pauses: list[float]) -> None:
     breaker: Breaker[str] = Breaker(burst=burst, refill_s=refill_s)
     now = 0.0
     for pause in pauses:

@@ -158,7 +158,7 @@ async def test_a_relist_is_not_starved_by_changes() -> None:
 
 
 @virtual_time
-async def test_work_for_later_is_a_resync_unless_told() -> None:
+async def test_work_for_later_is_a_resync_by_default() -> None:
     queue = plain_queue()
     queue.add("periodic", after_s=5)
     queue.add("urgent", after_s=5, priority=Priority.CHANGE)

@@ -59,7 +59,7 @@ def test_a_plan_holds_only_what_changes_and_the_version_that_was_seen() -> None:
     }
 
 
-def test_conditions_get_their_times_and_the_generation_is_told() -> None:
+def test_conditions_get_their_times_and_the_generation_is_reported() -> None:
     patch = plan_status(snapshot_of(widget()), [READY], now=NOW)
     assert patch is not None
     assert patch["status"] == {
@@ -110,7 +110,7 @@ def test_a_condition_of_a_type_that_is_to_be_absent_goes_unless_it_is_named() ->
 
 
 @pytest.mark.parametrize("fields", [{}, {"url": "a"}])
-def test_a_pause_that_is_over_is_told_no_more_though_nothing_else_is_said(fields: JsonObject) -> None:
+def test_a_pause_that_is_over_is_no_longer_reported_even_if_nothing_else_changed(fields: JsonObject) -> None:
     obj = widget({"conditions": [{"type": "Paused", "status": "True"}, {"type": "Ready", "status": "Unknown"}]})
     status = status_after(obj, plan_status(snapshot_of(obj), (), fields, now=NOW))
     assert status["conditions"] == [{"type": "Ready", "status": "Unknown"}]
@@ -145,7 +145,7 @@ def test_nothing_to_say_is_nothing_to_write() -> None:
     assert plan_status(snapshot_of(widget()), (), {}, now=NOW) is None
 
 
-def test_an_object_without_generations_is_told_none() -> None:
+def test_an_object_without_generations_gets_none() -> None:
     patch = plan_status(snapshot_of(widget(generation=0)), (), {"a": 1}, now=NOW)
     assert patch is not None
     assert patch["status"] == {"a": 1}

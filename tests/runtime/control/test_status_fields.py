@@ -85,13 +85,13 @@ async def failed(client: Client, name: str) -> JsonObject:
     return obj
 
 
-async def test_a_decision_with_an_unknown_field_fails_the_look(client: Client) -> None:
+async def test_a_decision_with_an_unknown_field_fails_the_reconciliation(client: Client) -> None:
     await client.create(path(), widget("a"))
     ready = condition_of(await failed(client, "a"), "Ready")
     assert 'has no field "Text", and the server would drop it; did you mean "text"?' in ready["message"]
 
 
-async def test_a_receipt_with_an_unknown_field_fails_the_look_and_keeps_what_is_known(
+async def test_a_receipt_with_an_unknown_field_fails_the_reconciliation_and_keeps_what_is_known(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     await client.create(path(), widget("a", mode="run"))
@@ -100,7 +100,7 @@ async def test_a_receipt_with_an_unknown_field_fails_the_look_and_keeps_what_is_
     assert ['has no field "runs"' in str(getattr(each, "reason", "")) for each in caplog.records] == [True]
 
 
-async def test_a_dry_run_tells_of_an_unknown_field(client: Client) -> None:
+async def test_a_dry_run_reports_an_unknown_field(client: Client) -> None:
     await client.create(path(), widget("a"))
     await failed(client, "a")
     manager = Manager(client)

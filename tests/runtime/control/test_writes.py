@@ -96,7 +96,7 @@ def status(name: str, uid: str = "") -> JsonObject:
     ],
 )
 @virtual_time
-async def test_the_caches_that_will_show_a_write_are_told_its_version(
+async def test_the_caches_that_will_show_a_write_get_its_version(
     method: str, path: str, response: Response, expected: set[str]
 ) -> None:
     async with watching() as at:
@@ -127,7 +127,7 @@ async def test_the_caches_that_will_show_a_write_are_told_its_version(
     ],
 )
 @virtual_time
-async def test_only_the_caches_of_its_place_are_told(path: str, obj: JsonObject, expected: set[str]) -> None:
+async def test_only_the_caches_of_its_place_are_notified(path: str, obj: JsonObject, expected: set[str]) -> None:
     async with watching() as at:
         at.wire.answer = answer(obj)
         with writing_in(Scope()):
@@ -216,7 +216,7 @@ async def test_a_deletion_that_was_only_tried_is_not_waited_for(told: JsonObject
 
 
 @virtual_time
-async def test_reads_failures_and_dry_runs_tell_nothing() -> None:
+async def test_reads_failures_and_dry_runs_report_nothing() -> None:
     async with watching() as at, asyncio.timeout(1):
         scope = Scope()
         with writing_in(scope):
@@ -231,7 +231,7 @@ async def test_reads_failures_and_dry_runs_tell_nothing() -> None:
 
 
 @virtual_time
-async def test_a_write_outside_of_any_scope_is_sent_and_tells_nothing() -> None:
+async def test_a_write_outside_of_any_scope_is_sent_and_reports_nothing() -> None:
     async with watching() as at:
         at.wire.answer = answer(thing("a", 20))
         await at.client.fetch("POST", SHOP)

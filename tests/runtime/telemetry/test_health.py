@@ -140,7 +140,7 @@ async def test_nothing_but_reading_is_allowed(page: str) -> None:
             assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
 
 
-async def test_it_listens_on_loopback_unless_told_otherwise_and_only_inside_the_block() -> None:
+async def test_it_listens_on_loopback_by_default_and_only_inside_the_block() -> None:
     async with serve_health(metrics=Metrics()) as server:
         port = server.port
         listener = server._listener

@@ -250,7 +250,7 @@ def test_the_variables_are_the_settings(variables: dict[str, str], expected: tup
         pytest.param({"OTEL_METRIC_EXPORT_INTERVAL": "soon"}, id="interval"),
     ],
 )
-def test_a_value_without_meaning_is_told_and_passed_over(
+def test_a_value_without_meaning_is_reported_and_passed_over(
     variables: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert TelemetrySettings.of(ENDPOINT | variables) == TelemetrySettings.of(ENDPOINT)
@@ -270,7 +270,7 @@ def test_what_cannot_be_done_is_refused(variables: dict[str, str], told: str) ->
         TelemetrySettings.of(variables)
 
 
-async def test_a_missing_extra_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_extra_is_reported_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     monkeypatch.delitem(sys.modules, "homeostat.runtime.telemetry.otlp_traces", raising=False)
@@ -330,7 +330,7 @@ async def test_a_collector_that_says_nothing_holds_up_nobody(
     await nothing_runs_on()
 
 
-async def test_a_collector_that_is_away_harms_nobody_and_is_told_of_once(
+async def test_a_collector_that_is_away_harms_nobody_and_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with collecting() as gone:

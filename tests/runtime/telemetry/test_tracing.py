@@ -135,7 +135,7 @@ def test_one_draw_decides_on_a_whole_trace(ratio: float, draws: list[float], kep
     assert draws == []
 
 
-def test_after_a_trace_that_is_left_out_the_next_one_is_drawn_anew() -> None:
+def test_after_a_trace_that_is_left_out_the_next_one_is_drawn_again() -> None:
     spans, draws = Spans(), [0.4, 0.6]
     tracer = Tracer(spans.begin, ratio=0.5, chance=draws.pop)
     with pytest.raises(ValueError, match="broken"), tracer.span("first"):

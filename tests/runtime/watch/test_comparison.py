@@ -74,7 +74,7 @@ async def test_what_was_dropped_is_found_and_mended_while_the_watch_goes_on() ->
 
 
 @virtual_time
-async def test_what_events_tell_while_the_pages_come_is_no_difference() -> None:
+async def test_what_events_deliver_while_the_pages_come_is_no_difference() -> None:
     held = [pod("changes", 1), pod("goes", 1), pod("comes-back", 1), pod("stays", 1)]
     meanwhile: list[Step] = [
         55.0,

@@ -46,7 +46,7 @@ def test_an_owner_without_a_namespace_has_none() -> None:
     assert routed(to_owner(NODES), None, owned(NODE)) == ["Node n1"]
 
 
-def test_the_owner_before_looks_again_too() -> None:
+def test_the_owner_before_is_reconciled_too() -> None:
     route = to_owner(REPLICA_SET)
     assert routed(route, owned(OLD_SET), owned(SET)) == ["ReplicaSet.apps shop/web-1", "ReplicaSet.apps shop/web-0"]
     assert routed(route, owned(SET), None) == ["ReplicaSet.apps shop/web-1"]

@@ -101,7 +101,7 @@ UNREADABLE = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", 
     ],
     ids=["as they come", "gone while listed", "changes", "what cannot be read", "what cannot be read in a list"],
 )
-def test_a_sink_is_told_everything_in_the_order_of_the_server(
+def test_a_sink_gets_everything_in_the_order_of_the_server(
     lines: list[bytes], told: list[str], asked: list[object]
 ) -> None:
     api, diary = Api(*lines), Diary()

@@ -180,7 +180,7 @@ async def test_the_first_events_are_a_list_and_what_follows_are_changes() -> Non
 
 
 @virtual_time
-async def test_what_a_list_differs_by_is_told_apart_from_what_just_happened() -> None:
+async def test_what_a_list_differs_by_is_distinguished_from_what_just_happened() -> None:
     script = Script(
         [*initial(7, pod("web", 3)), line("ADDED", pod("db", 8)), refused(ExpiredError("too old"))],
         [*initial(20, pod("web", 3), pod("late", 15)), line("MODIFIED", pod("web", 21)), QUIET],
@@ -278,7 +278,7 @@ async def test_a_stream_that_ends_goes_on(end: list[Step], form: str) -> None:
 
 
 @virtual_time
-async def test_a_watch_refused_as_too_old_is_listed_anew_and_compared() -> None:
+async def test_a_watch_refused_as_too_old_is_listed_again_and_compared() -> None:
     old, kept, new = pod("old", 1), pod("kept", 2), pod("new", 11)
     script = Script(initial(7, old, kept), ExpiredError("too old"), [*initial(12, kept, new), QUIET])
     followed = await follow(script)
@@ -298,7 +298,7 @@ async def test_a_silent_stream_is_given_up_and_resumed() -> None:
 
 
 @virtual_time
-async def test_a_resumed_stream_that_never_says_anything_is_listed_anew() -> None:
+async def test_a_resumed_stream_that_never_says_anything_is_listed_again() -> None:
     script = Script([*initial(7, pod("web", 3)), QUIET], [QUIET], [*initial(5, pod("db", 4)), QUIET])
     followed = await follow(script, seconds=200)
     assert script.forms == ["stream", "watch 7", "stream"]
@@ -341,7 +341,7 @@ async def test_failures_in_a_row_wait_longer_up_to_a_cap() -> None:
 
 
 @virtual_time
-async def test_progress_starts_the_wait_anew() -> None:
+async def test_progress_starts_the_wait_again() -> None:
     reset = UnreachableError("reset")
     script = Script(initial(7), reset, reset, [mark(8), reset], [11.0, reset], [11.0], [QUIET])
     await follow(script)

@@ -172,7 +172,7 @@ def test_a_full_disk_is_reported_once_and_costs_entries(caplog: pytest.LogCaptur
     assert [record.message for record in caplog.records] == ["failed to write audit log"]
 
 
-def test_a_file_that_somebody_moved_is_begun_anew(tmp_path: Path) -> None:
+def test_a_file_that_somebody_moved_is_started_again(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     log = AuditLog(path, max_bytes=1)
     log._write([entry(1)])

@@ -48,7 +48,7 @@ async def test_a_list_is_converted_in_few_reviews_and_only_once(api: Api, webhoo
     assert len(webhook.reviews) == 2
 
 
-async def test_an_object_that_changed_is_converted_anew(api: Api, webhook: Webhook) -> None:
+async def test_an_object_that_changed_is_converted_again(api: Api, webhook: Webhook) -> None:
     await create(api, "a", "b")
     await api("GET", V2)
     await api("PATCH", f"{V1}/a", {"spec": {"size": 5}}, type=MERGE_PATCH)

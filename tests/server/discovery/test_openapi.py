@@ -107,7 +107,7 @@ def _references(value: Any) -> list[str]:
         ("apis/example.com/v1", "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}", False),
     ],
 )
-def test_a_patch_says_what_kubectl_looks_for(openapi: OpenApi, path: str, address: str, is_strategic: bool) -> None:
+def test_a_patch_describes_what_kubectl_needs(openapi: OpenApi, path: str, address: str, is_strategic: bool) -> None:
     patch = read(openapi, path)["paths"][address]["patch"]
     assert patch[GVK].keys() == {"group", "version", "kind"}
     names = {each["name"] for each in patch["parameters"] if each["in"] == "query"}

@@ -116,7 +116,7 @@ def test_a_mandatory_schema_that_an_earlier_version_let_users_change_is_as_it_mu
 @pytest.mark.parametrize(
     ("method", "expected"), [("ByUser", "jane"), ("ByNamespace", "team"), ("", "")], ids=["user", "namespace", "none"]
 )
-def test_flows_are_told_apart_as_the_schema_says(method: str, expected: str) -> None:
+def test_flows_are_distinguished_as_the_schema_says(method: str, expected: str) -> None:
     mine = schema("mine", 300, "own", rule())
     if method:
         mine["spec"]["distinguisherMethod"] = {"type": method}

@@ -127,7 +127,7 @@ async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> N
     assert delivered_in == [threading.get_ident()]
 
 
-async def test_a_call_that_takes_too_long_begins_anew_in_the_thread(plane: Plane) -> None:
+async def test_a_call_that_takes_too_long_starts_again_in_the_thread(plane: Plane) -> None:
     places = []
 
     @offloaded

@@ -108,7 +108,7 @@ def _checksummed(content: bytes) -> bytes:
         pytest.param(lambda whole: whole.replace(b'"revision"', b'"revisio?"'), "revision", id="header"),
     ],
 )
-async def test_damage_is_told(path: Path, damage: Callable[[bytes], bytes], words: str) -> None:
+async def test_damage_is_reported(path: Path, damage: Callable[[bytes], bytes], words: str) -> None:
     overwrite(path, damage(write(path)))
     with pytest.raises(BackupError, match=words) as refused:
         await verify(path)
@@ -145,7 +145,7 @@ async def test_a_sealed_value_that_was_moved_is_refused(path: Path) -> None:
         await verify(path, seal=seal)
 
 
-async def test_a_file_that_is_not_there_is_told(path: Path) -> None:
+async def test_a_file_that_is_not_there_is_reported(path: Path) -> None:
     with pytest.raises(BackupError, match="cannot be read: No such file"):
         await verify(path)
 

@@ -60,7 +60,7 @@ async def test_one_who_gives_up_does_not_disturb_the_others() -> None:
         pytest.param(StoreError("altered"), UnreachableError, id="unreadable"),
     ],
 )
-async def test_a_failure_is_told_to_each_who_waits_and_the_next_question_is_asked(
+async def test_a_failure_reaches_each_waiter_and_the_next_question_is_asked(
     error: StoreError, told: type[StoreError]
 ) -> None:
     oracle = Oracle()

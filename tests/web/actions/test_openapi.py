@@ -79,7 +79,7 @@ async def test_all_references_are_there_and_patterns_are_read_by_everybody(whole
     assert r"\\Z" not in text
 
 
-async def test_answers_have_the_shapes_that_are_told(whole: Api) -> None:
+async def test_answers_have_the_documented_shapes(whole: Api) -> None:
     made = await whole.made("/resource-types", NOTE_TYPE)
     number = (await whole.made("/resources", note("one")))["id"]
     resource = await whole.becomes(number, "ready")

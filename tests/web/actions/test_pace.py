@@ -22,7 +22,7 @@ async def reasons(api: Api, number: int) -> list[tuple[str, bool, bool]]:
     return [(each["trigger_reason"], each["success"], each["drift_detected"]) for each in reversed(told)]
 
 
-async def test_each_reason_is_told(notes: Api, shelf: World) -> None:
+async def test_each_reason_is_reported(notes: Api, shelf: World) -> None:
     shelf.trouble = "not yet"
     await notes.made("/resources", note("one"))
     await notes.becomes(1, "failed")

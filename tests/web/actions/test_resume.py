@@ -138,7 +138,7 @@ async def test_a_server_with_stale_state_repeats_no_event(served: Api, client: C
             assert await back.silent_for(0.1)
 
 
-async def test_a_plane_that_was_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
+async def test_a_plane_that_was_restarted_goes_on_where_it_was(tmp_path: Path) -> None:
     with up(tmp_path / "plane", "--open", "--faces-port", "0") as first:
         first.run(CREATE_TYPE)
         async with listening(first.url) as listener:

@@ -156,7 +156,7 @@ async def test_what_a_webhook_made_is_held_to_the_schema(admin: Caller, hooks: H
     assert (await admin.get("/resources")).body == []
 
 
-async def test_what_keeps_it_from_serving_is_told_as_it_is(plane: Plane) -> None:
+async def test_what_keeps_it_from_serving_is_reported_as_it_is(plane: Plane) -> None:
     environment = {"JWT_EXPIRY_HOURS": "soon"}
     with pytest.raises(SettingError, match="JWT_EXPIRY_HOURS"):
         async with serve_rest(plane.client, plane.private, environment=environment, is_open=True):

@@ -93,7 +93,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("containers", "findings"), REFUSED)
-async def test_a_server_tells_every_finding(
+async def test_a_server_reports_every_finding(
     api: Api, asking: Asking, containers: tuple[JsonObject, ...], findings: int
 ) -> None:
     await asking.webhook.declare(DENYING, namespace=api.namespace)

@@ -93,7 +93,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_done_is_told_in_a_line(
+def test_what_cannot_be_done_is_reported_in_a_line(
     arguments: tuple[str, ...], code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -201,7 +201,7 @@ def test_a_secret_whose_certificate_is_due_is_renewed(served: ServedPlane, kubec
 
 
 @pytest.mark.kubectl
-def test_a_server_asks_the_webhook_and_kubectl_tells_what_it_said(
+def test_a_server_asks_the_webhook_and_kubectl_shows_its_answer(
     served: ServedPlane, kubectl: Kubectl, files: Path
 ) -> None:
     with serving(files, served.kubeconfig) as webhook:
@@ -224,7 +224,7 @@ def test_a_server_asks_the_webhook_and_kubectl_tells_what_it_said(
     kubectl("create", "-f", "-", stdin=pod("web", "nginx:latest"))
 
 
-async def test_a_server_without_the_kinds_is_told_how_to_get_them(plane: Plane, files: Path) -> None:
+async def test_a_server_without_the_kinds_is_reported_with_how_to_add_them(plane: Plane, files: Path) -> None:
     options = ["serve", "--kubeconfig", plane.kubeconfig_path, "--tls-cert", files / "tls.crt"]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _PROGRAM, *map(str, options), "--tls-key", str(files / "tls.key"), stderr=subprocess.PIPE

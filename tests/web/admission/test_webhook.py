@@ -32,7 +32,7 @@ async def declare_wide(webhook: Webhook, spec: JsonObject, name: str = "all") ->
     await webhook.client.create(kind.path(""), body)
 
 
-async def test_a_pod_that_breaks_a_policy_is_denied_and_told_all_of_it(webhook: Webhook) -> None:
+async def test_a_pod_that_breaks_a_policy_is_denied_with_all_findings(webhook: Webhook) -> None:
     await webhook.declare(DENYING)
     assert await webhook.denies() == (
         "Denied by DevOpsPolicy: container 'main' uses :latest tag, "

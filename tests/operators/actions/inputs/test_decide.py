@@ -87,7 +87,7 @@ def test_when_all_is_as_declared_the_input_is_in_sync() -> None:
     ("live", "told"),
     [(own(owner="other"), 'belongs to the input "other"'), (own(owner=""), "was not created by an input")],
 )
-def test_what_is_somebody_else_s_is_left_alone_and_told(live: Live, told: str) -> None:
+def test_what_is_somebody_else_s_is_not_changed_and_is_reported(live: Live, told: str) -> None:
     decision = decide_input(an_input(), world("a", {"a": live}))
     assert (decision.actions, ready(decision)) == ((), ("False", "Incomplete"))
     assert told in str(decision.status["errors"])
@@ -135,13 +135,13 @@ def test_of_two_declarations_of_one_resource_neither_counts_and_it_stays() -> No
     assert "declared 2 times, in f" in str(decision.status["errors"])
 
 
-def test_what_was_refused_is_told_and_not_written_again_at_once() -> None:
+def test_what_was_refused_is_reported_and_not_written_again_at_once() -> None:
     decision = decide_input(an_input(), world("a", {}, refused={("Thing", "a"): "spec.text is wrong"}))
     assert (decision.actions, decision.status["failed"]) == ((), 1)
     assert "spec.text is wrong" in str(decision.status["errors"])
 
 
-def test_a_kind_that_nobody_has_defined_is_told() -> None:
+def test_a_kind_that_nobody_has_defined_is_reported() -> None:
     seen = msgspec.structs.replace(world("a", {}), kinds=frozenset())
     decision = decide_input(an_input(), seen)
     assert (decision.actions, ready(decision)) == ((), ("False", "Incomplete"))

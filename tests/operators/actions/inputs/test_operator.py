@@ -58,7 +58,7 @@ def operator(client: Client, plugin: Notes, kinds: Iterator[dict[str, Kind]] | N
     return InputOperator(dependencies, lambda _: FeedWorld(is_connected=False, trouble=None, taken=0, rejected=0))
 
 
-async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(plane: InputPlane) -> None:
+async def test_a_type_that_appears_during_a_reconciliation_counts_at_the_next(plane: InputPlane) -> None:
     kinds = iter([{}, {"Thing": THING}, {"Thing": THING}])
     looker = operator(plane.client, Notes(Reading(revision="1", declarations=(ONE,)), None), kinds)
     decision = looker.decide(OBJ, await looker.observe(OBJ))
@@ -68,12 +68,12 @@ async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(plan
     assert await plane.things() == {"a": "x"}
 
 
-async def test_a_type_that_goes_in_the_middle_of_a_look_takes_its_resources_with_it(plane: InputPlane) -> None:
+async def test_a_type_that_goes_during_a_reconciliation_takes_its_resources_with_it(plane: InputPlane) -> None:
     looker = operator(plane.client, Notes(), iter([{}]))
     await looker.act(OBJ, Remove((("Thing", "a", "uid"),)))
 
 
-async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew(plane: InputPlane) -> None:
+async def test_a_source_learns_what_was_read_and_forgotten_inputs_are_read_again(plane: InputPlane) -> None:
     plugin = Notes(Reading(revision="1"), None, Reading(revision="2"), Reading(revision="3"))
     looker = operator(plane.client, plugin)
     for _ in range(3):

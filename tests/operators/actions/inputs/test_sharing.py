@@ -101,7 +101,7 @@ async def test_mass_deletion_is_refused_until_it_is_allowed(plane: InputPlane, s
 
 
 @pytest.mark.parametrize(("policy", "left"), [("Orphan", {"a": "hello"}), ("Delete", {})])
-async def test_when_an_input_goes_its_resources_stay_unless_told(
+async def test_when_an_input_goes_its_resources_stay_by_default(
     plane: InputPlane, source: Served, policy: str, left: dict[str, str]
 ) -> None:
     source[0].body = encode([thing("a")])

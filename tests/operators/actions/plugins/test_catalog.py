@@ -64,7 +64,7 @@ def test_what_cannot_be_loaded_is_reported_and_the_rest_works(module: str, caplo
         found.get("wrong")
 
 
-def test_an_unknown_name_is_told_with_those_that_there_are(module: str) -> None:
+def test_an_unknown_name_is_reported_with_those_that_exist(module: str) -> None:
     found = discover("homeostat.actions", points=[point("good", f"{module}:Good")])
     with pytest.raises(UnknownPluginError, match='unknown plugin "bad"; known plugins: good'):
         found.get("bad")

@@ -72,7 +72,7 @@ async def test_without_a_plan_what_was_applied_is_unchanged(tmp_path: Path) -> N
     assert (plan.is_changed, plan.is_assumed) == (False, True)
 
 
-async def test_it_is_told_all_that_it_may_need(tmp_path: Path) -> None:
+async def test_it_gets_all_that_it_may_need(tmp_path: Path) -> None:
     here = desk(tmp_path, "import sys, json; print(json.dumps({'outputs': json.load(sys.stdin)}))")
     told = (await plugin(here).apply(here.job({"a": 1}, "apply"))).outputs
     assert set(told) == {
@@ -91,7 +91,7 @@ async def test_it_is_told_all_that_it_may_need(tmp_path: Path) -> None:
         pytest.param('print(\'{"created": "many"}\')', "is invalid", id="wrong-type"),
     ],
 )
-async def test_what_went_wrong_is_told(tmp_path: Path, code: str, expected: str) -> None:
+async def test_what_went_wrong_is_reported(tmp_path: Path, code: str, expected: str) -> None:
     here = desk(tmp_path, code)
     with pytest.raises(ActionError, match=expected):
         await plugin(here).apply(here.job({}, "apply"))

@@ -234,7 +234,7 @@ def test_a_ticket_that_begins_like_another_is_not_that_one(town: Town) -> None:
     assert list(life.history.values())[-1].spec.url.endswith("/1001")
 
 
-def test_a_run_that_fails_is_told_with_its_address_and_tried_again_later(town: Town) -> None:
+def test_a_run_that_fails_is_reported_with_its_address_and_retried_later(town: Town) -> None:
     town.github.workflows["apply.yml"].conclusion = "failure"
     life = town.life()
     life.settle()
@@ -327,7 +327,7 @@ def test_the_spec_may_name_the_workflow_as_users_of_the_original_write_it(town: 
         pytest.param({"worflow": "x"}, "unknown field `worflow`", id="misspelt"),
     ],
 )
-def test_what_is_wrong_with_a_configuration_is_told(town: Town, config: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_with_a_configuration_is_reported(town: Town, config: dict[str, Any], told: str) -> None:
     life = town.life(**config)
     life.settle()
     assert life.status.phase == "failed"

@@ -155,7 +155,7 @@ def test_a_pipeline_that_takes_too_long_is_cancelled(town: Town) -> None:
         pytest.param({"apiUrl": "http://elsewhere.example"}, "requires its own token", id="our-token-elsewhere"),
     ],
 )
-def test_what_is_wrong_is_told(town: Town, config: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported(town: Town, config: dict[str, Any], told: str) -> None:
     life = town.life(**config)
     life.settle()
     assert life.status.phase == "failed"

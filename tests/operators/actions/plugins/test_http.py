@@ -144,14 +144,14 @@ async def test_what_was_made_is_deleted_once(shelf: tuple[Shelf, str], desk: Des
     assert shelf[0].items == {}
 
 
-async def test_a_refusal_is_told_without_the_token(shelf: tuple[Shelf, str], desk: Desk) -> None:
+async def test_a_refusal_is_reported_without_the_token(shelf: tuple[Shelf, str], desk: Desk) -> None:
     desk.secrets = type(desk.secrets)({"env": _Wrong()})
     with pytest.raises(ActionError, match="GET: HTTP 401") as error:
         await plugin(desk).plan(desk.job({"size": 1}))
     assert desk.secrets.scrub(str(error.value)).count("wrong-token") == 0
 
 
-async def test_a_refusal_that_is_cut_tells_no_half_of_the_token(shelf: tuple[Shelf, str], desk: Desk) -> None:
+async def test_a_refusal_that_is_cut_shows_no_half_of_the_token(shelf: tuple[Shelf, str], desk: Desk) -> None:
     shelf[0].refuses = web.Response(status=400, text=f"{'x' * 292}{TOKEN}")
     with pytest.raises(ActionError) as error:
         await plugin(desk).plan(desk.job({"size": 1}))

@@ -21,11 +21,11 @@ def looks(sought: MissingRuns, *seconds: float) -> list[str]:
     return told
 
 
-def test_a_run_is_lost_after_a_while_of_looking() -> None:
+def test_a_run_is_lost_after_a_while_of_searching() -> None:
     assert looks(MissingRuns(), 0, 10, 20, 30, 40, 50, 60) == ["sought"] * 6 + ["lost"]
 
 
-def test_a_break_begins_the_while_anew() -> None:
+def test_a_break_starts_the_wait_again() -> None:
     sought = MissingRuns()
     assert looks(sought, 0, 100, 110, 120, 130, 140, 150) == ["sought"] * 7
     assert looks(sought, 160) == ["lost"]

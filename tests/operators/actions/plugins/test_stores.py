@@ -28,7 +28,7 @@ async def test_a_directory_is_a_store(tmp_path: Path) -> None:
         assert await stores["file"].get_secret("a") == "x"
 
 
-async def test_a_vault_is_a_store_and_what_it_tells_is_hidden() -> None:
+async def test_a_vault_is_a_store_and_its_values_are_hidden() -> None:
     fake = FakeVault()
     fake.secrets["team/api"] = {"token": "open-sesame"}
     async with (
@@ -49,6 +49,6 @@ async def test_a_vault_without_a_token_harms_nobody_else() -> None:
             await stores["vault"].get_secret("a")
 
 
-def test_a_vault_s_address_that_makes_no_sense_is_told_before_anything_starts() -> None:
+def test_a_vault_s_address_that_makes_no_sense_is_refused_before_anything_starts() -> None:
     with pytest.raises(ValueError, match="VAULT_ADDR"):
         actions.check_environment({"VAULT_ADDR": "somewhere"})

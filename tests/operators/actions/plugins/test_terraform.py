@@ -86,7 +86,7 @@ async def test_what_a_failed_apply_made_is_kept(tmp_path: Path) -> None:
 
 
 @needs_terraform
-async def test_a_mistake_in_the_files_is_told(tmp_path: Path) -> None:
+async def test_a_mistake_in_the_files_is_reported(tmp_path: Path) -> None:
     here = desk(tmp_path, "resource {")
     with pytest.raises(ActionError, match="init: "):
         await plugin(here).plan(here.job({}))
@@ -105,7 +105,7 @@ async def test_without_a_program_it_says_so(tmp_path: Path) -> None:
         await plugin(here).plan(here.job({}))
 
 
-async def test_a_failure_that_is_cut_tells_no_half_of_a_secret(tmp_path: Path) -> None:
+async def test_a_failure_that_is_cut_shows_no_half_of_a_secret(tmp_path: Path) -> None:
     program = tmp_path / "terraform"
     program.write_text('#!/bin/sh\necho "$TOKEN$(printf %990s)" | tr " " x >&2; exit 1\n')
     program.chmod(0o755)

@@ -59,14 +59,14 @@ async def record(
 ONE_RECORDED = ResourceStatus(sequence=1, reconciliations=1)
 
 
-async def test_of_a_run_that_was_recorded_its_own_output_is_told(client: Client) -> None:
+async def test_a_recorded_run_is_shown_with_its_own_output(client: Client) -> None:
     await print_slowly(client, thing(), 1, "2026-01-01T00:00:01.000000Z")
     await record(client, thing(), "2026-01-01T00:00:01.000000Z", purpose="apply", ticket="u-1", printed="quick")
     told = await last_output(client, thing(), ONE_RECORDED)
     assert (told.run, told.state, told.text) == ("u-1", "succeeded", "run 1\n")
 
 
-async def test_a_later_look_that_only_planned_is_the_last_one(client: Client) -> None:
+async def test_a_later_run_that_only_planned_is_the_last_one(client: Client) -> None:
     await print_slowly(client, thing(), 1, "2026-01-01T00:00:01.000000Z")
     await record(client, thing(), "2026-01-01T00:00:09.000000Z", purpose="plan")
     told = await last_output(client, thing(), ONE_RECORDED)
@@ -86,7 +86,7 @@ async def test_a_run_that_never_came_into_the_record_is_lost(client: Client) -> 
     assert (told.run, told.state, told.generation, told.text) == ("u-2", "lost", 2, "run 2\n")
 
 
-async def test_a_record_that_does_not_say_what_it_was_for_is_told_all_the_same(client: Client) -> None:
+async def test_a_record_without_its_purpose_is_shown_all_the_same(client: Client) -> None:
     await record(client, thing(), "2026-01-01T00:00:01.000000Z", purpose=None, printed="one")
     told = await last_output(client, thing(), ONE_RECORDED)
     assert (told.purpose, told.state, told.text) == (None, "succeeded", "one\n")

@@ -134,7 +134,7 @@ def test_json_schema_means_what_it_meant(schema: JsonObject, spec: JsonObject, f
         ),
     ],
 )
-def test_what_is_wrong_with_a_schema_is_told_by_its_path(schema: JsonObject, field: str) -> None:
+def test_what_is_wrong_with_a_schema_is_reported_by_its_path(schema: JsonObject, field: str) -> None:
     with pytest.raises(InvalidTypeError) as error:
         made(schema)
     assert field in [each.field for each in error.value.causes]
@@ -170,7 +170,7 @@ def test_versions_are_derived(given: str, expected: str) -> None:
     ],
     ids=["letters", "digit-first", "version", "plural", "short-name"],
 )
-def test_a_name_that_cannot_be_is_told(spec: ResourceTypeSpec, field: str) -> None:
+def test_an_impossible_name_is_reported(spec: ResourceTypeSpec, field: str) -> None:
     with pytest.raises(InvalidTypeError) as error:
         definition_of([spec])
     assert field in [each.field for each in error.value.causes]

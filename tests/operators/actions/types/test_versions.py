@@ -220,7 +220,7 @@ async def test_whoever_comes_after_a_crash_goes_on(started_plane: Client, dies_a
     assert mortals[0].writes >= min(dies_at, 5)
 
 
-async def test_a_definition_that_changed_meanwhile_is_told_nothing(started_plane: Client) -> None:
+async def test_a_definition_that_changed_meanwhile_is_not_migrated(started_plane: Client) -> None:
     kit = Kit(Api(started_plane, Path(), "default"))
     one, two = (_declared(kit.kind, version) for version in ("v1", "v2"))
     for types in ([one], [one, two]):

@@ -71,14 +71,14 @@ def test_an_object_without_owners_costs_nothing() -> None:
     assert len(graph) == 0
 
 
-def test_an_owner_never_seen_is_to_be_looked_up_once() -> None:
+def test_an_owner_never_seen_is_to_be_read_once() -> None:
     graph = Graph()
     assert graph.put("b", node("b", ref("a"))) == {"a"}
     assert graph.put("c", node("c", ref("a"))) == set()
     assert graph.standing(ref("a"), "default") is UNKNOWN
 
 
-def test_dependents_are_looked_at_when_their_owner_goes() -> None:
+def test_dependents_are_checked_when_their_owner_goes() -> None:
     graph = Graph()
     graph.put("b", node("b", ref("a")))
     graph.put("a", node("a"))
@@ -87,7 +87,7 @@ def test_dependents_are_looked_at_when_their_owner_goes() -> None:
     assert graph.standing(ref("a"), "default") is DANGLING
 
 
-def test_a_foreground_owner_and_its_dependents_are_looked_at_and_later_it_alone() -> None:
+def test_a_foreground_owner_is_checked_with_its_dependents_and_later_alone() -> None:
     graph = Graph()
     graph.put("b", node("b", ref("a", blocks=True)))
     assert graph.put("a", node("a", phase=Phase.FOREGROUND)) == {"a", "b"}

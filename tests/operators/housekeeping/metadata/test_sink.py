@@ -35,7 +35,7 @@ class Observed:
         self.lists += 1
 
 
-def test_a_list_is_told_as_it_comes_and_counts_when_it_is_whole() -> None:
+def test_a_list_is_delivered_as_it_comes_and_counts_when_it_is_whole() -> None:
     observed = Observed()
     listing = observed.relay.listing()
     listing.put(seen("a", 3))
@@ -54,7 +54,7 @@ def test_an_event_that_is_sent_twice_does_not_bring_back_what_has_gone() -> None
     assert (observed.event, observed.relay.version) == (["+a6", "-a7"], 7)
 
 
-def test_what_went_while_it_was_listed_is_told() -> None:
+def test_what_was_deleted_while_it_was_listed_is_delivered() -> None:
     observed = Observed()
     observed.relay.listing().swap(9)
     observed.relay.remove(seen("a", 8))

@@ -44,7 +44,7 @@ def test_placeholders_are_whole_texts() -> None:
         normalized("{{secret .}}")
 
 
-def test_secrets_are_looked_up_by_resource_and_pointer() -> None:
+def test_secrets_are_read_by_resource_and_pointer() -> None:
     asked = list[str]()
 
     def read(key: str) -> str:

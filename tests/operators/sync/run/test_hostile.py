@@ -188,7 +188,7 @@ class Secrets:
         return list(self.values)
 
 
-async def test_a_secret_that_is_told_once_is_kept_and_never_shown() -> None:
+async def test_a_secret_that_is_given_once_is_kept_and_never_shown() -> None:
     def behave(method: str, *_: Any) -> Answer:
         if method == "POST":
             return Answer(201, {"id": "a", "credentials": {"token": "s3cr3t-token"}})

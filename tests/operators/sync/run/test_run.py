@@ -205,7 +205,7 @@ async def test_metadata_protects_objects(rest: Rest) -> None:
     assert (result.became, result.message) == ("held", "it is protected")
 
 
-async def test_an_object_that_others_created_anew_is_not_ours(rest: Rest) -> None:
+async def test_an_object_that_others_created_again_is_not_ours(rest: Rest) -> None:
     policy_ = policy(rest, {"collections": {"/t": {"assign": True}}})
     metadata = {"t/_/metadata.yaml": _TWO_IDENTITIES}
     await policy_.sync({**metadata, **{f"t/{each}/resource.json": {"name": each} for each in "ab"}})

@@ -56,7 +56,7 @@ def test_a_service_account_without_a_namespace_is_of_the_bindings() -> None:
     assert may(rbac, user("system:serviceaccount:ci:bot"), "get", "pods", namespace="ci")
 
 
-def test_a_role_is_looked_up_in_the_bindings_namespace() -> None:
+def test_a_role_is_read_in_the_bindings_namespace() -> None:
     rbac = Rbac()
     put(rbac, "Role", role("mine", GET_PODS), "a")
     for namespace in ("a", "b"):

@@ -134,7 +134,7 @@ def test_everybody_holds_what_they_hold_and_full_authority_holds_all(rules: list
 MANY = tuple(f"v{at}" for at in range(3_000))
 
 
-def test_a_rule_with_very_many_parts_is_weighed_without_looking_at_each() -> None:
+def test_a_rule_with_very_many_parts_is_weighed_without_visiting_each() -> None:
     huge = Rule(MANY, MANY, MANY)
     halves = [Rule(MANY[:1_500], MANY, MANY), Rule(MANY[1_500:], ("*",), ("*",))]
     assert missing(halves, [huge]) == []

@@ -16,7 +16,7 @@ from tests.web.actions.replicas import PAGE_TYPE, ReaderGate, replica, settled
 from tests.web.actions.shelf import World
 
 
-async def test_a_resource_is_told_of_from_its_making_to_its_end(served: Api) -> None:
+async def test_a_resource_is_reported_from_its_creation_to_its_end(served: Api) -> None:
     async with listening(served.url) as listener:
         made = await served.made("/resources", note("one"))
         first, *rest = await settled(listener, "one")
@@ -92,7 +92,7 @@ async def test_the_stream_of_a_resource_ends_with_it(served: Api) -> None:
     assert (await served.get(f"/resources/{number}/events")).status == 404
 
 
-async def test_what_another_server_or_kubectl_writes_is_told(served: Api, client: Client) -> None:
+async def test_what_another_server_or_kubectl_writes_is_delivered(served: Api, client: Client) -> None:
     async with replica(client) as (other, _), listening(other.url) as listener:
         await served.made("/resources", note("one"))
         assert (await listener.next()).short == ("CREATED", "one")
@@ -111,7 +111,7 @@ async def test_what_another_server_or_kubectl_writes_is_told(served: Api, client
         assert all(each.data["resource_id"] for each in told)
 
 
-async def test_readers_are_told_of_types_they_may_read_and_of_no_configuration(client: Client) -> None:
+async def test_readers_see_the_types_they_may_read_and_no_configuration(client: Client) -> None:
     gate = ReaderGate()
     async with replica(client, gate=gate) as (api, _):
         await api.made("/resource-types", NOTE_TYPE)

@@ -60,5 +60,5 @@ def entry(number: int = 1, *, uid: str = "a", runs: int = 0) -> Entry:
         pytest.param(entry(1), entry(2), ["DELETED", "CREATED"], id="it goes by another number"),
     ],
 )
-def test_a_change_is_told_as(old: Entry | None, new: Entry | None, told: list[str]) -> None:
+def test_a_change_is_described_as(old: Entry | None, new: Entry | None, told: list[str]) -> None:
     assert [each for each, _ in events_of(old, new)] == told

@@ -125,7 +125,7 @@ async def test_numbers_go_on_where_the_counters_were_lost(client: Client, index:
     await eventually(lambda: names(index) == ["two", "one"])
 
 
-async def test_changes_are_told_after_the_book_holds_them(client: Client, index: ResourceIndex) -> None:
+async def test_changes_are_delivered_after_the_book_holds_them(client: Client, index: ResourceIndex) -> None:
     told: list[tuple[str, bool]] = []
 
     def note_change(change: ResourceChange) -> None:

@@ -25,7 +25,7 @@ class Weighing:
         return answer
 
 
-async def test_history_tells_what_was_done_and_outlives_the_resource(notes: Api, shelf: World, client: Client) -> None:
+async def test_history_lists_what_was_done_and_outlives_the_resource(notes: Api, shelf: World, client: Client) -> None:
     await notes.made("/resources", note("one"))
     await notes.becomes(1, "ready")
     await notes.put("/resources/1", {"spec": {"text": "b"}})
@@ -69,7 +69,7 @@ async def test_history_is_paged_also_over_gaps_and_when_the_resource_is_gone(not
     assert await paged_ids(notes) == [25, *expected]
 
 
-async def test_of_a_long_history_of_what_is_gone_no_more_is_read_than_is_told(client: Client) -> None:
+async def test_of_a_long_history_of_deleted_objects_no_more_is_read_than_is_shown(client: Client) -> None:
     kind, count, printed = RECONCILIATION.kind, 300, "x" * 10_000
     for at in range(1, count + 1):
         spec = msgspec.to_builtins(

@@ -8,7 +8,7 @@ from tests.web.actions.calling import Api, note
 from tests.web.actions.shelf import World
 
 
-async def test_what_a_run_prints_is_told_while_it_runs(notes: Api, shelf: World) -> None:
+async def test_what_a_run_prints_is_shown_while_it_runs(notes: Api, shelf: World) -> None:
     shelf.takes_s = 2 * EVERY_S
     await notes.made("/resources", note("one"))
     told = await eventually(lambda: notes.get("/resources/1/logs"), lambda each: each.body["output"])
@@ -19,7 +19,7 @@ async def test_what_a_run_prints_is_told_while_it_runs(notes: Api, shelf: World)
     assert ended["started_at"] < ended["ended_at"]
 
 
-async def test_of_a_quick_run_the_record_tells(notes: Api) -> None:
+async def test_a_quick_run_is_shown_from_its_record(notes: Api) -> None:
     await notes.made("/resources", note("one"))
     await notes.becomes(1, "ready")
     told = await eventually(lambda: notes.get("/resources/1/logs"), lambda each: each.body["output"])

@@ -81,7 +81,7 @@ async def test_a_process_that_leads_by_itself_is_the_only_node(api: Api) -> None
     assert body["leader_lock"] is None
 
 
-async def test_health_and_plugins_are_told(api: Api) -> None:
+async def test_health_and_plugins_are_reported(api: Api) -> None:
     assert (await api.get("/health")).body["status"] == "ok"
     assert (await api.get("/")).body["api"] == "/api/v1"
     assert (await api.get("/api/v1")).body["docs"] == "/docs"

@@ -36,7 +36,7 @@ MISSING = [
 ]
 
 
-async def test_a_resource_is_declared_kept_and_told_of(notes: Api, shelf: World) -> None:
+async def test_a_resource_is_declared_kept_and_reported(notes: Api, shelf: World) -> None:
     made = await notes.post("/resources", note("one", metadata={"team": "a"}, plugin_config={"prefix": ">"}))
     assert (made.status, made.headers["Location"]) == (201, "/api/v1/resources/1")
     body = made.body
@@ -86,7 +86,7 @@ async def test_checks_are_made_in_order(notes: Api) -> None:
         assert (answer.status, told in answer.body["detail"]) == (400, True), answer.body
 
 
-async def test_all_that_is_wrong_with_a_spec_is_told(notes: Api) -> None:
+async def test_all_that_is_wrong_with_a_spec_is_reported(notes: Api) -> None:
     detail = (await notes.post("/resources", note("one", spec={"size": 0, "tags": [1]}))).body["detail"]
     assert [part in detail for part in ("text: ", "size: ", "tags[0]: ")] == [True] * 3
     assert len(detail.split("; ")) == 3
@@ -241,7 +241,7 @@ async def test_a_page_ends_where_its_resources_are_large(notes: Api, monkeypatch
     assert pages == [[(3, 1_000_000), (2, 1_000_000)], [(1, 1_000_000)]]
 
 
-async def test_what_is_not_there_is_told_in_detail(notes: Api) -> None:
+async def test_what_is_not_there_is_reported_in_detail(notes: Api) -> None:
     for method, path, status in MISSING:
         answer = await notes.call(method, path)
         assert (answer.status, "detail" in answer.body) == (status, True), path

@@ -44,7 +44,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-async def test_an_invalid_schema_is_told_as_one(api: Api) -> None:
+async def test_an_invalid_schema_is_reported_as_one(api: Api) -> None:
     for schema, told in WRONG:
         answer = await api.post("/resource-types", {"name": "Note", "version": "v1", "schema": schema})
         assert answer.status == 422

@@ -112,7 +112,7 @@ async def test_a_pin_that_holds_something_back_is_listed_and_not_called_well() -
     assert page.one("h1").text.endswith("; 2 are unknown or in progress; 1 is pinned or paused")
 
 
-async def test_problems_are_ordered_by_how_bad_and_how_old_and_told_once() -> None:
+async def test_problems_are_ordered_by_how_bad_and_how_old_and_shown_once() -> None:
     page = await home(Vaults=BAD)
     rows = [each.text for each in page.all("th", scope="row")]
     assert [each.partition("Vaults")[0].partition("and")[0] for each in rows] == ["old", "s-0", "young", "near"]

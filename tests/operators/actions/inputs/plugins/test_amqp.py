@@ -165,7 +165,7 @@ async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(plane: Inp
     assert await plane.things() == {"a": "hello"}
 
 
-async def test_a_broker_that_is_away_is_told_and_found_again(plane: InputPlane, broker: RabbitMq) -> None:
+async def test_a_broker_that_is_away_is_reported_and_found_again(plane: InputPlane, broker: RabbitMq) -> None:
     async with post_at(broker, "lasting") as post:
         await plane.declare_input("queue", "amqp", post.config)
         await plane.reported("queue", reason="Connected")
@@ -189,7 +189,7 @@ async def test_a_broker_that_is_away_is_told_and_found_again(plane: InputPlane, 
     ],
     ids=["queue", "username", "password", "scheme"],
 )
-async def test_what_cannot_be_connected_to_is_told(
+async def test_what_cannot_be_connected_to_is_reported(
     plane: InputPlane, broker: RabbitMq, change: JsonObject, reason: str
 ) -> None:
     await plane.declare_input("queue", "amqp", {"url": broker.url, "queue": "q", **change})

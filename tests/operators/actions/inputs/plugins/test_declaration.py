@@ -88,7 +88,7 @@ def test_many_may_be_in_one_file(value: Json | bytes, names: list[str]) -> None:
         ({**BODY, "resource_type_name": 1}, "is not a valid name"),
     ],
 )
-def test_what_will_not_do_is_told_and_the_rest_of_the_file_counts(value: Json | bytes, told: str) -> None:
+def test_what_is_invalid_is_reported_and_the_rest_of_the_file_counts(value: Json | bytes, told: str) -> None:
     found, (message,) = read(value)
     assert (found, told in message or message) == ([], True)
     if not isinstance(value, bytes):

@@ -98,7 +98,7 @@ async def test_a_source_that_is_gone_deletes_nothing(
     assert await plane.things() == {"a": "hello"}
 
 
-async def test_links_are_not_followed_and_told(
+async def test_links_are_reported_and_not_followed(
     plane: InputPlane, origin: Origin, server: tuple[HttpGit, JsonObject]
 ) -> None:
     origin.commit({"resources/a.yaml": file("a")})

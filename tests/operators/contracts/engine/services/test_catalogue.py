@@ -207,7 +207,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_a_catalogue_that_was_changed_equals_one_that_was_made_anew(
+def test_a_catalogue_that_was_changed_equals_a_new_one(
     steps: list[tuple[str, str, set[str], str]],
 ) -> None:
     changed, there = Catalogue(), dict[str, Instance]()
