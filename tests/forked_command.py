@@ -34,6 +34,6 @@ def main(address: str, program: str) -> int:
         (process,) = _LENGTH.unpack(server.recv(_LENGTH.size, socket.MSG_WAITALL))
         for number in _PASSED_ON:
             signal.signal(number, lambda got, _: os.kill(process, got))
-        # Nothing is told of a command that was killed.
+        # Nothing is reported of a command that was killed.
         told = server.recv(1)
         return told[0] if told else 128 + signal.SIGKILL

@@ -1,4 +1,4 @@
-"""A burst of writes as a watch tells it, on every server and over every transport.
+"""A burst of writes as a watch delivers it, on every server and over every transport.
 
 A real API server ends the watch of who is slow to read, without an error and even in the middle of a burst: a watch
 that ends is no sign that nothing more happens, and who follows one goes on from where it was.

@@ -33,7 +33,7 @@ class Wire(asyncio.Transport):
         self._flush()
 
     def begin_closing(self) -> None:
-        """As one whose loss the event loop knows of, and tells in its next turn."""
+        """As one whose loss the event loop has seen, and reports in its next turn."""
         self._is_closing = True
 
     def _flush(self) -> None:

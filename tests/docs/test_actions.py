@@ -1,4 +1,4 @@
-"""What docs/actions.md tells to type and to write does what it says."""
+"""The commands and files of docs/actions.md do what it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/inputs.md tells to type does what it says, and its tables tell all there is."""
+"""The commands of docs/inputs.md do what it says, and its tables are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told to those who come from no8s-operator: the commands carry data over, and what is said to be here is."""
+"""The page for users of no8s-operator: its commands carry data over, and what it names exists."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def has_value(values: Any, path: str) -> bool:
 
 
 def test_every_variable_that_is_none_is_not_read() -> None:
-    # A contract that is made anew has an example of a variable; contracts are no part of what is migrated.
+    # A new contract has an example of a variable; contracts are no part of what is migrated.
     modules = [path for path in (ROOT / "homeostat").rglob("*.py") if "contracts" not in path.parts]
     source = "".join(path.read_text() for path in modules)
     rows = table_rows(_TEXT, "| variable | here |")

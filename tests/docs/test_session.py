@@ -1,4 +1,4 @@
-"""What the readme, the tutorial and a guide tell to type does what they say: commands are run, their output is seen."""
+"""The commands of the readme, the tutorial and a guide do what these say: they are run and their output is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route table: which handler a request finds, and what it is told if there is none."""
+"""The route table: which handler a request finds, and its answer if there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Gitea with one user, for tests that ask whether our fakes tell the truth."""
+"""A real Gitea with one user, for tests that check whether our fakes answer as it does."""
 
 from __future__ import annotations
 

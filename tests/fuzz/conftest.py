@@ -1,4 +1,4 @@
-"""One plane for all of bad input: what is refused leaves nothing behind, so nothing needs to be made anew."""
+"""One plane for all of bad input: what is refused leaves nothing behind, so nothing needs to be created again."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Driver:
         return Answer(answer.status, answer.content_type, body, has_written, process_time() - began, len(head))
 
     async def _first_of(self, start: Any) -> bytes:
-        """A stream is opened, looked at and closed."""
+        """A stream is opened, read and closed."""
         stream = LocalStream()
         start(stream)
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What is too large is told so, and how large it may be."""
+"""What is too large is refused with the limit."""
 
 from __future__ import annotations
 

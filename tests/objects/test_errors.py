@@ -1,4 +1,4 @@
-"""Of very many faults no more are looked for than a refusal tells."""
+"""No more faults are searched for than a refusal lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from homeostat.objects.wire.typed import conform_types
 
 MANY = 10 * MOST_CAUSES
 ROOM = 3
-"""One value may have several faults, and the last one looked at is told whole."""
+"""One value may have several faults, and the last one checked is reported whole."""
 
 
 def metadata_causes(**members: object) -> list[Cause]:

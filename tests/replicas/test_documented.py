@@ -1,4 +1,4 @@
-"""What docs/postgres.md tells to do is enough."""
+"""The steps of docs/postgres.md are enough."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def refused(client: Client, method: str) -> ApiError:
 
 
 class Watch:
-    """A watch that is open once it has told of the first object."""
+    """A watch that is open once it has delivered the first object."""
 
     def __init__(self, client: Client) -> None:
         self.names: list[str] = []
@@ -100,7 +100,7 @@ async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_i
         shown = [*map(str, answers), *(text for _, text in told), *(each.said() for each in pair)]
         assert not [text for text in shown if password in text]
         assert [figure(each, "homeostat_store_failures") > 0 for each in pair] == [True, True]
-        # One may have heard of a write of the other's chores that the other has not told yet.
+        # One may have seen a write of the other's chores that the other has not delivered yet.
         await eventually(lambda: {figure(each, "homeostat_store_revision") for each in pair}, lambda it: len(it) == 1)
 
 

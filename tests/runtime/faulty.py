@@ -22,7 +22,7 @@ QUICK = Pace(backoff=Backoff(first_s=0.01, cap_s=0.1), silence_s=0.4, steady_s=0
 
 
 class FaultyTransport:
-    """Passes everything on, but for what it is told to refuse and for the lines that it is told to bend."""
+    """Passes everything on, except the requests it shall refuse and the lines it shall change."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner

@@ -272,7 +272,7 @@ async def test_an_object_is_never_reconciled_twice_at_once_and_its_last_change_i
         looks = gadgets.looks["a"]
         await asyncio.sleep(20)
         assert gadgets.most_at_work == 1
-        # Twenty changes in the time of two looks: one look for all that came during the one before.
+        # Twenty changes in the time of two reconciliations: one for all that came during the one before.
         assert (looks, gadgets.looks["a"]) == (3, 4)
 
 

@@ -83,7 +83,7 @@ async def for_ever() -> None:
 
 @asynccontextmanager
 async def running(*elections: Election, work: Callable[[], Awaitable[None]] = for_ever) -> AsyncIterator[None]:
-    """Each stands again after every loss, as a process that is started anew."""
+    """Each rejoins the election after every loss, as a restarted process does."""
 
     async def stand(election: Election) -> None:
         while True:

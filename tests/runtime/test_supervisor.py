@@ -1,4 +1,4 @@
-"""Operators in a process that has other work to do: what fails is begun anew, and the process goes on."""
+"""Operators in a process that has other work to do: what fails is restarted, and the process goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUICK = Backoff(first_s=0.05, cap_s=0.1)
 
 
 class Fragile(Widgets):
-    """Fails as often as it is told to, each time after a while."""
+    """Fails as often as it shall, each time after a while."""
 
     def __init__(self, failures: int = 0, *, after_s: float = 0.1) -> None:
         super().__init__()

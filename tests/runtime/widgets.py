@@ -1,4 +1,4 @@
-"""An operator to look at: it writes what a Widget says into a ConfigMap, and misbehaves where one asks for it."""
+"""An operator for tests: it writes what a Widget says into a ConfigMap, and misbehaves where one asks for it."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def path(name: str = "", subresource: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """A namespace in which Widgets are looked after, on whatever server."""
+    """A namespace in which Widgets are reconciled, on whatever server."""
 
     client: Client
     namespace: str

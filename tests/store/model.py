@@ -61,7 +61,7 @@ class Reader:
             self.is_lost = True
 
     async def read(self, store: Store, count: int) -> None:
-        """Subscribers are told; they need not read."""
+        """Subscribers are notified; they need not read."""
 
     async def close(self) -> None:
         if self._subscription is not None:
@@ -170,7 +170,7 @@ class Drive:
         await self.settle()
         for reader in self._readers:
             await reader.read(self.store, 1000)
-        self.lines = sorted(set(self.lines))  # a write that changed nothing told of one that is there already
+        self.lines = sorted(set(self.lines))  # a write that changed nothing reported one that is there already
         self._check_log()
         for reader in self._readers:
             self._check_reader(reader)

@@ -58,7 +58,7 @@ async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres,
 
 
 async def test_a_standby_is_never_asked_whatever_the_address_says(primary: Postgres, standby: Postgres) -> None:
-    """What it tells is not the newest."""
+    """What it answers is not the newest."""
     both = standby.url_at(standby.port).replace("/postgres", f",127.0.0.1:{primary.port}/postgres")
     for _ in range(3):
         connection = await Database(f"{both}?target_session_attrs=any", "homeostat").connect("test")

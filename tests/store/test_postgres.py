@@ -277,7 +277,7 @@ async def test_a_sealed_value_that_was_moved_is_refused(factory: PostgresFactory
 
 
 async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, factory: PostgresFactory) -> None:
-    """What does not pass is told as it is; what may pass is tried again until patience ends."""
+    """A lasting failure is reported as it is; a passing one is retried until patience ends."""
     patient, link = (Link(Database(factory.url, factory.schema), "test", patience_s=each) for each in (30, 0.1))
     tries = 0
 

@@ -1,4 +1,4 @@
-"""Chromium, for tests that look at pages as people do."""
+"""Chromium, for tests that read pages as people do."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ CHEAP = Cost(4, 8, 1)
 ADMIN = {"INITIAL_ADMIN_USERNAME": "admin", "INITIAL_ADMIN_PASSWORD": "correct horse"}
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     status: int
     body: Any
     headers: Mapping[str, str]
@@ -45,24 +45,24 @@ class Caller:
     def with_token(self, token: str) -> Caller:
         return Caller(self.url, self._session, token)
 
-    async def ask(self, method: str, path: str, body: Json = None, **headers: str) -> Told:
+    async def ask(self, method: str, path: str, body: Json = None, **headers: str) -> Answered:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else msgspec.json.encode(body)
         async with self._session.request(method, f"{self.url}/api/v1{path}", data=data, headers=headers) as found:
             text = await found.read()
-            return Told(found.status, msgspec.json.decode(text) if text else None, found.headers)
+            return Answered(found.status, msgspec.json.decode(text) if text else None, found.headers)
 
-    async def get(self, path: str) -> Told:
+    async def get(self, path: str) -> Answered:
         return await self.ask("GET", path)
 
-    async def post(self, path: str, body: Json = None) -> Told:
+    async def post(self, path: str, body: Json = None) -> Answered:
         return await self.ask("POST", path, body)
 
-    async def put(self, path: str, body: Json) -> Told:
+    async def put(self, path: str, body: Json) -> Answered:
         return await self.ask("PUT", path, body)
 
-    async def delete(self, path: str) -> Told:
+    async def delete(self, path: str) -> Answered:
         return await self.ask("DELETE", path)
 
     async def login(self, username: str, password: str) -> Caller:

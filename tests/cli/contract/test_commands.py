@@ -172,7 +172,7 @@ def test_an_ignored_file_that_the_contract_names_is_missing(bare: Workspace) -> 
 
 
 def test_a_contract_in_a_large_repository_is_read_alone(bare: Workspace) -> None:
-    """The other files may be many, large or links: nothing but packing looks at them."""
+    """The other files may be many, large or links: only packing reads them."""
     bare.write({"pacto.yaml": WARNED, "e.yaml": "x: 1\n", "sbom/a.spdx.json": "{}", "node_modules/x": ""})
     for number in range(10_050):
         Path(f"node_modules/{number}").touch()

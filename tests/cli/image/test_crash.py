@@ -48,7 +48,7 @@ def test_a_commit_is_pushed_once_across_a_crash(hook: str, tmp_path: Path) -> No
         waiting.kill()
         waiting.communicate()
     script.unlink()
-    # The push that was cut off has to end before its branch is looked at.
+    # The push that was cut off has to end before its branch is read.
     go.touch()
     receiving = int(mark.read_text())
     _await("the push to end", lambda: not _is_running(receiving))

@@ -38,7 +38,7 @@ from tests.cli.permissions import Noting, Used, acting_as, granted_by
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 from tests.web.actions.shelf import ShelfPlugin, World
-from tests.web.faces import ADMIN, CHEAP, Caller, Told
+from tests.web.faces import ADMIN, CHEAP, Answered, Caller
 from tests.web.rest import serve_rest
 
 ACCOUNT = "homeostat"
@@ -70,7 +70,7 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def done(told: Told) -> JsonObject:
+async def done(told: Answered) -> JsonObject:
     assert told.status < 300, told
     return told.body or {}
 
@@ -171,7 +171,7 @@ async def declare_otherwise(api: Api, admin: Caller) -> None:
     await is_undefined(api.client, plural_of(name))
 
 
-def _has_more(before: int, told: Told) -> bool:
+def _has_more(before: int, told: Answered) -> bool:
     return len(told.body) > before
 
 

@@ -1,4 +1,4 @@
-"""`homeostat plan`: what would be done is told as it would come, and nothing is done."""
+"""`homeostat plan`: it shows what would be done, in its order, and does nothing."""
 
 from __future__ import annotations
 

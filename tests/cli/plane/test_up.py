@@ -222,7 +222,7 @@ def test_an_ephemeral_plane_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> N
 
 
 def leaves_nothing_behind(cli: Cli, temporary: Path) -> bool:
-    """False if the machine was too busy to tell."""
+    """False if the machine was too busy to know."""
     temporary.mkdir()
     with running(Cli({**cli.environment, "TMPDIR": str(temporary)}), "--ephemeral") as up:
         (folder,) = temporary.iterdir()

@@ -1,4 +1,4 @@
-"""`homeostat resource reconcile` and `delete`: looked at when somebody asks, destroyed, and waited for."""
+"""`homeostat resource reconcile` and `delete`: reconciled on request, destroyed, and waited for."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ GOOD = Response(200, b"{}")
 
 
 class Script:
-    """A transport that answers as it was told; the last line is repeated."""
+    """A transport that answers from a script; the last line is repeated."""
 
     def __init__(self, *outcomes: Response | UnreachableError) -> None:
         self._outcomes = list(outcomes)

@@ -17,7 +17,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 @asynccontextmanager
 async def speaking(conversation: Conversation) -> AsyncIterator[str]:
-    """A server that does as told with each connection; its address is `host:port`."""
+    """A server that does with each connection what the test says; its address is `host:port`."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         tasks.add(task := asyncio.current_task())

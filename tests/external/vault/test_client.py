@@ -194,7 +194,7 @@ async def test_a_secret_that_no_policy_allows_does_not_log_in_again(served: Serv
             with pytest.raises(VaultRefusedError, match="permission denied"):
                 await vault.get_secret("forbidden")
         assert served.fake.logins == before
-        # The token is looked up once, and not for each refusal.
+        # The token is read once, and not for each refusal.
         assert len(served.fake.requests) == asked + 6
 
 

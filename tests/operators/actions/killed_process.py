@@ -38,8 +38,8 @@ _MOST = 40
 _WITHIN_S = 20.0
 
 
-class Told(msgspec.Struct):
-    """What there is after a life that was killed at the moment; `is_killed` is not so for the one that came after."""
+class Aftermath(msgspec.Struct):
+    """What a process leaves that was killed at the moment; `is_killed` is false for the one that came after."""
 
     moment: int
     is_killed: bool
@@ -158,7 +158,7 @@ async def live(folder: Path, plugin: str, database: str | None, moment: int) -> 
 
 
 async def prepare(folder: Path, plugin: str, database: str | None) -> None:
-    """A plane with the type and the resource, which nobody has looked at."""
+    """A plane with the type and the resource, which nobody has reconciled."""
     things = _things(folder, plugin, Moments(0))
     async with open_plane(_settings(folder, database)) as plane:
         async with managed(plane.client, things):
@@ -211,10 +211,10 @@ def forked(work: Coroutine[Any, Any, None]) -> int:
 
 
 async def tell(folder: Path, plugin: str, database: str | None, *, kill_at: int, killed: int = 0) -> None:
-    """Lives, and tells what there is at the end, unless it is killed. `killed` is where one before it was."""
+    """Runs, and prints what there is at the end, unless it is killed. `killed` is where one before it was."""
     entries = await live(folder, plugin, database, kill_at)
     effects = Lines(folder / "effects", Moments(0)).read()
-    told = Told(killed or kill_at, killed > 0, effects, entries)
+    told = Aftermath(killed or kill_at, killed > 0, effects, entries)
     sys.stdout.write(f"{msgspec.json.encode(told).decode()}\n")
     sys.stdout.flush()
 

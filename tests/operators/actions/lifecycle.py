@@ -77,7 +77,7 @@ class Here:
 
 
 class Elsewhere:
-    """Effects are runs of another system: each takes some looks, shows late, and is found by its ticket."""
+    """Effects are runs of another system: each takes some reconciliations, shows late, and is found by its ticket."""
 
     def __init__(self, *, has_plan: bool = False, takes: int = 2, hidden: int = 1) -> None:
         self.value: str | None = None

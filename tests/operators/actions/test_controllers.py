@@ -1,4 +1,4 @@
-"""The whole operator on a plane: types become kinds, and their resources are looked after."""
+"""The whole operator on a plane: types become kinds, and their resources are reconciled."""
 
 from __future__ import annotations
 

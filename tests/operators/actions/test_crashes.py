@@ -23,7 +23,7 @@ IDS = ["here", "elsewhere", "with-plan", "slow-to-show"]
 
 
 def whole_life(plugin: Here | Elsewhere, dies_at: int) -> Life:
-    """Made, changed, looked at for drift, asked for, and deleted."""
+    """Created, changed, checked for drift, requested, and deleted."""
     life = Life(plugin, dies_at=dies_at)
     life.settle()
     life.declare("two")
@@ -53,7 +53,7 @@ def test_a_death_at_any_step_changes_nothing_in_the_end(make: Callable[[], Here 
 
 
 def _expected(plugin: Here | Elsewhere) -> list[str]:
-    """What cannot be looked at is applied once more for who asks."""
+    """What cannot be observed is applied once more on request."""
     is_blind = isinstance(plugin, Elsewhere) and not plugin.has_plan
     return ["apply one", *["apply two"] * (2 if is_blind else 1), "destroy None"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.operators.actions.killed_process import Told
+from tests.operators.actions.killed_process import Aftermath
 from tests.postgres import Postgres, running_postgres
 
 
@@ -20,14 +20,14 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-def lives(folder: Path, *arguments: str) -> list[Told]:
+def lives(folder: Path, *arguments: str) -> list[Aftermath]:
     command = [sys.executable, "-m", "tests.operators.actions.killed_process", str(folder), *arguments]
     ended = subprocess.run(command, timeout=110, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-    return [msgspec.json.decode(line, type=Told) for line in ended.stdout.splitlines()]
+    return [msgspec.json.decode(line, type=Aftermath) for line in ended.stdout.splitlines()]
 
 
-def effects(told: Told) -> list[str]:
+def effects(told: Aftermath) -> list[str]:
     """Without the tickets of runs."""
     return [each.rpartition(" ")[2] for each in told.effects]
 

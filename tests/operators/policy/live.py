@@ -144,7 +144,7 @@ class Live:
         return self.figures()[name]
 
     def series_of(self, name: str) -> set[str]:
-        """The names of all series that tell of a policy."""
+        """The names of all series about a policy."""
         return {each for each in self.figures() if each.endswith(f"|{name}") or f"|{name}|" in each}
 
 

@@ -1,4 +1,4 @@
-"""What a person is told of a policy's fields by `kubectl explain`."""
+"""What `kubectl explain` shows of a policy's fields."""
 
 from __future__ import annotations
 

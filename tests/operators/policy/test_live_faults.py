@@ -1,4 +1,4 @@
-"""What a server refuses, keeps back or takes away while a policy is looked at."""
+"""What a server refuses, delays or deletes while a policy is reconciled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal parts of many objects are held once, and nobody can tell."""
+"""Equal parts of many objects are in memory once, and nobody sees a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What conditions say of a look that ended without a decision, whatever it ended with."""
+"""The conditions of a reconciliation that ended without a decision, whatever it ended with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes on their way to a server: which caches are told of them, and which are not sent."""
+"""Writes on their way to a server: which caches get them, and which are not sent."""
 
 from __future__ import annotations
 

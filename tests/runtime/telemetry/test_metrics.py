@@ -1,4 +1,4 @@
-"""What Prometheus is told of the controllers, from real queues, watches and Events."""
+"""What Prometheus gets of the controllers, from real queues, watches and Events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery documents tell clients what is served, in both forms."""
+"""Discovery documents list what is served, in both forms."""
 
 from __future__ import annotations
 

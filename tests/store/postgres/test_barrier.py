@@ -11,7 +11,7 @@ from homeostat.store.postgres.barrier import Barrier
 
 
 class Oracle:
-    """Answers with the number of the question, when told to."""
+    """Answers with the number of the question, when released."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -15,7 +15,7 @@ from tests.web.actions.calling import API
 WITHIN_S = 10.0
 
 
-class Told(NamedTuple):
+class Delivered(NamedTuple):
     type: str
     data: Any
     id: str
@@ -37,12 +37,12 @@ class Listener:
         self.last_id = ""
         self.raw: list[str] = []
 
-    async def next(self) -> Told:
+    async def next(self) -> Delivered:
         """The next event; `EOFError` at the end of the stream."""
         async with asyncio.timeout(WITHIN_S):
             return await self._next()
 
-    async def until(self, holds: Callable[[Told], bool]) -> list[Told]:
+    async def until(self, holds: Callable[[Delivered], bool]) -> list[Delivered]:
         """All up to the first of which it holds."""
         told = [await self.next()]
         while not holds(told[-1]):
@@ -57,7 +57,7 @@ class Listener:
             return True
         return False
 
-    async def _next(self) -> Told:
+    async def _next(self) -> Delivered:
         fields: dict[str, str] = {}
         while True:
             line = (await self.response.content.readline()).decode()
@@ -71,7 +71,7 @@ class Listener:
                 fields[name] = value
             elif "data" in fields:
                 self.last_id = fields.get("id", self.last_id)
-                return Told(fields["event"], json.loads(fields["data"]), self.last_id)
+                return Delivered(fields["event"], json.loads(fields["data"]), self.last_id)
 
 
 @asynccontextmanager

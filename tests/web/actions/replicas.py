@@ -18,7 +18,7 @@ from homeostat.web.actions.events.pages import Events, open_events
 from homeostat.web.kit.gate import Caller, Gate, OpenGate, Operation, Question, SystemPermission
 from homeostat.web.kit.refusal import forbidden, unauthorized
 from tests.web.actions.calling import NOTE_TYPE, Api
-from tests.web.actions.listening import Listener, Told
+from tests.web.actions.listening import Delivered, Listener
 from tests.web.rest import open_face
 
 PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
@@ -84,13 +84,13 @@ def is_quiet(resource: Any) -> bool:
     return resource["status"] in ("ready", "failed") and conditions.get("Ready") in ("True", "False")
 
 
-def is_settled(told: Told) -> bool:
+def is_settled(told: Delivered) -> bool:
     return is_quiet(told.data["resource_data"])
 
 
-async def settled(listener: Listener, name: str) -> list[Told]:
+async def settled(listener: Listener, name: str) -> list[Delivered]:
     return await listener.until(lambda told: told.name == name and is_settled(told))
 
 
-def bodies(told: list[Told], name: str) -> list[Any]:
+def bodies(told: list[Delivered], name: str) -> list[Any]:
     return [each.data for each in told if each.name == name]

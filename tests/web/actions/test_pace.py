@@ -1,4 +1,4 @@
-"""Why resources are reconciled, and how many at a time, as the history tells it."""
+"""Why resources are reconciled, and how many at a time, as the history records it."""
 
 from __future__ import annotations
 

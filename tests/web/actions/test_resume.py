@@ -15,7 +15,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from tests.web.actions.calling import NOTE_TYPE, Api, note
 from tests.web.actions.delayed_server import LateTransport, Pace
-from tests.web.actions.listening import Told, listening
+from tests.web.actions.listening import Delivered, listening
 from tests.web.actions.replicas import PAGE_TYPE, bodies, is_quiet, is_settled, replica, settled
 from tests.web.actions.shelf import World
 from tests.web.actions.test_served import CREATE_RESOURCE, CREATE_TYPE, up
@@ -39,7 +39,7 @@ async def test_a_returning_reader_gets_missed_events_once(served: Api) -> None:
             await served.made("/resources", note("four"))
             assert (await back.next()).short == ("CREATED", "four")
         for name in ("one", "two", "three"):
-            # Told later, and from the history, it is the same to the letter.
+            # Delivered later, and from the history, it is the same to the letter.
             assert bodies(missed, name) == bodies(everything[len(before) :], name)
 
 
@@ -51,7 +51,7 @@ async def test_a_reader_may_break_off_anywhere(served: Api, stop_at: int) -> Non
         broken = await stack.enter_async_context(listening(served.url))
         for count in range(6):
             await served.made("/resources", note(f"n{count}", resource_type_name=types[count % 2]))
-        everything: list[Told] = []
+        everything: list[Delivered] = []
         while len({each.name for each in everything if is_settled(each)}) < 6:
             everything.append(await whole.next())
         seen = [await broken.next() for _ in range(stop_at)]
@@ -72,14 +72,14 @@ async def test_a_reconnecting_reader_gets_each_of_many_events_once(served: Api, 
             for count, name in enumerate(names):
                 await served.made("/resources", note(name, resource_type_name=("Note", "Page")[count % 2]))
 
-        async def hear() -> list[Told]:
-            told: list[Told] = []
+        async def hear() -> list[Delivered]:
+            told: list[Delivered] = []
             while len({each.name for each in told if is_settled(each)}) < len(names):
                 told.append(await whole.next())
             return told
 
-        async def come_and_go() -> list[Told]:
-            told: list[Told] = []
+        async def come_and_go() -> list[Delivered]:
+            told: list[Delivered] = []
             for count in range(1000):
                 at, last = (served, other)[count % 2], told[-1].id if told else "1"
                 async with listening(at.url, last=last) as listener:
@@ -180,7 +180,7 @@ async def test_beyond_history_the_state_is_sent_after_one_resync(served: Api, la
         assert [each.name for each in told[1:]] == ["one", "two"]
         assert await listener.silent_for(0.1)
         position = told[-1].id
-        # Who leaves before the end of it begins anew.
+        # Who leaves before its end starts again.
         assert {each.id for each in told[:-1]} == {"0"}
     await served.made("/resources", note("three"))
     async with listening(served.url, last=position) as back:

@@ -169,7 +169,7 @@ def policy(mode: str) -> str:
 
 
 def eventually(kubectl: Kubectl, manifest: str, holds: Callable[[str, int], bool]) -> None:
-    """A watch takes a moment to tell the webhook of a policy."""
+    """A watch takes a moment to deliver a policy to the webhook."""
     for _ in range(100):
         done = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=manifest)
         if holds(done.err, done.code):

@@ -63,7 +63,7 @@ async def test_many_containers_and_policies_are_evaluated_in_a_thread(
     looked: set[int] = set()
 
     def clock() -> float:
-        """It is looked at before each policy."""
+        """It is read before each policy."""
         looked.add(threading.get_ident())
         return time.perf_counter()
 

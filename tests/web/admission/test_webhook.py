@@ -222,7 +222,7 @@ async def test_a_namespace_that_nobody_knows_makes_no_series(webhook: Webhook) -
     ("query", "asked"), [("", 2), ("timeout=10s", 2), ("timeout=2s", 1), ("timeout=0s", 0), ("timeout=soon", 2)]
 )
 async def test_policies_are_asked_as_long_as_there_is_time(plane: Plane, query: str, asked: int) -> None:
-    """Every look at the clock takes 0.6 s here."""
+    """Every reading of the clock takes 0.6 s here."""
     informers = Informers(plane.client)
     policies, metrics = ActivePolicies(informers), AdmissionMetrics()
     times = iter(range(100))

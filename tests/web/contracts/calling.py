@@ -23,7 +23,7 @@ from homeostat.web.kit.review_gate import Kinds, ReviewGate
 OCI = "oci://registry.example.org/contracts"
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     status: int
     body: Any
     headers: Mapping[str, str]
@@ -34,7 +34,7 @@ class Api:
         self.url, self.face, self.client = url, face, client
         self._session = session
 
-    async def ask(self, method: str, path: str, body: Json = None, *, token: str = "", **headers: str) -> Told:
+    async def ask(self, method: str, path: str, body: Json = None, *, token: str = "", **headers: str) -> Answered:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if token:
             sent["Authorization"] = f"Bearer {token}"
@@ -42,12 +42,12 @@ class Api:
         async with self._session.request(method, f"{self.url}{path}", data=data, headers=sent) as found:
             text = await found.read()
             is_json = found.content_type.endswith("json")
-            return Told(found.status, msgspec.json.decode(text) if text and is_json else text, found.headers)
+            return Answered(found.status, msgspec.json.decode(text) if text and is_json else text, found.headers)
 
-    async def get(self, path: str, **more: str) -> Told:
+    async def get(self, path: str, **more: str) -> Answered:
         return await self.ask("GET", path, **more)
 
-    async def post(self, path: str, body: Json = None, **more: str) -> Told:
+    async def post(self, path: str, body: Json = None, **more: str) -> Answered:
         return await self.ask("POST", path, body, **more)
 
     async def declare(self, name: str, status: JsonObject, *, namespace: str = "default", **ref: Json) -> None:

@@ -22,7 +22,7 @@ from tests.web.dashboard.site import Site
 async def test_a_link_signs_in_an_administrator_once(guarded: Site, plane: Plane) -> None:
     code = plane.sign_in.code
     for _ in range(2):
-        # To look at the link does not use it up.
+        # To fetch the link does not use it up.
         shown = await guarded.open(f"/login/once?code={code}")
         assert shown.document.one("input", name="code").attributes["value"] == code
     page = await guarded.send("/login/once", {"code": code})

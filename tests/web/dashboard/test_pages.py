@@ -131,7 +131,7 @@ async def test_what_is_gone_has_left_its_history(site: Site) -> None:
 
 
 def ending(outcome: Outcome) -> Callable[[ShelfPlugin, Job[ShelfConfig]], Awaitable[Outcome]]:
-    """A plugin's `apply` that shelves things, and tells this."""
+    """A plugin's `apply` that shelves things, and reports this."""
 
     async def apply(self: ShelfPlugin, job: Job[ShelfConfig]) -> Outcome:
         self.world.things[job.name] = job.spec

@@ -28,7 +28,7 @@ from tests.web.receivers.payloads import DISTRIBUTION, github_package
 KEY = "a secret of some length"
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     status: int
     body: Any
 
@@ -38,13 +38,13 @@ class Hooks:
         self.url, self.client = url, client
         self._session = session
 
-    async def send(self, sender: str, body: JsonObject | bytes, query: str = "", **headers: str) -> Told:
+    async def send(self, sender: str, body: JsonObject | bytes, query: str = "", **headers: str) -> Answered:
         data = body if isinstance(body, bytes) else encode(body)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         async with self._session.post(f"{self.url}/{sender}{query}", data=BytesIO(data), headers=sent) as found:
-            return Told(found.status, await found.json())
+            return Answered(found.status, await found.json())
 
-    async def signed(self, body: JsonObject, number: str, key: str = KEY) -> Told:
+    async def signed(self, body: JsonObject, number: str, key: str = KEY) -> Answered:
         proof = hmac.new(key.encode(), encode(body), "sha256").hexdigest()
         return await self.send(
             "github",

@@ -1,4 +1,4 @@
-"""When inputs are looked after at all, and what is left of those that are gone."""
+"""When inputs are reconciled at all, and what remains of deleted ones."""
 
 from __future__ import annotations
 

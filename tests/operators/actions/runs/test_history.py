@@ -101,7 +101,7 @@ def test_at_no_time_are_there_more_entries_than_are_kept() -> None:
 
 
 class DyingAfterRecord(Life):
-    """Dies as soon as the second entry is written, before the status tells of it."""
+    """Dies as soon as the second entry is written, before the status has it."""
 
     def act(self, action: Action) -> Any:
         told = super().act(action)

@@ -205,7 +205,7 @@ class Model:
         self.visits: set[str] = set()
         self.wrongly_deleted: list[str] = []
         self.absent: set[str] = set()
-        """Uids that were looked up and not found: none of them can be given to an object any more."""
+        """Uids that were read and not found: none of them can be given to an object any more."""
 
     def write(self, uid: str, obj: Node | None) -> None:
         if obj is None:

@@ -1,4 +1,4 @@
-"""What housekeeping believes of a server that lists anew, in virtual time against a server that follows a script."""
+"""What housekeeping believes of a server that lists again, in virtual time against a server that follows a script."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXPIRED = event("ERROR", status_of(ExpiredError("too old")))
 
 
 class Server:
-    """Two kinds. Objects are told by `say`, and found by who reads them by name only in `objects`."""
+    """Two kinds. Objects are delivered by `say`, and found by who reads them by name only in `objects`."""
 
     def __init__(self) -> None:
         self.objects: dict[str, object] = {}
@@ -99,7 +99,7 @@ def _core() -> list[object]:
 
 @asynccontextmanager
 async def kept() -> AsyncIterator[Server]:
-    """A server that has the dependent, and housekeeping that looks at it."""
+    """A server that has the dependent, and housekeeping that checks it."""
     server = Server()
     task = asyncio.create_task(housekeeping.run(Client(server), authority="PEM"))
     try:

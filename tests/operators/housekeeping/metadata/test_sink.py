@@ -15,7 +15,7 @@ def seen(name: str, version: int) -> Partial:
 
 
 class Observed:
-    """A relay, and what was told of it in short."""
+    """A relay, and in short what it delivered."""
 
     def __init__(self) -> None:
         self.event: list[str] = []

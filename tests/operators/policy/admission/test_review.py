@@ -1,4 +1,4 @@
-"""Admission: what is denied, what is warned of, and how the answer looks."""
+"""Admission: what is denied, what is warned of, and the form of the answer."""
 
 from typing import Any
 

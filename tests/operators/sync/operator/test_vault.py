@@ -30,7 +30,7 @@ def real() -> Iterator[RealVault]:
 
 @pytest.fixture
 def account(real: RealVault, tmp_path: Path) -> Iterator[str]:
-    """The token of a ServiceAccount of a plane, which tells Vault whose it is."""
+    """The token of a ServiceAccount of a plane, which reviews it for Vault."""
     with serve_plane(tmp_path / "reviewer") as plane:
         yield reviewed_token(real, Kubectl(find_kubectl(), tmp_path, plane.kubeconfig, "default"))
 

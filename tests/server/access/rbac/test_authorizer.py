@@ -176,7 +176,7 @@ QUESTIONS = [
 
 
 def scanned(objects: dict[tuple[str, str, str], JsonObject], asked: Attributes) -> bool:
-    """What a look at every binding answers, written from the documentation and not from the index."""
+    """The answer from reading every binding, written from the documentation and not from the index."""
 
     def means(subject: JsonObject, namespace: str) -> bool:
         match subject["kind"]:

@@ -1,4 +1,4 @@
-"""What the server accepts of each built-in kind, and how it tells of what it does not."""
+"""What the server accepts of each built-in kind, and how it reports what it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions of readers, and what a change is told as."""
+"""Positions of readers, and how a change is described."""
 
 from __future__ import annotations
 

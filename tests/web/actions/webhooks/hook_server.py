@@ -16,7 +16,7 @@ from homeostat.objects.json import Json, JsonObject
 
 
 class HookServer:
-    """Path by path: what is to be answered. A path that was not told allows."""
+    """Path by path: what is to be answered. A path without an answer allows."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, JsonObject]] = []

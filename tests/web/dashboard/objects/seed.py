@@ -1,4 +1,4 @@
-"""Objects to look at: some of each sort, with hostile texts and secrets in them."""
+"""Objects to show: some of each sort, with hostile texts and secrets in them."""
 
 from __future__ import annotations
 
