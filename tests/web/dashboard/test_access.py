@@ -122,6 +122,10 @@ async def test_the_cookie_is_not_for_the_rest_api(guarded: Site) -> None:
         assert answer.status == 401
 
 
+def _has_book(page: Page) -> bool:
+    return "Book" in page.source
+
+
 async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
     admin = await sign_in(guarded)
     declare = partial(guarded.declare, Authorization=await guarded.bearer("admin", PASSWORD))
@@ -139,6 +143,9 @@ async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
 
     assert "1 resource" in (await seen("/resources")).text
     assert "Book" not in (await seen("")).source
+    runs = await eventually(lambda: seen("/runs"), lambda page: "#run-open" in page.source)
+    assert "Book" not in runs.source
+    assert "closed" in (await eventually(lambda: guarded.open("/runs", Cookie=admin), _has_book)).source
     assert [(await seen(f"/resources/{number}")).status for number in (1, 2)] == [200, 403]
     assert (await seen("/policies")).status == 403
     assert (await seen("/contracts")).status == 403

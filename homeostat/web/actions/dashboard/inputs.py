@@ -29,6 +29,7 @@ from homeostat.web.kit.refusal import forbidden, unknown
 
 _RESOURCES: Final = f"{ROOT}/resources"
 INPUTS: Final = f"{ROOT}/inputs"
+RUNS: Final = f"{ROOT}/runs"
 MOST_SHOWN: Final = 200
 _KIND: Final = RESOURCE_INPUT.kind
 
@@ -42,10 +43,9 @@ _input = msgspec.json.Decoder(ResourceInput)
 
 
 async def resource_tabs(visit: Visit, namespace: str, current: str) -> Node:
-    """None for a visitor who may not list inputs: one tab leads nowhere."""
-    if not await _may_list(visit, namespace):
-        return None
-    return tabs("Resources", (("Resources", _RESOURCES), ("Inputs", INPUTS)), current)
+    """The inputs are for who may list them."""
+    inputs = (("Inputs", INPUTS),) if await _may_list(visit, namespace) else ()
+    return tabs("Resources", (("Resources", _RESOURCES), ("Runs", RUNS), *inputs), current)
 
 
 async def _may_list(visit: Visit, namespace: str) -> bool:

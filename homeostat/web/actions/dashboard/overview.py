@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from homeostat.web.actions.dashboard.inputs import RUNS
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.actions.dashboard.types import count_readable, type_title
 from homeostat.web.actions.face import Face
@@ -31,7 +32,9 @@ def _tiles(total: Mapping[str, int]) -> Markup:
     for phase in PHASES:
         where = f"{ROOT}/resources?{urlencode({'phase': phase})}"
         tiles.append(_tile(phase, total.get(phase, 0), where, f"phase-{phase}"))
-    return el("ul", tiles, class_="tiles", aria_label="Resources by phase")
+    runs = el("a", "All runs", href=RUNS)
+    shown = el("ul", tiles, class_="tiles", aria_label="Resources by phase")
+    return el("section", heading("Resources", runs), shown)
 
 
 def _tile(word: str, count: int, where: str, look: str) -> Markup:

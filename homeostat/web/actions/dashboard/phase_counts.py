@@ -50,6 +50,7 @@ class PhaseCounts:
         self._samples: dict[tuple[str, str], IndexedResource] = {}
         self._failed: dict[str, Failure] = {}
         self._paused: dict[str, IndexedResource] = {}
+        self._in_progress: dict[str, IndexedResource] = {}
         self._is_subscribed = self._is_complete = False
         self._counting = asyncio.Lock()
         self._changes = 0
@@ -98,6 +99,10 @@ class PhaseCounts:
         found = (each for each in self._paused.values() if self._is_among(each, readable))
         return nsmallest(most, found, key=lambda each: each.entry.metadata.name)
 
+    def in_progress(self) -> list[IndexedResource]:
+        """Those that are being reconciled or deleted."""
+        return list(self._in_progress.values())
+
     def _is_among(self, resource: IndexedResource, readable: frozenset[str]) -> bool:
         found = self._index.type_of(resource)
         return found is not None and found.metadata.uid in readable
@@ -124,6 +129,8 @@ class PhaseCounts:
         self._samples.setdefault(group[:2], resource)
         if entry.is_paused:
             self._paused[uid] = resource
+        if group.phase in ("reconciling", "deleting"):
+            self._in_progress[uid] = resource
         if group.phase == "failed":
             self._failed[uid] = Failure(_failing_since(entry.read_status()), entry.number, resource)
 
@@ -133,6 +140,7 @@ class PhaseCounts:
             self._counts[group] -= 1
             self._failed.pop(uid, None)
             self._paused.pop(uid, None)
+            self._in_progress.pop(uid, None)
 
 
 def _failing_since(status: ResourceStatus) -> str:

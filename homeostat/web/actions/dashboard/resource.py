@@ -50,12 +50,13 @@ from homeostat.web.kit.form import read_number, read_query
 from homeostat.web.kit.refusal import RefusalError
 
 SHOWN_ENTRIES: Final = 20
+MOST_ENTRIES: Final = 200
 
 
 class Depth(msgspec.Struct, frozen=True):
     """How many history entries to show."""
 
-    history: Annotated[int, Meta(ge=1, le=200)] = SHOWN_ENTRIES
+    history: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] = SHOWN_ENTRIES
 
 
 class ResourcePage:
@@ -222,8 +223,8 @@ def _run(run: Run, output: str, *, is_cancelling: bool) -> Markup:
 def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Markup:
     shown = entries[:depth]
     more = (
-        el("a", "Show more", href=f"{ROOT}/resources/{number}?history={min(depth * 5, 200)}", class_="more")
-        if len(entries) > depth and depth < 200
+        el("a", "Show more", href=f"{ROOT}/resources/{number}?history={min(depth * 5, MOST_ENTRIES)}", class_="more")
+        if len(entries) > depth and depth < MOST_ENTRIES
         else None
     )
     nothing = el("div", el("p", "No runs yet."), class_="empty")

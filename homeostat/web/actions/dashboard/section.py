@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from homeostat.operators.actions.api import GROUP, REQUESTED, RESOURCES
 from homeostat.web.actions.dashboard.findings import ResourceFindings
-from homeostat.web.actions.dashboard.inputs import INPUTS, Inputs
+from homeostat.web.actions.dashboard.inputs import INPUTS, RUNS, Inputs
 from homeostat.web.actions.dashboard.listing import HERE, Listing
 from homeostat.web.actions.dashboard.overview import ResourceOverview
 from homeostat.web.actions.dashboard.phase_counts import PhaseCounts
 from homeostat.web.actions.dashboard.report import ResourceReport
 from homeostat.web.actions.dashboard.resource import ResourcePage
+from homeostat.web.actions.dashboard.runs import RunsPage
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.trigger import Trigger
@@ -17,14 +18,16 @@ from homeostat.web.dashboard.trigger import Trigger
 
 def resource_section(face: Face) -> Section:
     counts, resource, inputs = PhaseCounts(face.index, face.walks), ResourcePage(face), Inputs(face)
+    runs = RunsPage(face, counts)
     one = f"{HERE}/{{id}}"
     return Section(
         title="Resources",
         path=HERE,
-        pages=(("Inputs of resources", INPUTS), ("REST API", "/docs")),
+        pages=(("Runs of resources", RUNS), ("Inputs of resources", INPUTS), ("REST API", "/docs")),
         views={
             HERE: Listing(face, counts).show,
             one: resource.show,
+            RUNS: runs.show,
             INPUTS: inputs.show,
             f"{INPUTS}/{{name}}": inputs.show_one,
         },
@@ -39,4 +42,5 @@ def resource_section(face: Face) -> Section:
         groups=(GROUP, RESOURCES),
         triggers={(RESOURCES, "*"): Trigger(REQUESTED)},
         summary=ResourceOverview(face, counts).show,
+        run=runs.run,
     )

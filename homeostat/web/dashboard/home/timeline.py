@@ -8,26 +8,23 @@ the newest are kept: a cluster has tens of thousands of Events. What is shown is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from heapq import nlargest
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Final, Never
 
 import msgspec
 
 from homeostat.client.base import Client
 from homeostat.objects.kind import Kind
-from homeostat.runtime.cache.cache import Change as Changed
-from homeostat.runtime.cache.decoding import Projection, UnreadableObject, name_of, version_of
+from homeostat.runtime.cache.decoding import Projection
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Watcher
 from homeostat.web.dashboard.home.report import Change
+from homeostat.web.kit.newest import Newest
 
 EVENTS: Final = Kind("", "v1", "events", "Event", is_namespaced=True)
 MOST_SHOWN: Final = 15
 MOST_KEPT: Final = 2000
 """Events in memory."""
-_SPARE: Final = 500
-"""Events above that number until the oldest are dropped, so that not each new one costs a walk over all."""
 _MOST_READ: Final = 200
 _READY_WITHIN_S: Final = 0.5
 PathOf = Callable[[str, str, str, str], Awaitable[str]]
@@ -76,73 +73,10 @@ class RecordedEvent(msgspec.Struct, frozen=True, rename="camel", gc=False):
         return last or self.last_timestamp or self.event_time or self.metadata.creation_timestamp or ""
 
 
-class KeptEvents:
-    """The sink of the watch: the newest Events about objects of `groups`. `changes` counts what has changed in it."""
-
-    def __init__(self, groups: Collection[str], most: int = MOST_KEPT) -> None:
-        self._groups, self._most = frozenset(groups), most
-        self._events: dict[tuple[str, str], RecordedEvent] = {}
-        self.version = 0
-        self.changes = 0
-
-    def __len__(self) -> int:
-        return len(self._events)
-
-    def newest(self, most: int, namespace: str = "") -> list[RecordedEvent]:
-        events = self._events.values()
-        found = (each for each in events if namespace in ("", each.involved_object.namespace))
-        return nlargest(most, found, key=_order)
-
-    def listing(self) -> _Listing:
-        return _Listing(self, KeptEvents(self._groups, self._most))
-
-    def put(self, obj: RecordedEvent) -> Changed[RecordedEvent] | None:
-        self.version = max(self.version, version_of(obj))
-        if obj.involved_object.group not in self._groups:
-            return None
-        self._events[name_of(obj)] = obj
-        self.changes += 1
-        if len(self._events) > self._most + _SPARE:
-            self._keep(self.newest(self._most))
-        return None
-
-    def remove(self, obj: RecordedEvent) -> Changed[RecordedEvent] | None:
-        self.version = max(self.version, version_of(obj))
-        if self._events.pop(name_of(obj), None) is not None:
-            self.changes += 1
-        return None
-
-    def leave_out(self, unreadable: UnreadableObject) -> Changed[RecordedEvent] | None:
-        self.version = max(self.version, unreadable.version)
-        return None
-
-    def advance(self, version: int) -> None:
-        self.version = max(self.version, version)
-
-    def replace(self, events: KeptEvents, version: int) -> None:
-        self._keep(events._events.values())
-        self.version = version
-        self.changes += 1
-
-    def _keep(self, events: Iterable[RecordedEvent]) -> None:
-        self._events = {name_of(each): each for each in events}
-
-
-class _Listing:
-    """A list that is being received."""
-
-    def __init__(self, into: KeptEvents, found: KeptEvents) -> None:
-        self._into, self._found = into, found
-
-    def put(self, obj: RecordedEvent) -> None:
-        self._found.put(obj)
-
-    def leave_out(self, unreadable: UnreadableObject) -> None:
-        """It is not shown."""
-
-    def swap(self, version: int) -> list[Changed[RecordedEvent]]:
-        self._into.replace(self._found, version)
-        return []
+def kept_events(groups: Collection[str], most: int = MOST_KEPT) -> Newest[RecordedEvent]:
+    """The newest Events about objects of `groups`."""
+    own = frozenset(groups)
+    return Newest(most, order=_order, accepts=lambda event: event.involved_object.group in own)
 
 
 class Timeline:
@@ -152,7 +86,7 @@ class Timeline:
 
     def __init__(self, client: Client, groups: Collection[str], path_of: PathOf, within: str = "") -> None:
         self._path_of = path_of
-        self._kept, self._wanted = KeptEvents(groups), asyncio.Event()
+        self._kept, self._wanted = kept_events(groups), asyncio.Event()
         source = Source(EVENTS.path(within))
         self._watcher: Watcher[RecordedEvent] = Watcher(client, source, Projection(RecordedEvent), writer=self._kept)
         self._shown: tuple[int, list[Change]] = (-1, [])
@@ -179,7 +113,8 @@ class Timeline:
 
     async def _changes(self, namespace: str = "") -> list[Change]:
         groups: dict[tuple[str, str, str], list[RecordedEvent]] = {}
-        for each in self._kept.newest(_MOST_READ, namespace):
+        among = (each for each in self._kept if namespace in ("", each.involved_object.namespace))
+        for each in self._kept.first(_MOST_READ, among):
             groups.setdefault((each.involved_object.kind, each.reason, each.message), []).append(each)
         return [await self._change(each) for each in list(groups.values())[:MOST_SHOWN]]
 

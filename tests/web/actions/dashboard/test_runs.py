@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.plane import Plane
+from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
 from tests.web.dashboard.declaring import declare, proof_of, visitor
-from tests.web.dashboard.site import Site, note
+from tests.web.dashboard.site import Page, Site, note
+
+
+async def runs_are(site: Site, filters: str, states: list[str]) -> str:
+    """The place where the first of the listed runs is shown, once they are in these states."""
+    page = await eventually(lambda: site.open(f"/runs{filters}"), lambda page: _states(page) == states)
+    return next((each for each in _links(page) if "#run" in each), "").removeprefix("/dashboard")
+
+
+def _states(page: Page) -> list[str]:
+    return [each.text for each in page.document.all("span", class_="chip")]
+
+
+def _links(page: Page) -> list[str]:
+    return [each.attributes["href"] for each in page.document.all("a")]
 
 
 async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) -> None:
@@ -14,6 +29,7 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
     await site.declare("/resources", note("a"))
     page = await site.shows("/resources/1", "shelving a")
     assert "Output so far" in page.text
+    assert await runs_are(site, "", ["running"]) == "/resources/1#run"
     shelf.takes_s, here = 0.0, "/resources/1"
     page = await site.shows(here, "phase-ready")
     commands = [each.text for each in page.document.all("code", class_="command")]
@@ -37,6 +53,13 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
         "Started",
         "Verifying",
     ]
+    await runs_are(site, "", ["failed", "success"])
+    place, _, run = (await runs_are(site, "?state=failed&type=Note/v1&q=a&namespace=default", ["failed"])).partition(
+        "#"
+    )
+    assert f'id="{run}"' in (await site.open(place)).source
+    for filters in ("?q=b", "?state=cancelled", "?type=Note/v2", "?namespace=shop"):
+        await runs_are(site, filters, [])
     for action, word in (("pause", "Resume"), ("resume", "Retry now")):
         assert (await site.send(f"{here}/{action}", {"proof": ""})).status == 403
         assert (await site.send(f"{here}/{action}", {"proof": proof})).status == 303
