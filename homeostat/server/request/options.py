@@ -15,7 +15,8 @@ from homeostat.objects.lazy_pattern import lazy_pattern
 _MAX_PARAMETERS = 100
 _MAX_MANAGER_CHARACTERS = 128
 FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
-_DURATION = lazy_pattern(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
+# Anybody may send one, so that each digit is read once: hence the possessive repetitions.
+_DURATION = lazy_pattern(r"[+-]?(?:0|(?:(?:\d++\.?\d*+|\.\d++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
 PROPAGATION_POLICIES = ("Background", "Foreground", "Orphan")
 
 

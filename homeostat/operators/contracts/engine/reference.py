@@ -14,8 +14,8 @@ OCI: Final = "oci://"
 FILE: Final = "file://"
 _is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII).fullmatch
 _is_digest = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", re.ASCII).fullmatch
-
-_without_password = re.compile(r"[^/@\s]*:[^/@\s]*@(?!sha\d+:)").sub
+# Each match begins where a word begins: a search from every character would take cubic time.
+_user_infos = re.compile(r"(?<![^/@\s])[^/@\s]++@(?!sha\d+:)").sub
 
 
 class InvalidReferenceError(ValueError):
@@ -75,7 +75,7 @@ def parse_oci(text: str) -> OciReference:
 
 def masked(text: str) -> str:
     """The text without a user and a password before the registry, which no reference may have."""
-    return _without_password("***@", text)
+    return _user_infos(lambda found: "***@" if ":" in found[0] else found[0], text)
 
 
 def parse_parts(text: str) -> OciReference:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -297,6 +298,17 @@ def test_a_values_file_that_is_none_is_an_error(values: bytes) -> None:
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(InvalidReferenceError):
         parse_oci(text)
+
+
+@pytest.mark.parametrize(
+    "text", [":" * 5000, "a:" * 3000 + "@", "-" * 50_000 + "/"], ids=["colons", "words", "one word"]
+)
+def test_a_long_text_that_is_no_reference_is_refused_at_once(text: str) -> None:
+    began = time.thread_time()
+    with pytest.raises(InvalidReferenceError):
+        parse_oci(text)
+    assert time.thread_time() - began < 0.5
+    assert masked("r.test/x user:pw@r.test/a:1@sha256:0") == "r.test/x ***@r.test/a:1@sha256:0"
 
 
 def test_a_reference_of_an_object_may_be_escaped() -> None:
