@@ -10,7 +10,7 @@ from pathlib import Path
 
 from homeostat.operators.images.engine import annotations as settings
 from homeostat.operators.images.engine import rules
-from homeostat.operators.images.reporting.outbox import FORMAT
+from homeostat.operators.images.reporting.notifications import FORMAT
 from tests.cli.running import make_cli, running
 from tests.docs.documents import table_rows, text_of
 from tests.processes import path_for_shells

@@ -17,8 +17,8 @@ from homeostat.operators.images.observe import Observer
 from homeostat.operators.images.passes import Passes
 from homeostat.operators.images.pulls.propose import Proposer
 from homeostat.operators.images.records import Records
-from homeostat.operators.images.reporting.notify import Notifier
-from homeostat.operators.images.reporting.outbox import Outbox
+from homeostat.operators.images.reporting.commit_statuses import CommitStatusReporter
+from homeostat.operators.images.reporting.notifications import Notifications
 from homeostat.operators.images.reporting.reporter import Reporter
 from homeostat.operators.images.service import ImageService
 from homeostat.operators.images.settings import (
@@ -117,8 +117,8 @@ def register(setup: Setup) -> None:
     def secrets() -> Secrets:
         return Secrets(setup.client, Memory())
 
-    notifier = Notifier(secrets, CommitStatuses(rest, forges), guard, records)
-    outbox = Outbox(rest, secrets, records, tracked.of_record, guard)
+    statuses = CommitStatusReporter(secrets, CommitStatuses(rest, forges), guard, records)
+    notifications = Notifications(rest, secrets, records, tracked.of_record, guard)
     repositories = Repositories(setup.directory / "git", series.count_git, rest, allows_file=settings.allows_file)
     observer = _observer(setup, repositories, rest, forges, records=records, series=series, settings=settings)
     passes = Passes(
@@ -127,7 +127,7 @@ def register(setup: Setup) -> None:
         Actor(settings, series.count_git),
         Proposer(forges, settings, series.count_git),
         records=records,
-        reporter=Reporter(records=records, notifier=notifier, recorder=setup.recorder, series=series, now=observer.now),
+        reporter=Reporter(records=records, statuses=statuses, recorder=setup.recorder, series=series, now=observer.now),
         current=tracked.of_record,
         knows=tracking.knows,
         keep_s=settings.keep_s,
@@ -135,9 +135,9 @@ def register(setup: Setup) -> None:
     scheduler = Scheduler(tracked, passes, interval_s=settings.interval_s, window_s=settings.window_s)
     retirement = Retirement(tracking, tracked, updates.cache, records, scheduler.trigger_group, keep_s=settings.keep_s)
     tracking.add_handler(lambda found: _trigger_requested(found, records, scheduler))
-    for note in (records.note, outbox.note, retirement.note):
+    for note in (records.note, notifications.note, retirement.note):
         updates.add_handler(note)
-    for job in (lambda: _run_and_close(scheduler, rest), notifier.run, outbox.run, retirement.run):
+    for job in (lambda: _run_and_close(scheduler, rest), statuses.run, notifications.run, retirement.run):
         setup.run(job)
     for face in (FACE, HOOKS):
         setup.offer(face, ImageService(tracked, scheduler, series))

@@ -16,7 +16,7 @@ from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.operators.images.engine.entry import failed
 from homeostat.operators.images.metrics import Series
 from homeostat.operators.images.records import Records
-from homeostat.operators.images.reporting.notify import Notifier
+from homeostat.operators.images.reporting.commit_statuses import CommitStatusReporter
 from homeostat.operators.images.sources.guard import REFUSED
 from homeostat.operators.images.sources.statuses import CommitState, wants_status
 from homeostat.operators.images.status import Outcome, was_proposed
@@ -45,12 +45,12 @@ class Reporter:
         self,
         *,
         records: Records,
-        notifier: Notifier,
+        statuses: CommitStatusReporter,
         recorder: Recorder,
         series: Series,
         now: Callable[[], datetime],
     ) -> None:
-        self._records, self._notifier, self._recorder, self._series = records, notifier, recorder, series
+        self._records, self._statuses, self._recorder, self._series = records, statuses, recorder, series
         self._now = now
 
     async def report(self, found: Found) -> None:
@@ -75,7 +75,7 @@ class Reporter:
         """Once for each state of a commit."""
         status = _commit_state(found)
         if status is not None and wants_status(found.tracked) and status.identity != before.reported:
-            self._notifier.set_commit_status(found.tracked, status)
+            self._statuses.set_commit_status(found.tracked, status)
 
     def _record_event(self, tracked: Tracked, outcome: Outcome, before: ImageUpdateStatus) -> None:
         entry = outcome.entry

@@ -8,7 +8,7 @@ from homeostat.operators.images.api import Notice
 from homeostat.operators.images.engine.annotations import remembered
 from homeostat.operators.images.engine.manifest import Manifest, Target
 from homeostat.operators.images.engine.message import SUBJECT, commit_message
-from homeostat.operators.images.reporting.outbox import FORMAT, body_of
+from homeostat.operators.images.reporting.notifications import FORMAT, body_of
 
 _VALUES = b'web:\n  image:\n    repository: org/app\n    tag: "1\\n\\nSigned-off-by: Eve"\n'
 _REQUIRED = (

@@ -52,7 +52,7 @@ class _LaterError(Exception):
         self.after_s = after_s
 
 
-class Outbox:
+class Notifications:
     """`find` returns the tracked workload of an ImageUpdate, by its namespace and name."""
 
     def __init__(

@@ -30,7 +30,7 @@ _AT_ONCE: Final = 4
 _MOST_WAITING: Final = 1000
 
 
-class Notifier:
+class CommitStatusReporter:
     def __init__(
         self, secrets: Callable[[], Secrets], statuses: CommitStatuses, guard: Guard, records: Records
     ) -> None:
