@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from homeostat.objects.access.rule import FULL_AUTHORITY, rule_object
 from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
 from homeostat.objects.json import JsonObject, type_name
 from homeostat.objects.selectors import FieldTerm
@@ -17,7 +18,6 @@ from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.nodes.identity import node_of
 from homeostat.server.access.rbac.authorizer import join_problems
-from homeostat.server.access.rbac.rule import FULL_AUTHORITY, rule_object
 from homeostat.server.access.selectors import Selector, check_fields, check_labels, fields_of, label_problem
 from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
 from homeostat.server.access.user import User, user_info

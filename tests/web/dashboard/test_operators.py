@@ -127,14 +127,30 @@ async def check_access(plane: Plane, site: Site, admin: str) -> None:
     assert "homeostat auth grant get nodes a -A --serviceaccount ci:bot" in page.text
     page = await site.open("/access?user=%3Cscript%3E&resource=pods", Cookie=admin)
     assert (page.status, "<script>" in page.source) == (200, False)
+    await check_who(site, admin)
     assert "admin" in (await site.open("/access/users", Cookie=admin)).text
     page = await site.open("/access/tokens", Cookie=admin)
     assert "homeostat token revoke t1" in page.text
     assert "<script>" not in page.source
-    for path in ("/operators", "/operators/trade", "/access", "/access/users", "/access/tokens"):
+    for path in ("/operators", "/operators/trade", "/access", "/access/who", "/access/users", "/access/tokens"):
         assert (await site.open(path, Cookie=reader)).status == 403
     # What this visitor may not list is not said to be missing.
     page = await site.open("", Cookie=reader)
     assert page.document.one("h1").text == "You see nothing that is declared"
     assert "not allowed to list their objects in all namespaces: Contracts, Images" in page.text
     assert "homeostat auth token" in (await site.open("/login")).text, "this server is beside a cluster"
+
+
+async def check_who(site: Site, admin: str) -> None:
+    assert "homeostat auth who-can" in (await site.open("/access/who", Cookie=admin)).text
+    page = await site.open("/access/who?verb=list&resource=deploy&namespace=shop&q=reader", Cookie=admin)
+    assert [each.text for each in page.document.all("th", scope="row")] == ["reader"]
+    assert "homeostat auth who-can list deploy -n shop" in page.text
+    for place in (
+        "/dashboard/access?user=reader&amp;verb=list&amp;resource=deployments.apps&amp;namespace=shop",
+        "/dashboard/objects/rbac.authorization.k8s.io/clusterrolebindings/-/reader",
+        "/dashboard/objects/rbac.authorization.k8s.io/clusterroles/-/reader",
+    ):
+        assert f'href="{place}"' in page.source, place
+    page = await site.open("/access/who?resource=%3Cscript%3E", Cookie=admin)
+    assert ("The server has no kind" in page.text, "<script>" in page.source) == (True, False)

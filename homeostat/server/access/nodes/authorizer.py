@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
+from homeostat.objects.access.rule import Rule, allows, rule_of
 from homeostat.objects.json import decode_stored
 from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.nodes.graph import CLAIMS, PODS, Graph
 from homeostat.server.access.nodes.identity import node_of
-from homeostat.server.access.rbac.rule import Rule, allows, rule_of
 from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.store.base import Key, Store
 

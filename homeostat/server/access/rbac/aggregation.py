@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from homeostat.objects.access.rule import Rule, rule_of
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
-from homeostat.server.access.rbac.rule import Rule, rule_of
 
 
 class _ClusterRole(NamedTuple):

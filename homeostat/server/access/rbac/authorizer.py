@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from homeostat.objects.access.rule import Rule, allows_any_name, rule_of
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.rbac.aggregation import Aggregation
-from homeostat.server.access.rbac.rule import Rule, allows_any_name, rule_of
 from homeostat.server.access.user import User, service_account_name
 
 GROUP = "rbac.authorization.k8s.io"

@@ -11,11 +11,11 @@ import pkgutil
 
 import msgspec
 
+from homeostat.objects.access.rule import rule_object, rule_of
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.rbac.aggregation import selectors_of
 from homeostat.server.access.rbac.authorizer import GROUP, role_ref
 from homeostat.server.access.rbac.permissions import missing
-from homeostat.server.access.rbac.rule import rule_object, rule_of
 
 _BOOTSTRAPPING = "kubernetes.io/bootstrapping"
 _AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from homeostat.objects.access.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
 from homeostat.objects.errors import ForbiddenError, NotFoundError, quoted
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes
@@ -17,7 +18,6 @@ from homeostat.server.access.authz import Authorizer, forbidden
 from homeostat.server.access.rbac.aggregation import selectors_of
 from homeostat.server.access.rbac.authorizer import GROUP, RoleRef, role_ref
 from homeostat.server.access.rbac.permissions import missing
-from homeostat.server.access.rbac.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
 from homeostat.server.access.user import User
 
 _PLURALS = {

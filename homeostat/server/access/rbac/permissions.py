@@ -12,7 +12,7 @@ from math import prod
 
 import msgspec
 
-from homeostat.server.access.rbac.rule import Rule, url_covers
+from homeostat.objects.access.rule import Rule, url_covers
 
 MOST_LACKING = 10_000
 """Missing permissions that are reported at most."""

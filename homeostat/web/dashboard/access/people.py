@@ -24,6 +24,7 @@ from homeostat.web.kit.refusal import forbidden
 
 TITLE: Final = "Access"
 HERE: Final = f"{ROOT}/access"
+WHO: Final = f"{HERE}/who"
 USERS: Final = f"{HERE}/users"
 TOKENS: Final = f"{HERE}/tokens"
 _SOON_S: Final = 7 * 86400
@@ -61,7 +62,9 @@ class PageQuery(msgspec.Struct, frozen=True):
 
 
 def access_tabs(current: str) -> Markup:
-    return tabs(TITLE, (("Permissions", HERE), ("Users and roles", USERS), ("Tokens", TOKENS)), current)
+    return tabs(
+        TITLE, (("Permissions", HERE), ("Who can", WHO), ("Users and roles", USERS), ("Tokens", TOKENS)), current
+    )
 
 
 class PeoplePages:

@@ -25,7 +25,7 @@ from homeostat.web.kit.form import read_query
 
 _PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _ACCOUNT: Final = "system:serviceaccount:"
-_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*")
+VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*")
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ def _form(query: ReviewQuery) -> Markup:
         return el("input", type="text", id=name, name=name, value=value, placeholder=placeholder, autocomplete="off")
 
     verbs = [
-        el("option", each, value=each, selected=each == query.verb) for each in dict.fromkeys((*_VERBS, query.verb))
+        el("option", each, value=each, selected=each == query.verb) for each in dict.fromkeys((*VERBS, query.verb))
     ]
     return el(
         "form",

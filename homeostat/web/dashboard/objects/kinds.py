@@ -65,6 +65,13 @@ class ServedKinds:
         await self._read()
         return {each.kind.lower(): each for each in reversed(self._listed)}
 
+    async def of_word(self, word: str) -> Kind | None:
+        """By a name that people type: `deploy`, `deployments`, `deployments.apps`. Also kinds that cannot be listed."""
+        await self._read()
+        wanted = word.lower()
+        preferred = (each for (*_, version), each in self._by_place.items() if not version)
+        return next((each for each in preferred if wanted in (*each.words(), _full_name(each))), None)
+
     async def versions(self, kind: Kind) -> list[str]:
         """All versions in which the server has the kind, the preferred one first."""
         await self._read()
@@ -113,6 +120,10 @@ def object_path(kind: Kind, namespace: str, name: str, page: str = "", *, versio
 def is_back(path: str) -> bool:
     """Whether a form may lead back to it: a page of the dashboard."""
     return _back.fullmatch(path) is not None
+
+
+def _full_name(kind: Kind) -> str:
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
 def _group(group: str) -> str:

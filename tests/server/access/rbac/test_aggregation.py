@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from homeostat.objects.access.rule import Rule, rule_of
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
-from homeostat.server.access.rbac.rule import Rule, rule_of
 from tests.server.access.rbac.objects import binding, may, put, role, rule, user
 
 

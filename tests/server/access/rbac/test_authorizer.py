@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.access.rule import allows, rule_of
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
-from homeostat.server.access.rbac.rule import allows, rule_of
 from homeostat.server.access.user import User, service_account_name
 from tests.examples import examples
 from tests.server.access.rbac.objects import binding, granting, may, put, role, rule, user

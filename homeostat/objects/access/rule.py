@@ -8,12 +8,29 @@ and matches only itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
 
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import JsonObject
-from homeostat.server.access.attributes import Attributes
+
+
+class Attributes(Protocol):
+    """Of a call: `path` is set for URLs that are no objects (`/metrics`), the others but `verb` for objects."""
+
+    @property
+    def verb(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def resource(self) -> str: ...
+    @property
+    def subresource(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.access.rule import FULL_AUTHORITY, Rule, allows, describe, rule_object, rule_of
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.rbac.permissions import MOST_LACKING, missing
-from homeostat.server.access.rbac.rule import FULL_AUTHORITY, Rule, allows, describe, rule_object, rule_of
 from tests.server.access.rbac.objects import rule, user
 
 ALICE = user("alice")
