@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
@@ -34,6 +33,9 @@ def install_command(extra: Extra) -> str:
 
 def _source() -> str:
     """The file that was installed; the name of the distribution where it came from an index."""
+    # Every start imports this module, and an error alone needs the metadata, which take 10 ms to import.
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         noted = distribution(_NAME).read_text("direct_url.json")
     except PackageNotFoundError:
