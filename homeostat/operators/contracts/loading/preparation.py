@@ -1,23 +1,25 @@
 """Contracts that were parsed and validated, so that a change of a workload does not repeat it.
 
-A bundle may have large OpenAPI documents and schemas; those are validated in a thread.
+A bundle may have large OpenAPI documents, and schemas whose work is not in proportion to their size: bundles are
+validated in a thread, and so are large contracts.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from homeostat.edge.threads import in_thread
 from homeostat.operators.contracts.engine.checks.evaluate import Failure, Loaded, Prepared, prepare
 from homeostat.operators.contracts.loading.content import Content, Version, read_inline
 from homeostat.operators.contracts.spec import PactoSpec
 
 _MOST_KEPT: Final = 4096
 _LARGE_BYTES: Final = 32 << 10
+_USER: Final = "contracts"
 
 
 class Preparation(msgspec.Struct, frozen=True):
@@ -39,23 +41,21 @@ class Preparations:
         def load() -> Preparation:
             return _prepare(read_inline(text), overridden)
 
-        return await self._get((text, "", overridden), load, size=len(text))
+        return await self._get((text, "", overridden), load, is_large=len(text) > _LARGE_BYTES)
 
     async def bundle(self, content: Content, overridden: Overridden) -> Preparation:
         version, loaded = content.version, content.loaded
         if version is None or isinstance(loaded, Failure):
             return _prepare(content, overridden)
-        size = sum(map(len, (loaded.files or {}).values()))
-        return await self._get(
-            (version.digest, version.ref, overridden), lambda: _prepare(content, overridden), size=size
-        )
+        key = (version.digest, version.ref, overridden)
+        return await self._get(key, lambda: _prepare(content, overridden), is_large=True)
 
     async def _get(
-        self, key: tuple[str, str, Overridden], load: Callable[[], Preparation], *, size: int
+        self, key: tuple[str, str, Overridden], load: Callable[[], Preparation], *, is_large: bool
     ) -> Preparation:
         found = self._kept.get(key)
         if found is None:
-            found = await asyncio.to_thread(load) if size > _LARGE_BYTES else load()
+            found = await in_thread(load, user=_USER) if is_large else load()
             self._kept[key] = found
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)

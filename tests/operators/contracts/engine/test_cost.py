@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from homeostat.operators.contracts.engine.schema.cost import has_references, is_affordable
-from homeostat.operators.contracts.engine.schema.json_schema import compile_schema
+from homeostat.operators.contracts.engine.schema.contract_schema import check_structure
+from homeostat.operators.contracts.engine.schema.cost import SchemaCost
+from homeostat.operators.contracts.engine.schema.json_schema import InvalidSchemaError, JsonSchema, compile_schema
 
 _TREE = {
     "$defs": {"node": {"properties": {"name": {"type": "string"}, "below": {"items": {"$ref": "#/$defs/node"}}}}},
@@ -57,15 +58,58 @@ def test_references_that_multiply_are_refused_at_once(schema: dict[str, Any]) ->
     [{"$ref": "#"}, {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {"$ref": "#/nowhere"}, {"$ref": "#/a/0", "a": [{}]}],
 )
 def test_a_reference_to_itself_or_to_nothing_ends(schema: dict[str, Any]) -> None:
-    assert has_references(schema)
-    assert is_affordable(schema, {"a": [1, {"b": 2}]})
+    assert SchemaCost(schema).is_affordable({"a": [1, {"b": 2}]})
 
 
 def test_a_chain_of_references_without_end_is_refused() -> None:
     names = {f"n{at}": {"$ref": f"#/$defs/n{at + 1}"} for at in range(5000)}
-    assert not is_affordable({"$defs": {**names, "n5000": {}}, "$ref": "#/$defs/n0"}, 1)
+    assert not SchemaCost({"$defs": {**names, "n5000": {}}, "$ref": "#/$defs/n0"}).is_affordable(1)
 
 
 def test_few_references_are_affordable() -> None:
-    assert is_affordable(_doubling(10, type="object"), {"a": 1})
-    assert not has_references({"properties": {"a": {"enum": [1]}}})
+    assert SchemaCost(_doubling(10, type="object")).is_affordable({"a": 1})
+
+
+_WIDE = range(20_000)
+_TEXTS = ["x"] * 3000
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"anyOf": [{"const": each} for each in _WIDE]}}, _TEXTS),
+        ({"items": {"allOf": [{"minLength": each + 2} for each in _WIDE]}}, _TEXTS),
+        ({"items": {"enum": [*_WIDE]}}, _TEXTS),
+        ({"items": {"pattern": "(a?){1000}b"}}, ["a" * 100_000] * 20),
+    ],
+    ids=["anyOf", "allOf", "enum", "long texts"],
+)
+def test_a_wide_schema_for_many_values_is_refused_at_once(schema: dict[str, Any], value: Any) -> None:
+    (violation,) = compile_schema(json.dumps(schema).encode()).violations(value)
+    assert "too much work" in str(violation)
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"items": {"anyOf": [{"const": each} for each in range(300)]}}, "too large to say where"),
+        ({"items": {"allOf": [{"minLength": each + 2} for each in range(300)]}}, "at '/0': \"x\" is shorter than 2"),
+    ],
+    ids=["alternatives", "first"],
+)
+def test_violations_that_would_fill_the_memory_are_not_listed(schema: dict[str, Any], said: str) -> None:
+    (violation,) = compile_schema(json.dumps(schema).encode()).violations(["x"] * 300)
+    assert said in str(violation)
+
+
+@pytest.mark.parametrize("pattern", [r"\pL{100}%d", r"(.{30}){30}%d", r"\p{Script=Greek}{99}{99}%d", "%d"])
+def test_patterns_with_very_many_states_are_refused(pattern: str) -> None:
+    with pytest.raises(InvalidSchemaError, match="too many states"):
+        JsonSchema({"allOf": [{"pattern": pattern % each} for each in range(3000)]})
+
+
+def test_the_first_violation_of_a_large_contract_is_reported() -> None:
+    dependency = {"name": "a", "ref": "oci://r/a", "compatibility": "^1.0.0"}
+    document = {"service": {"name": "a", "version": "1.0.0"}, "dependencies": [dependency] * 20_000 + [1] * 20_000}
+    (error,) = check_structure({"pactoVersion": "1.2", **document}).errors
+    assert error.path == "dependencies.20000"

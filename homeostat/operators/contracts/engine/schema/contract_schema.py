@@ -65,7 +65,7 @@ def contract_schema(version: str) -> JsonObject:
 
 @cache
 def _compiled(version: str) -> JsonSchema:
-    return JsonSchema(contract_schema(version))
+    return JsonSchema(contract_schema(version), is_ours=True)
 
 
 def _object(required: tuple[str, ...] = (), /, **properties: Json) -> JsonObject:

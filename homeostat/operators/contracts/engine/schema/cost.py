@@ -1,103 +1,117 @@
-"""Estimates the work of a schema before it is applied. Pure.
+"""Counts the work of a schema before it is applied. Pure.
 
-References can double the work at every step: forty small definitions keep a validator busy for years, and it cannot be
-interrupted. A schema without references is a tree, whose work is proportional to its size.
+A schema is applied by a library that cannot be interrupted and keeps the interpreter lock meanwhile. A few kilobytes of
+`anyOf` for the items of a list, or references that double at every step, keep it busy for minutes, and the errors that
+it collects fill the memory. So the work is counted along the schema and the document, up to a limit.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 from urllib.parse import unquote
 
+import msgspec
+
+from homeostat.cel.regex import SLIGHT_WEIGHT, PatternError, compile_pattern
 from homeostat.objects.json import Json, JsonObject
 
-MAX_STEPS: Final = 20_000_000
-"""The number of subschemas applied to values, which take a second or two."""
-_MAX_ENTRIES: Final = 300_000
+MAX_STEPS: Final = 200_000
+"""The number of subschemas applied to values: it takes longer to count them than to apply them."""
+MAX_LISTED: Final = 500_000
+"""Keywords that may fail, each times the size of its value, which the error copies: a tenth of a second."""
+MAX_PATTERNS: Final = 50_000
+"""The weight of all patterns of a schema: some 100 ms to compile."""
+_UNCOUNTED: Final = 5_000_000
+_EACH_ERROR: Final = 10
+_EACH_PATTERN: Final = 20
+_CHARACTERS: Final = 64
+"""Characters of a text that count as one value."""
 _LONGEST_WAY: Final = 300
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _HERE_ONE: Final = ("not", "if", "then", "else")
 _HERE_MANY: Final = ("allOf", "anyOf", "oneOf")
 _HERE_NAMED: Final = ("dependentSchemas", "dependencies")
-_BELOW_ONE: Final = (
-    "items",
-    "additionalItems",
-    "contains",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-)
-_BELOW_NAMED: Final = ("properties", "patternProperties")
+_ALL_ITEMS: Final = ("items", "additionalItems", "contains", "unevaluatedItems")
+_ALL_MEMBERS: Final = ("additionalProperties", "unevaluatedProperties")
+_repetitions = re.compile(r"\{[0-9,]*?([0-9]{1,4})\}").findall
+
+_Way = tuple[int, ...]
 
 
-def has_references(schema: Json) -> bool:
-    return any(any(word in node for word in _REFERENCES) for node in _nodes(schema))
+class Work(msgspec.Struct):
+    """What applying a schema to a document takes at most, counted up to a limit of steps."""
+
+    steps: int = 0
+    listed: int = 0
 
 
-def is_affordable(schema: Json, value: Json) -> bool:
-    """Return whether a schema with references can be applied to the value within `MAX_STEPS`."""
-    depth, count = _size(value)
-    return _Count(schema).steps(depth, MAX_STEPS // count) * count <= MAX_STEPS
-
-
-def _size(value: Json) -> tuple[int, int]:
-    """Return the number of levels and of values."""
-    depth, count, layer = 0, 0, [value]
-    while layer:
-        depth, count = depth + 1, count + len(layer)
-        below: list[Json] = []
-        for each in layer:
-            if isinstance(each, dict):
-                below += each.values()
-            elif isinstance(each, list):
-                below += each
-        layer = below
-    return depth, count
-
-
-class _Count:
-    """Counts the subschemas that are applied along one path down a document, level by level from the deepest."""
-
+class SchemaCost:
     def __init__(self, schema: Json) -> None:
         self._root = schema
+        nodes = list(_nodes(schema))
+        self._has_references = any(any(word in node for word in _REFERENCES) for node in nodes)
+        self.has_alternatives = any("anyOf" in node or "oneOf" in node for node in nodes)
+        """Whether one error may consist of many."""
         self._anchors = {
             node[word]: node
-            for node in _nodes(schema)
+            for node in nodes
             for word in ("$anchor", "$dynamicAnchor", "$id", "id")
             if isinstance(node.get(word), str)
         }
-        self._below: dict[int, int] = {}
-        """The count one level deeper, by `id` of the subschema."""
-        self._here: dict[int, int] = {}
-        self._limit = 0
+        self._weights = {each: _weight(each) for node in nodes for each in _patterns(node)}
+        self._size, self._sizes = _sizes(schema)
 
-    def steps(self, depth: int, limit: int) -> int:
-        """Return the count; more than `limit` if it exceeds the limit."""
-        self._limit = limit
-        nodes = list(_nodes(self._root))
-        if len(nodes) * depth > _MAX_ENTRIES:
-            return limit + 1
-        for _ in range(depth):
-            self._here = {}
-            for node in nodes:
-                self._at(node, ())
-            self._below = self._here
-        return self._here.get(id(self._root), 1)
+    @property
+    def is_compilable(self) -> bool:
+        return sum(self._weights.values()) <= MAX_PATTERNS
 
-    def _at(self, node: Json, above: tuple[int, ...]) -> int:
-        """Count the subschemas at one level; a subschema that refers to itself is counted once."""
-        if not isinstance(node, dict) or id(node) in above:
-            return 1
-        if len(above) > _LONGEST_WAY:
-            return self._limit + 1
-        if id(node) not in self._here:
-            below = sum(self._below.get(id(each), 1) for each in _children(node))
+    def is_little(self, value: Json) -> bool:
+        """Whether it is little work even if every part of the schema is applied to every value."""
+        weight = self._size + sum(self._weights.values())
+        return not self._has_references and weight * size_of(value) <= _UNCOUNTED
+
+    def is_affordable(self, value: Json) -> bool:
+        return self.is_little(value) or self._work(value, MAX_STEPS).steps <= MAX_STEPS
+
+    def is_listable(self, value: Json) -> bool:
+        """Whether all errors can be collected."""
+        most = MAX_LISTED // _EACH_ERROR
+        work = self._work(value, most)
+        return work.steps <= most and work.listed <= MAX_LISTED
+
+    def _work(self, value: Json, most: int) -> Work:
+        work, (_, sizes) = Work(), _sizes(value)
+        waiting: list[tuple[Json, Json, _Way]] = [(self._root, value, ())]
+        while waiting:
+            node, each, above = waiting.pop()
+            if not isinstance(node, dict) or id(node) in above:
+                continue
+            size = _size(each, sizes)
+            own, listed = self._own(node, each, size)
+            work.steps += own if len(above) < _LONGEST_WAY else most
+            work.listed += listed
             way = (*above, id(node))
-            here = sum(self._at(each, way) for each in (*_in_place(node), *self._referred(node)))
-            self._here[id(node)] = min(1 + below + here, self._limit + 1)
-        return self._here[id(node)]
+            here = ((found, each, way) for found in chain(_in_place(node), self._referred(node)))
+            for found in chain(here, _below(node, each)):
+                work.steps += 1
+                if work.steps > most:
+                    return work
+                waiting.append(found)
+        return work
+
+    def _own(self, node: JsonObject, value: Json, size: int) -> tuple[int, int]:
+        """What a subschema without those in it takes, and what its errors take."""
+        known = sum(_size(node[word], self._sizes) for word in ("enum", "const", "required") if word in node)
+        steps = 1 + known + (len(self._sizes) * size if any(word.startswith("unevaluated") for word in node) else 0)
+        for pattern in _patterns(node):
+            weight = self._weights[pattern]
+            for text in value if isinstance(value, dict) else (value,):
+                if isinstance(text, str):
+                    steps += 1 + len(text) * (weight if weight > SLIGHT_WEIGHT else 1) // _CHARACTERS
+        return steps, len(node) * (_EACH_ERROR + size) + known
 
     def _referred(self, node: JsonObject) -> Iterator[Json]:
         for word in _REFERENCES:
@@ -105,7 +119,7 @@ class _Count:
                 yield self._target(node[word])
 
     def _target(self, ref: str) -> Json:
-        """Return the target of a reference; the whole schema if the target cannot be determined."""
+        """The target of a reference; the whole schema if the target cannot be determined."""
         name, _, pointer = ref.partition("#")
         start = self._anchors.get(name, self._root) if name else self._root
         if not pointer.startswith("/"):
@@ -122,7 +136,7 @@ class _Count:
 
 
 def _nodes(schema: Json) -> Iterator[JsonObject]:
-    """Iterate over every map of the document: all possible targets of references."""
+    """Every map of the document: all possible targets of references."""
     waiting = [schema]
     while waiting:
         value = waiting.pop()
@@ -133,21 +147,52 @@ def _nodes(schema: Json) -> Iterator[JsonObject]:
             waiting += value
 
 
+def _sizes(value: Json) -> tuple[int, dict[int, int]]:
+    """The number of values in a document, and in each map and list of it, by its `id`."""
+    holders, waiting = list[Json](), [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            holders.append(each)
+            waiting += each.values() if isinstance(each, dict) else each
+    sizes: dict[int, int] = {}
+    for each in reversed(holders):
+        sizes[id(each)] = 1 + sum(_size(below, sizes) for below in (each.values() if isinstance(each, dict) else each))
+    return _size(value, sizes), sizes
+
+
+def size_of(value: Json) -> int:
+    return _sizes(value)[0]
+
+
+def _size(value: Json, sizes: dict[int, int]) -> int:
+    if isinstance(value, dict | list):
+        return sizes[id(value)]
+    return 1 + len(value) // _CHARACTERS if isinstance(value, str) else 1
+
+
 def _in_place(node: JsonObject) -> Iterator[Json]:
     yield from (node[word] for word in _HERE_ONE if word in node)
-    for word in _HERE_MANY:
-        yield from _values(node.get(word))
-    for word in _HERE_NAMED:
+    for word in (*_HERE_MANY, *_HERE_NAMED):
         yield from _values(node.get(word))
 
 
-def _children(node: JsonObject) -> Iterator[Json]:
-    for word in _BELOW_ONE:
-        if word in node:
-            yield from _values(node[word]) if isinstance(node[word], list) else (node[word],)
-    yield from _values(node.get("prefixItems"))
-    for word in _BELOW_NAMED:
-        yield from _values(node.get(word))
+def _below(node: JsonObject, value: Json) -> Iterator[tuple[Json, Json, _Way]]:
+    if isinstance(value, list):
+        for word in ("prefixItems", "items"):
+            if isinstance(node.get(word), list):
+                yield from ((schema, each, ()) for schema, each in zip(node[word], value, strict=False))
+        for word in _ALL_ITEMS:
+            if isinstance(node.get(word), dict):
+                yield from ((node[word], each, ()) for each in value)
+    elif isinstance(value, dict):
+        named = node.get("properties")
+        if isinstance(named, dict):
+            yield from ((named[key], each, ()) for key, each in value.items() if key in named)
+        for schema in (*(node[word] for word in _ALL_MEMBERS if word in node), *_values(node.get("patternProperties"))):
+            yield from ((schema, each, ()) for each in value.values())
+        if "propertyNames" in node:
+            yield from ((node["propertyNames"], key, ()) for key in value)
 
 
 def _values(value: Json) -> Iterator[Json]:
@@ -155,3 +200,21 @@ def _values(value: Json) -> Iterator[Json]:
         yield from value.values()
     elif isinstance(value, list):
         yield from value
+
+
+def _patterns(node: JsonObject) -> Iterator[str]:
+    if isinstance(node.get("pattern"), str):
+        yield node["pattern"]
+    if isinstance(node.get("patternProperties"), dict):
+        yield from node["patternProperties"]
+
+
+def _weight(pattern: str) -> int:
+    """About how many states a pattern has. What only the library can read counts with all of its repetitions."""
+    try:
+        return _EACH_PATTERN + compile_pattern(pattern).weight
+    except PatternError:
+        states = len(pattern)
+        for most in _repetitions(pattern):
+            states = min(states * max(1, int(most)), MAX_PATTERNS + 1)
+        return _EACH_PATTERN + states

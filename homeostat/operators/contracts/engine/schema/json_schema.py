@@ -1,7 +1,7 @@
 """Compiles and applies JSON Schemas from bundles. Pure.
 
 Schemas come from outside. A reference to another file or URL makes a schema invalid, patterns are matched in linear
-time, and the work caused by references is limited, so that no schema can block a validator.
+time, and the work is limited (`cost.py`), so that no schema can block a validator.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ import jsonschema_rs
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
 from homeostat.objects.memory.cache import cached
-from homeostat.operators.contracts.engine.schema.cost import has_references, is_affordable
+from homeostat.operators.contracts.engine.schema.cost import SchemaCost, size_of
 
 MAX_SCHEMA_BYTES: Final = 1024 * 1024
 MAX_VIOLATIONS: Final = 200
 _MOST_OPTIONS: Final = 20
+_MOST_LISTED: Final = 20_000
+"""Values of a document whose violations of our own schemas are listed."""
+_TOO_MUCH: Final = "the schema makes too much work for this document; use fewer alternatives and references"
+_NOT_LISTED: Final = "the document does not match the schema, and both are too large to say where"
 
 
 class InvalidJsonError(ValueError):
@@ -47,10 +51,15 @@ class Violation:
 
 
 class JsonSchema:
-    __slots__ = ("_referring", "_validator")
+    """A schema that `is_ours` takes work in proportion to the document, and is not counted."""
 
-    def __init__(self, schema: Json) -> None:
-        self._referring: Json = schema if has_references(schema) else None
+    __slots__ = ("_cost", "_is_ours", "_validator")
+
+    def __init__(self, schema: Json, *, is_ours: bool = False) -> None:
+        self._is_ours = is_ours
+        self._cost = SchemaCost(schema)
+        if not self._cost.is_compilable:
+            raise InvalidSchemaError("its patterns have too many states; use fewer and shorter repetitions")
         try:
             self._validator: Any = jsonschema_rs.validator_for(
                 schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions()
@@ -59,17 +68,29 @@ class JsonSchema:
             raise InvalidSchemaError(_first_line(error)) from error
 
     def violations(self, value: Json) -> list[Violation]:
-        """Return all leaf errors sorted by place, at most `MAX_VIOLATIONS`."""
-        if self._referring is not None and not is_affordable(self._referring, value):
-            return [Violation((), "the schema's references make too much work for this document; use fewer of them")]
+        """Return all leaf errors sorted by place, at most `MAX_VIOLATIONS`; one if there may be too many to collect."""
+        if not self._is_ours and not self._cost.is_affordable(value):
+            return [Violation((), _TOO_MUCH)]
         if self._validator.is_valid(value):
             return []
+        is_listable = size_of(value) <= _MOST_LISTED if self._is_ours else self._cost.is_listable(value)
+        if not is_listable:
+            return [self._first(value)]
         found: list[Violation] = []
         for leaf in _leaves(self._validator.iter_errors(value)):
-            found.append(Violation(tuple(leaf.instance_path), _first_line(leaf)))
+            found.append(_violation(leaf))
             if len(found) == MAX_VIOLATIONS:
                 break
         return sorted(found, key=lambda each: (tuple(map(str, each.place)), each.message))
+
+    def _first(self, value: Json) -> Violation:
+        if self._cost.has_alternatives and not self._is_ours:
+            return Violation((), _NOT_LISTED)
+        try:
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return _violation(error)
+        raise AssertionError("unreachable")
 
 
 @cached(256, longest=64 * 1024)
@@ -85,6 +106,10 @@ def read_json(data: bytes) -> Json:
         return decode(data)
     except BadRequestError as error:
         raise InvalidJsonError(str(error)) from error
+
+
+def _violation(error: Any) -> Violation:
+    return Violation(tuple(error.instance_path), _first_line(error))
 
 
 def _leaves(errors: Any) -> Iterator[Any]:
