@@ -24,6 +24,7 @@ from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.guards import Guards
 from homeostat.server.admission.plugins.node_restriction import restrict_node
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
+from homeostat.server.admission.plugins.runtime_class import require_class
 from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
 from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.kinds.registry import Registry
@@ -138,6 +139,8 @@ class AdmissionChain:
             restrict_node(call, obj, old, operation)
         if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
+        if call.kind.resource == "pods" and obj is not None and old is None and not call.subresource:
+            require_class(call, obj)
         if obj is not None and self._plugins.limits and call.namespace in self._plugins.limits:
             self._plugins.require_limits(call, obj, old)
         if not self._rules.is_empty:

@@ -170,12 +170,13 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems:
 
 
 def check_kind(call: Call, obj: JsonObject) -> None:
-    """`kind` and `apiVersion` must match the URL. For built-in kinds they may be absent and are then set."""
+    """`kind` and `apiVersion` must match the URL. For built-in kinds they may be absent or empty and are then set."""
     kind = call.kind
     if kind.custom:
         api_version, name = obj.get("apiVersion", ""), obj.get("kind", "")
     else:
-        api_version, name = obj.setdefault("apiVersion", kind.api_version), obj.setdefault("kind", kind.kind)
+        api_version = obj["apiVersion"] = obj.get("apiVersion") or kind.api_version
+        name = obj["kind"] = obj.get("kind") or kind.kind
     if api_version != kind.api_version:
         raise BadRequestError(
             f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"

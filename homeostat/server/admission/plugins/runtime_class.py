@@ -8,6 +8,7 @@ from homeostat.server.request.call import Call
 from homeostat.store.base import Key
 
 _RESOURCE = "runtimeclasses.node.k8s.io"
+_NO_OVERHEAD = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 def add_overhead(call: Call, pod: JsonObject) -> None:
@@ -25,8 +26,7 @@ def add_overhead(call: Call, pod: JsonObject) -> None:
             raise call.forbidden(f"pod rejected: {why}", pod_name)
         spec["overhead"] = dict(overhead)
     elif spec.get("overhead"):
-        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise call.forbidden(f"pod rejected: {why}", pod_name)
+        raise call.forbidden(f"pod rejected: {_NO_OVERHEAD}", pod_name)
     selector, own = struct(scheduling, "nodeSelector"), struct(spec, "nodeSelector")
     for key, value in selector.items():
         if own.get(key, value) != value:
@@ -38,3 +38,10 @@ def add_overhead(call: Call, pod: JsonObject) -> None:
     added = [each for each in items(scheduling, "tolerations") if each not in tolerations]
     if added:
         spec["tolerations"] = [*tolerations, *added]
+
+
+def require_class(call: Call, pod: JsonObject) -> None:
+    """403 for a valid Pod with an overhead that no class of it defines."""
+    spec = struct(pod, "spec")
+    if "overhead" in spec and not spec.get("runtimeClassName"):
+        raise call.forbidden(f"pod rejected: {_NO_OVERHEAD}", pod["metadata"].get("name", ""))

@@ -12,6 +12,7 @@ from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
 from homeostat.server.kinds.builtins.references import ENFORCED
+from homeostat.server.kinds.builtins.value import quantity_of
 
 _MOST = 32
 _NO_POD = "a null labelSelector results in matching no pod"
@@ -23,6 +24,19 @@ _DEPRECATED_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
+_GONE = "deprecated in {}, non-functional in {}+"
+_DEAD_VOLUMES = {
+    "photonPersistentDisk": _GONE.format("v1.11", "v1.16"),
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": _GONE.format("v1.16", "v1.22"),
+    "flocker": _GONE.format("v1.22", "v1.25"),
+    "storageos": _GONE.format("v1.22", "v1.25"),
+    "quobyte": _GONE.format("v1.22", "v1.25"),
+    "glusterfs": _GONE.format("v1.25", "v1.26"),
+    "cephfs": _GONE.format("v1.28", "v1.31"),
+    "rbd": _GONE.format("v1.28", "v1.31"),
+}
+_WARNED_AS = {"storageos": "storageOS"}
 _SINCE = {"beta.kubernetes.io/arch": "v1.14", "beta.kubernetes.io/os": "v1.14"}
 
 
@@ -30,7 +44,7 @@ def _name_warnings(obj: JsonObject, use: str) -> Iterator[str]:
     if problems := dns1123_label(text(struct(obj, "metadata"), "name")):
         yield (
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "
-            f"a DNS label is recommended: [{' '.join(problems)}]"
+            f"a DNS label is recommended: [{' '.join(problems).replace(' bytes', ' characters')}]"
         )
 
 
@@ -46,23 +60,52 @@ def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
         if better := _DEPRECATED_LABELS.get(name):
             since = _SINCE.get(name, "v1.17")
             yield f"{at}.nodeSelector[{name}]: deprecated since {since}; use {quoted(better)} instead"
+    for place, volume in numbered(spec, "volumes", at):
+        yield from (
+            f"{place}.{_WARNED_AS.get(name, name)}: {why}" for name, why in _DEAD_VOLUMES.items() if name in volume
+        )
+    yield from _duplicate_warnings(spec, "hostAliases", "ip", at)
+    yield from _duplicate_warnings(spec, "imagePullSecrets", "name", at)
     for index, secret in enumerate(structs(spec, "imagePullSecrets")):
         if not text(secret, "name"):
             yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
+    if integer(spec, "terminationGracePeriodSeconds") < 0:
+        yield f"{at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
     yield from _selector_warnings(spec, at)
     taken: dict[tuple[int, str], list[_Port]] = {}
+    names: dict[str, str] = {}
     for kind in _CONTAINERS:
         for place, container in numbered(spec, kind, at):
             yield from _variable_warnings(container, place)
             yield from _port_warnings(container, place, taken)
+            yield from _port_name_warnings(container, place, names)
             yield from _amount_warnings(container, place)
+
+
+def _duplicate_warnings(spec: JsonObject, name: str, member: str, at: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for place, each in numbered(spec, name, at):
+        value = text(each, member)
+        if value in seen:
+            yield f"{place}.{member}: duplicate {member} {quoted(value)}"
+        seen.add(value)
+
+
+def _port_name_warnings(container: JsonObject, at: str, names: dict[str, str]) -> Iterator[str]:
+    for place, port in numbered(container, "ports", at):
+        if (name := text(port, "name")) and (other := names.setdefault(name, place)) != place:
+            yield (
+                f"{place}: duplicate port name {quoted(name)} with {other}, services and probes that select ports by "
+                f"name will use {other}"
+            )
 
 
 def _variable_warnings(container: JsonObject, at: str) -> Iterator[str]:
     seen: set[str] = set()
     for place, variable in numbered(container, "env", at):
-        name = text(variable, "name")
-        if name in seen:
+        name, value = text(variable, "name"), text(variable, "value")
+        own = f"$({name})"
+        if name in seen and (own not in value or value == own or variable.get("valueFrom") is not None):
             yield f"{place}: hides previous definition of {quoted(name)}, which may be dropped when using apply"
         seen.add(name)
 
@@ -105,10 +148,10 @@ def _amount_warnings(container: JsonObject, at: str) -> Iterator[str]:
     resources = struct(container, "resources")
     for member in ("limits", "requests"):
         for name in ("memory", "ephemeral-storage"):
-            amount = text(struct(resources, member), name)
-            if amount.endswith("m"):
+            amount = quantity_of(struct(resources, member).get(name))
+            if amount is not None and amount.nanos % 10**9:
                 yield (
-                    f"{at}.resources.{member}[{name}]: fractional byte value {quoted(amount)} is invalid, "
+                    f"{at}.resources.{member}[{name}]: fractional byte value {quoted(str(amount))} is invalid, "
                     "must be an integer"
                 )
 

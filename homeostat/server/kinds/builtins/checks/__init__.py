@@ -91,18 +91,6 @@ MODULES: dict[str, dict[str, str]] = {
 }
 """The module of this package whose `CHECKS` has the rules of a kind, by group."""
 
-_RATCHETED = frozenset(
-    {
-        ("apps", "StatefulSet"),
-        ("autoscaling", "HorizontalPodAutoscaler"),
-        ("batch", "CronJob"),
-        ("batch", "Job"),
-        ("events.k8s.io", "Event"),
-    }
-)
-"""Kinds of which an update may keep what is invalid: another version knew other time zones, or fewer rules, and Events
-that were made as v1 lack what their newer group requires.
-"""
 _Check = Callable[[JsonObject], list[Cause]]
 _found: dict[tuple[str, str], _Check] = {}
 
@@ -116,9 +104,9 @@ def check(group: str, kind: str, obj: JsonObject) -> list[Cause]:
 
 
 def check_changed(group: str, kind: str, new: JsonObject, old: JsonObject) -> list[Cause]:
-    """As `check`, but for a value that was valid when it was written."""
+    """As `check`, but an update may keep what is invalid: it was valid when it was written, by the rules of then."""
     causes = check(group, kind, new)
-    if not causes or (group, kind) not in _RATCHETED:
+    if not causes:
         return causes
     kept = check(group, kind, old)
     return [each for each in causes if each not in kept]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from posixpath import normpath
+
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_subdomain
-from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.immutable.kinds import VOLUME_FIELDS
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.json import Json, JsonObject
+from homeostat.server.kinds.builtins.checks.pods.affinity import check_node_term
+from homeostat.server.kinds.builtins.checks.pods.source import PERSISTENT, check_sources, source_of
 from homeostat.server.kinds.builtins.label_selector import check_selector
-from homeostat.server.kinds.builtins.members import strings, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, quantity_of
+from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
+from homeostat.server.kinds.builtins.value import (
+    check_choice,
+    check_quantity,
+    check_required,
+    check_text,
+    quantity_of,
+)
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
@@ -32,16 +41,54 @@ def _check_volume(obj: JsonObject) -> list[Cause]:
     capacity = struct(spec, "capacity")
     if not capacity:
         causes.append(required("spec.capacity"))
-    elif "storage" not in capacity or len(capacity) > 1:
+    if "storage" not in capacity or len(capacity) > 1:
         causes.append(unsupported("spec.capacity", sorted(capacity), ["storage"]))
-    causes += check_quantities(capacity, "spec.capacity")
+    for name, value in capacity.items():
+        causes += check_quantity(value, f"spec.capacity[{name}]") or _check_positive(value, f"spec.capacity[{name}]")
     causes += check_choice(spec, "persistentVolumeReclaimPolicy", "spec", _RECLAIM_POLICIES)
     causes += check_choice(spec, "volumeMode", "spec", _MODES)
-    sources = [name for name, value in spec.items() if name not in VOLUME_FIELDS and isinstance(value, dict)]
-    if not sources:
-        causes.append(required("spec", "must specify a volume type"))
-    causes += [forbidden(f"spec.{each}", "may not specify more than 1 volume type") for each in sources[1:]]
-    return causes + _check_class_name(spec, "spec")
+    causes += check_sources(spec, "spec", PERSISTENT)
+    causes += _check_affinity(spec) + _check_class_name(spec, "spec")
+    path = text(struct(spec, "hostPath"), "path")
+    if path and normpath(path) in ("/", "//") and text(spec, "persistentVolumeReclaimPolicy") == "Recycle":
+        message = "may not be 'recycle' for a hostPath mount of '/'"
+        causes.append(forbidden("spec.persistentVolumeReclaimPolicy", message))
+    return causes + _check_attributes(spec)
+
+
+def _check_positive(value: Json, path: str) -> list[Cause]:
+    amount = quantity_of(value)
+    return [] if amount is None or amount.nanos > 0 else [invalid(path, str(amount), "must be greater than zero")]
+
+
+def _check_affinity(spec: JsonObject) -> list[Cause]:
+    """Where a volume can be reached; one of a Node's own disk has to say so."""
+    affinity, at = spec.get("nodeAffinity"), "spec.nodeAffinity"
+    causes: list[Cause] = []
+    is_given = False
+    if isinstance(affinity, dict):
+        needed = affinity.get("required")
+        is_given = isinstance(needed, dict)
+        if not is_given:
+            causes.append(required(f"{at}.required", "must specify required node constraints"))
+        elif not items(struct(needed), "nodeSelectorTerms"):
+            message = "must have at least one node selector term"
+            causes.append(required(f"{at}.required.nodeSelectorTerms", message))
+        for term_at, term in numbered(struct(needed), "nodeSelectorTerms", f"{at}.required"):
+            causes += check_node_term(term, term_at)
+    if not is_given and source_of(spec, PERSISTENT) == "local":
+        causes.append(required(at, "Local volume requires node affinity"))
+    return causes
+
+
+def _check_attributes(spec: JsonObject) -> list[Cause]:
+    name, at = spec.get("volumeAttributesClassName"), "spec.volumeAttributesClassName"
+    if not isinstance(name, str):
+        return []
+    causes = check_text(name, at, dns1123_subdomain) if name else [required(at, "an empty string is disallowed")]
+    if spec.get("csi") is None:
+        causes.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
+    return causes
 
 
 def _check_class_name(spec: JsonObject, path: str) -> list[Cause]:
@@ -59,15 +106,42 @@ def check_claim_spec(spec: JsonObject, path: str) -> list[Cause]:
         causes += check_selector(selector, f"{path}.selector")
     requests = struct(spec, "resources", "requests")
     at = f"{path}.resources[storage]"
-    if "storage" not in requests:
-        causes.append(required(at))
-    else:
-        causes += check_quantities(requests, f"{path}.resources.requests")
-        amount = quantity_of(requests["storage"])
-        if amount is not None and amount.nanos == 0:
-            causes.append(invalid(at, str(amount), "must be greater than zero"))
+    causes += _check_positive(requests["storage"], at) if "storage" in requests else [required(at)]
     causes += check_choice(spec, "volumeMode", path, _MODES)
+    causes += _check_data_sources(spec, path)
+    if name := text(spec, "volumeAttributesClassName"):
+        causes += check_text(name, f"{path}.volumeAttributesClassName", dns1123_subdomain)
     return causes + _check_class_name(spec, path)
+
+
+def _check_data_sources(spec: JsonObject, path: str) -> list[Cause]:
+    """What a claim is filled from: `dataSource`, and `dataSourceRef`, which says the same or names a namespace."""
+    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
+    causes: list[Cause] = []
+    for name, source in (("dataSource", old), ("dataSourceRef", new)):
+        if isinstance(source, dict):
+            causes += _check_data_source(source, f"{path}.{name}")
+    if namespace := text(struct(new), "namespace"):
+        causes += check_text(namespace, f"{path}.dataSourceRef.namespace", dns1123_label)
+        if old is not None:
+            causes.append(invalid(path, "dataSource", "may not be specified when dataSourceRef.namespace is specified"))
+    elif isinstance(old, dict) and isinstance(new, dict) and _named(old) != _named(new):
+        causes.append(invalid(path, "dataSource", "must match dataSourceRef"))
+    return causes
+
+
+def _named(source: JsonObject) -> list[Json]:
+    return [source.get(name) for name in ("apiGroup", "kind", "name")]
+
+
+def _check_data_source(source: JsonObject, path: str) -> list[Cause]:
+    causes = check_required(source, "name", path) + check_required(source, "kind", path)
+    if group := text(source, "apiGroup"):
+        causes += check_text(group, f"{path}.apiGroup", dns1123_subdomain)
+    elif text(source, "kind") != "PersistentVolumeClaim":
+        message = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        causes.append(invalid(path, text(source, "kind"), message))
+    return causes
 
 
 def _check_storage_class(obj: JsonObject) -> list[Cause]:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1123_label
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.memory.cache import cached
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.checks.pods.pod import check_template
@@ -29,21 +29,27 @@ _NO_MATCH = "`selector` does not match template `labels`"
 _time_zone = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*").fullmatch
 
 
-def _check_selected_template(spec: JsonObject, kind: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
+def _check_selected_template(spec: JsonObject, kind: str, template: Json) -> list[Cause]:
     """The selector and the template of a workload that keeps its pods running."""
     causes: list[Cause] = []
-    selector, template = spec.get("selector"), spec.get("template")
+    selector = spec.get("selector")
+    is_broken = False
     if not isinstance(selector, dict):
-        causes.append(required("spec.selector"))
+        causes += [] if kind == "DaemonSet" else [required("spec.selector")]
     else:
         causes += check_selector(selector, "spec.selector")
+        is_broken = bool(causes)
         if is_empty(selector):
             message = f"empty selector is invalid for {kind.lower()}"
             causes.append(invalid("spec.selector", selector, message))
+    if is_broken and kind != "DaemonSet":
+        causes.append(invalid("spec.selector", selector, "invalid label selector"))
+        return causes + _check_keeps_running(struct(template, "spec"), kind)
     labels = struct(template, "metadata", "labels")
-    if isinstance(selector, dict) and not is_empty(selector) and not matches(selector, labels):
+    is_matched = is_broken or (isinstance(selector, dict) and (is_empty(selector) or matches(selector, labels)))
+    if not is_matched:
         causes.append(invalid("spec.template.metadata.labels", labels, _NO_MATCH))
-    causes += check_template(template, "spec.template", claims)
+    causes += check_template(template, "spec.template")
     return causes + _check_keeps_running(struct(template, "spec"), kind)
 
 
@@ -60,7 +66,7 @@ def _check_keeps_running(pod: JsonObject, kind: str) -> list[Cause]:
 def _check_deployment(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = check_counts(spec, "spec", "replicas")
-    causes += _check_selected_template(spec, "Deployment")
+    causes += _check_selected_template(spec, "Deployment", spec.get("template"))
     causes += _check_strategy(struct(spec, "strategy"), "spec.strategy", "Recreate")
     causes += check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
@@ -70,8 +76,8 @@ def _check_deployment(obj: JsonObject) -> list[Cause]:
     return causes
 
 
-def _check_strategy(strategy: JsonObject, path: str, other: str) -> list[Cause]:
-    """A strategy is RollingUpdate with bounds, or the `other` one without."""
+def _check_strategy(strategy: JsonObject, path: str, other: str, *, has_floor: bool = True) -> list[Cause]:
+    """A strategy is RollingUpdate with bounds, or the `other` one without; `has_floor` refuses two bounds of zero."""
     kind, rolling = text(strategy, "type"), strategy.get("rollingUpdate")
     if kind == other:
         if isinstance(rolling, dict):
@@ -79,13 +85,13 @@ def _check_strategy(strategy: JsonObject, path: str, other: str) -> list[Cause]:
             return [forbidden(f"{path}.rollingUpdate", message)]
         return []
     if kind not in ("", "RollingUpdate"):
-        return [unsupported(f"{path}.type", kind, [other, "RollingUpdate"])]
+        return [unsupported(path, kind, [other, "RollingUpdate"])]
     bounds = struct(strategy, "rollingUpdate")
     unavailable, surge = bounds.get("maxUnavailable"), bounds.get("maxSurge")
     at = f"{path}.rollingUpdate"
     causes = check_count_or_percent(unavailable, f"{at}.maxUnavailable", at_most_all=True)
     causes += check_count_or_percent(surge, f"{at}.maxSurge")
-    if unavailable in (0, "0%") and surge in (0, "0%"):
+    if has_floor and unavailable in (0, "0%") and surge in (0, "0%"):
         causes.append(invalid(f"{at}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
     return causes
 
@@ -93,7 +99,7 @@ def _check_strategy(strategy: JsonObject, path: str, other: str) -> list[Cause]:
 def _check_replica_set(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = check_counts(spec, "spec", "replicas", "minReadySeconds")
-    return causes + _check_selected_template(spec, "ReplicaSet")
+    return causes + _check_selected_template(spec, "ReplicaSet", spec.get("template"))
 
 
 def _check_replication_controller(obj: JsonObject) -> list[Cause]:
@@ -112,7 +118,6 @@ def _check_replication_controller(obj: JsonObject) -> list[Cause]:
 
 def _check_stateful_set(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    claims = frozenset(text(struct(each, "metadata"), "name") for each in structs(spec, "volumeClaimTemplates"))
     causes = _check_policy(spec, "podManagementPolicy", ("OrderedReady", "Parallel"))
     strategy = struct(spec, "updateStrategy")
     if text(strategy, "type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
@@ -130,7 +135,18 @@ def _check_stateful_set(obj: JsonObject) -> list[Cause]:
         causes += check_choice(retention, name, "spec.persistentVolumeClaimRetentionPolicy", ("Retain", "Delete"))
     for at, claim in numbered(spec, "volumeClaimTemplates", "spec"):
         causes += check_claim_spec(struct(claim, "spec"), f"{at}.spec")
-    return causes + _check_selected_template(spec, "StatefulSet", claims)
+    return causes + _check_selected_template(spec, "StatefulSet", _with_claims(spec))
+
+
+def _with_claims(spec: JsonObject) -> Json:
+    """The template with the volumes of claims, and without the names that each Pod gets its own of."""
+    template = spec.get("template")
+    if not isinstance(template, dict) or not isinstance(pod := template.get("spec"), dict):
+        return template
+    names = [text(struct(each, "metadata"), "name") for each in structs(spec, "volumeClaimTemplates")]
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in dict.fromkeys(names)]
+    volumes += [each for each in structs(pod, "volumes") if text(each, "name") not in names]
+    return {**template, "spec": {**pod, "hostname": "", "subdomain": "", "volumes": volumes}}
 
 
 def _check_policy(spec: JsonObject, name: str, known: tuple[str, ...]) -> list[Cause]:
@@ -143,14 +159,22 @@ def _check_policy(spec: JsonObject, name: str, known: tuple[str, ...]) -> list[C
 
 def _check_daemon_set(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = _check_selected_template(spec, "DaemonSet")
-    causes += _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete")
+    causes = _check_selected_template(spec, "DaemonSet", spec.get("template"))
+    causes += _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete", has_floor=False)
     bounds = struct(spec, "updateStrategy", "rollingUpdate")
     surge = bounds.get("maxSurge")
-    if surge not in (None, 0, "0%") and bounds.get("maxUnavailable") not in (None, 0, "0%"):
-        at = "spec.updateStrategy.rollingUpdate.maxSurge"
-        causes.append(invalid(at, surge, "may not be set when maxUnavailable is non-zero"))
+    unavailable = bounds.get("maxUnavailable")
+    at = "spec.updateStrategy.rollingUpdate"
+    if not _is_none(surge) and not _is_none(unavailable):
+        causes.append(invalid(f"{at}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+    elif bounds and _is_none(surge) and _is_none(unavailable):
+        causes.append(required(f"{at}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
     return causes + check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+
+
+def _is_none(bound: Json) -> bool:
+    """Whether a bound is no Pod at all; so is a text that is no percentage."""
+    return not bound or (isinstance(bound, str) and not bound.rstrip("%").strip("0").isdecimal())
 
 
 def _check_controller_revision(obj: JsonObject) -> list[Cause]:
@@ -163,6 +187,12 @@ def _check_controller_revision(obj: JsonObject) -> list[Cause]:
 def _check_job(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = _check_job_spec(spec, "spec")
+    if text(spec, "completionMode") == "Indexed" and integer(spec, "completions") > 0:
+        name = text(struct(obj, "metadata"), "name")
+        last = f"{name}-{integer(spec, 'completions') - 1}"
+        if dns1123_label(last):
+            message = f"will not able to create pod with invalid DNS label: {last}"
+            causes.append(invalid("metadata.name", name, message))
     selector = spec.get("selector")
     if isinstance(selector, dict):
         causes += check_selector(selector, "spec.selector")

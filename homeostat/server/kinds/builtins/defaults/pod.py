@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.quantity import Quantity
 from homeostat.server.kinds.builtins.members import ensure_struct, integer, set_default, struct, structs, text
+from homeostat.server.kinds.builtins.requested import requested
 
 CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 _MODE = 0o644
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _TOKEN_LIFETIME_S = 3600
+_PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_image = re.compile(
+    rf"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
+).fullmatch
 _MODE_VOLUMES = ("secret", "configMap", "downwardAPI", "projected")
 
 
@@ -66,8 +74,8 @@ def _default_container(container: JsonObject) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Always for the tag `latest`, explicit or implied, unless a digest pins the image."""
-    if "@" in image:
+    """Always for the tag `latest`, explicit or implied, unless a digest pins the image, or it is no image."""
+    if "@" in image or not _image(image):
         return "IfNotPresent"
     _, colon, tag = image.rpartition("/")[2].partition(":")
     return "Always" if not colon or tag == "latest" else "IfNotPresent"
@@ -109,7 +117,7 @@ def _default_volume(volume: JsonObject) -> None:
             token["expirationSeconds"] = _TOKEN_LIFETIME_S
         _default_files(struct(source, "downwardAPI"))
     _default_claim_template(volume)
-    _default_block_device(volume)
+    default_block_device(volume)
 
 
 def _default_files(source: JsonObject) -> None:
@@ -119,16 +127,26 @@ def _default_files(source: JsonObject) -> None:
 
 def _default_claim_template(volume: JsonObject) -> None:
     claim = struct(volume, "ephemeral", "volumeClaimTemplate").get("spec")
-    if isinstance(claim, dict):
-        set_default(claim, "volumeMode", "Filesystem")
+    if isinstance(claim, dict) and claim.get("volumeMode") is None:
+        claim["volumeMode"] = "Filesystem"
 
 
-def _default_block_device(volume: JsonObject) -> None:
-    if isinstance(iscsi := volume.get("iscsi"), dict):
-        set_default(iscsi, "iscsiInterface", "default")
-    if isinstance(rbd := volume.get("rbd"), dict):
-        for name, value in (("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")):
-            set_default(rbd, name, value)
+_BLOCK_DEVICES: dict[str, JsonObject] = {
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "azureDisk": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+
+
+def default_block_device(holder: JsonObject) -> None:
+    """Defaults of the sources that a volume of a Pod and a PersistentVolume have in common."""
+    for name, defaults in _BLOCK_DEVICES.items():
+        if isinstance(source := holder.get(name), dict):
+            for member, value in defaults.items():
+                # Azure's may be empty, as far as a default is concerned.
+                if name != "azureDisk" or source.get(member) is None:
+                    set_default(source, member, value)
 
 
 def _default_host_ports(spec: JsonObject) -> None:
@@ -151,6 +169,23 @@ def _default_pod(obj: JsonObject) -> None:
     for name in CONTAINER_LISTS[:2]:
         for container in structs(spec, name):
             _default_requests(container.get("resources"))
+    if isinstance(resources := spec.get("resources"), dict):
+        _default_pod_requests(spec, resources)
+
+
+def _default_pod_requests(spec: JsonObject, resources: JsonObject) -> None:
+    """A Pod with limits of its own requests what its containers do, or else what its limits are."""
+    limits = struct(resources, "limits")
+    if not limits or (requests := ensure_struct(resources, "requests")) is None:
+        return
+    for name in ("cpu", "memory"):
+        if name not in requests and (total := requested(spec, name)) is not None:
+            requests[name] = str(Quantity(total, "BinarySI" if name == "memory" else "DecimalSI"))
+    for name, value in limits.items():
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            requests.setdefault(name, value)
+    if not requests:
+        del resources["requests"]
 
 
 def _default_requests(resources: Json) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.defaults.pod import default_block_device
 from homeostat.server.kinds.builtins.members import ensure_struct, set_default, struct
 
 
@@ -14,16 +15,27 @@ def default_phase(obj: JsonObject) -> None:
 def _default_volume(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
         set_default(spec, "persistentVolumeReclaimPolicy", "Retain")
-        set_default(spec, "volumeMode", "Filesystem")
+        _default_mode(spec)
         if isinstance(path := spec.get("hostPath"), dict) and path.get("type") is None:
             path["type"] = ""
+        default_block_device(spec)
     default_phase(obj)
+
+
+def _default_mode(spec: JsonObject) -> None:
+    """An empty mode stays empty, and is refused."""
+    if spec.get("volumeMode") is None:
+        spec["volumeMode"] = "Filesystem"
 
 
 def _default_claim(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
-        set_default(spec, "volumeMode", "Filesystem")
+        _default_mode(spec)
     default_phase(obj)
+
+
+_OLD_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+"""What `dataSource` may name in a new claim. Kubernetes drops others: for these there is the newer field."""
 
 
 def normalize_claim(obj: JsonObject) -> None:
@@ -38,6 +50,9 @@ def normalize_claim(obj: JsonObject) -> None:
 
 def start_claim(obj: JsonObject) -> None:
     default_phase(obj)
+    source = struct(obj, "spec").get("dataSource")
+    if isinstance(source, dict) and (source.get("apiGroup") or "", source.get("kind")) not in _OLD_SOURCES:
+        del obj["spec"]["dataSource"]
     normalize_claim(obj)
 
 

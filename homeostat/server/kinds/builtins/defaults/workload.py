@@ -58,9 +58,13 @@ def _default_stateful_set(obj: JsonObject) -> None:
         set_default(retention, "whenScaled", "Retain")
     strategy = ensure_struct(spec, "updateStrategy")
     if strategy is not None:
-        set_default(strategy, "type", "RollingUpdate")
-        if strategy["type"] == "RollingUpdate" and (rolling := ensure_struct(strategy, "rollingUpdate")) is not None:
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+            ensure_struct(strategy, "rollingUpdate")
+        if strategy["type"] == "RollingUpdate" and isinstance(rolling := strategy.get("rollingUpdate"), dict):
             _absent(rolling, partition=0)
+    if isinstance(ordinals := spec.get("ordinals"), dict):
+        _absent(ordinals, start=0)
     default_template(spec)
     for claim in structs(spec, "volumeClaimTemplates"):
         default_claim_template(claim)
@@ -89,6 +93,9 @@ def _default_job_spec(spec: JsonObject) -> None:
     _absent(spec, parallelism=1, suspend=False, manualSelector=False, completionMode="NonIndexed")
     # With a limit for each index, the job as a whole has none.
     _absent(spec, backoffLimit=6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1)
+    for rule in structs(struct(spec, "podFailurePolicy"), "rules"):
+        for pattern in structs(rule, "onPodConditions"):
+            set_default(pattern, "status", "True")
     _absent(spec, podReplacementPolicy="TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed")
     default_template(spec)
 

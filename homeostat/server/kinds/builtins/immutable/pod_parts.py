@@ -111,7 +111,8 @@ def _check_container(asked: JsonObject, stored: JsonObject, path: str, *, is_ini
         if is_same(resources, former):
             return []
         return [forbidden(f"{path}.resources", "resources for non-sidecar init containers are immutable")]
-    from homeostat.server.kinds.builtins.checks.pods.container import check_resize_policies, check_resources
+    from homeostat.server.kinds.builtins.checks.pods.container import check_resize_policies
+    from homeostat.server.kinds.builtins.checks.pods.resources import check_resources
 
     causes = check_resources(resources, f"{path}.resources") + check_resize_policies(asked, path)
     for kind in ("requests", "limits"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label, label_value, qualified_name
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, structs, text
@@ -44,21 +44,21 @@ def _check_node_affinity(affinity: JsonObject, path: str) -> list[Cause]:
             causes += check_node_term(term, term_at)
     for at, preferred in numbered(affinity, _PREFERRED, path):
         causes += _check_weight(preferred, at)
-        causes += check_node_term(struct(preferred, "preference"), f"{at}.preference")
+        causes += check_node_term(struct(preferred, "preference"), f"{at}.preference", has_any_values=True)
     return causes
 
 
-def check_node_term(term: JsonObject, path: str) -> list[Cause]:
-    """A term of a node selector."""
+def check_node_term(term: JsonObject, path: str, *, has_any_values: bool = False) -> list[Cause]:
+    """A term of a node selector; a preference may name values that no label can have."""
     causes: list[Cause] = []
     for at, each in numbered(term, "matchExpressions", path):
-        causes += _check_expression(each, at)
+        causes += _check_expression(each, at, has_any_values=has_any_values)
     for at, each in numbered(term, "matchFields", path):
         causes += _check_field(each, at)
     return causes
 
 
-def _check_expression(each: JsonObject, path: str) -> list[Cause]:
+def _check_expression(each: JsonObject, path: str, *, has_any_values: bool) -> list[Cause]:
     values, operator = strings(each, "values"), text(each, "operator")
     causes: list[Cause] = []
     match operator:
@@ -76,7 +76,7 @@ def _check_expression(each: JsonObject, path: str) -> list[Cause]:
         case _:
             causes.append(invalid(f"{path}.operator", operator, _NO_OPERATOR))
     causes += check_text(text(each, "key"), f"{path}.key", qualified_name)
-    for index, value in enumerate(values):
+    for index, value in enumerate(() if has_any_values else values):
         causes += check_text(value, f"{path}.values[{index}]", label_value)
     return causes
 
@@ -91,6 +91,9 @@ def _check_field(each: JsonObject, path: str) -> list[Cause]:
         causes.append(required(f"{path}.values", message))
     if key != "metadata.name":
         causes.append(invalid(f"{path}.key", key, "not a valid field selector key"))
+        return causes
+    for index, value in enumerate(values):
+        causes += check_text(value, f"{path}.values[{index}]", dns1123_subdomain)
     return causes
 
 
@@ -120,6 +123,11 @@ def _check_pod_term(term: JsonObject, path: str) -> list[Cause]:
     causes += check_text(key, f"{path}.topologyKey", qualified_name)
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
         causes += _check_label_keys(term, name, path)
+    other = strings(term, "mismatchLabelKeys")
+    for index, name in enumerate(strings(term, "matchLabelKeys")):
+        if name in other:
+            message = "exists in both matchLabelKeys and mismatchLabelKeys"
+            causes.append(invalid(f"{path}.matchLabelKeys[{index}]", name, message))
     return causes
 
 

@@ -4,52 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
 from homeostat.server.kinds.builtins.checks.hosts import check_hosts
 from homeostat.server.kinds.builtins.checks.pods.affinity import EFFECTS, check_placement
-from homeostat.server.kinds.builtins.checks.pods.container import check_containers, check_ephemeral_containers
+from homeostat.server.kinds.builtins.checks.pods.container import (
+    Surroundings,
+    check_containers,
+    check_ephemeral_containers,
+)
+from homeostat.server.kinds.builtins.checks.pods.resources import check_pod_resources, check_resources
 from homeostat.server.kinds.builtins.checks.pods.security import check_pod_security
+from homeostat.server.kinds.builtins.checks.pods.system import check_host_users, check_system
 from homeostat.server.kinds.builtins.checks.pods.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
 from homeostat.server.kinds.builtins.mirror import check_mirror
-from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_required, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_DEADLINE = 2**31 - 1
 
 
-def check_template(template: Json, path: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
-    """A pod template; `claims` are volumes that a StatefulSet adds to it."""
+def check_template(template: Json, path: str) -> list[Cause]:
     if not isinstance(template, dict):
         return [required(path)]
     metadata = struct(template, "metadata")
     causes = check_labels(metadata.get("labels"), f"{path}.labels")
     causes += check_annotations(metadata.get("annotations"), f"{path}.annotations")
-    causes += check_pod_spec(struct(template, "spec"), f"{path}.spec", claims)
+    causes += check_pod_spec(struct(template, "spec"), f"{path}.spec", is_template=True)
     if items(struct(template, "spec"), "ephemeralContainers"):
         causes.append(forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
     return causes
 
 
-def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
-    volumes, causes = check_volumes(spec, path)
-    volumes |= claims
+def check_pod_spec(
+    spec: JsonObject,
+    path: str,
+    *,
+    pod: str = "",
+    is_template: bool = False,
+) -> list[Cause]:
+    """`pod` is the name of the pod, if it has one already."""
+    volumes, causes = check_volumes(spec, path, pod)
     if not items(spec, "containers"):
         causes.append(required(f"{path}.containers"))
+    claimed, found = _check_claims(spec, path) if "resourceClaims" in spec else (frozenset(), [])
+    causes += found
+    surroundings = Surroundings(spec, volumes, claimed, is_template)
     names: set[str] = set()
     for name in ("containers", "initContainers"):
-        causes += check_containers(spec, name, path, names, volumes)
+        causes += check_containers(name, path, names, surroundings)
     if items(spec, "ephemeralContainers"):
-        causes += check_ephemeral_containers(spec, path, names, volumes)
+        causes += check_ephemeral_containers(path, names, surroundings)
     if not text(spec, "restartPolicy"):
         causes.append(required(f"{path}.restartPolicy"))
     causes += check_choice(spec, "restartPolicy", path, RESTART_POLICIES)
     causes += check_choice(spec, "dnsPolicy", path, _DNS_POLICIES)
-    causes += check_choice(spec, "preemptionPolicy", path, ("Never", "PreemptLowerPriority"))
+    if spec.get("preemptionPolicy") == "":
+        causes.append(required(f"{path}.preemptionPolicy"))
+    else:
+        causes += check_choice(spec, "preemptionPolicy", path, ("Never", "PreemptLowerPriority"))
     causes += check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
     causes += _check_deadline(spec, path)
     causes += _check_names(spec, path)
@@ -59,6 +76,27 @@ def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozens
         if not fields.isdisjoint(spec):
             causes += check(spec, path)
     return causes + check_hosts(spec, path)
+
+
+def _check_claims(spec: JsonObject, path: str) -> tuple[frozenset[str], list[Cause]]:
+    """The names of the pod's ResourceClaims, and what is wrong with them."""
+    names: set[str] = set()
+    causes: list[Cause] = []
+    members = ("resourceClaimName", "resourceClaimTemplateName")
+    for at, claim in numbered(spec, "resourceClaims", path):
+        name = text(claim, "name")
+        if name and name in names:
+            causes.append(duplicate(f"{at}.name", name))
+        else:
+            causes += check_required(claim, "name", at, dns1123_label)
+        names.add(name)
+        given = [each for each in members if isinstance(claim.get(each), str)]
+        if len(given) != 1:
+            told = "must specify one of" if not given else "at most one may be specified of"
+            causes.append(invalid(at, claim, f"{told}: `resourceClaimName`, `resourceClaimTemplateName`"))
+        for each in given:
+            causes += check_text(claim[each], f"{at}.{each}", dns1123_subdomain)
+    return frozenset(names - {""}), causes
 
 
 def _check_deadline(spec: JsonObject, path: str) -> list[Cause]:
@@ -75,12 +113,13 @@ def _check_names(spec: JsonObject, path: str) -> list[Cause]:
         ("serviceAccountName", dns1123_subdomain),
         ("nodeName", dns1123_subdomain),
         ("priorityClassName", dns1123_subdomain),
-        ("runtimeClassName", dns1123_subdomain),
         ("hostname", dns1123_label),
         ("subdomain", dns1123_label),
     ):
         if value := text(spec, name):
             causes += check_text(value, f"{path}.{name}", rule)
+    if isinstance(runtime := spec.get("runtimeClassName"), str):
+        causes += check_text(runtime, f"{path}.runtimeClassName", dns1123_subdomain)
     return causes
 
 
@@ -120,31 +159,24 @@ def _check_gates(spec: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
-def _check_system(spec: JsonObject, path: str) -> list[Cause]:
-    name = text(struct(spec, "os"), "name")
-    if spec.get("os") is not None and not name:
-        return [required("spec.os.name")]
-    if name and name not in ("linux", "windows"):
-        return [unsupported(f"{path}.os", name, ("linux", "windows"))]
-    return []
-
-
 def _check_overhead(spec: JsonObject, path: str) -> list[Cause]:
-    return check_quantities(struct(spec, "overhead"), f"{path}.overhead.limits")
+    return check_resources({"limits": struct(spec, "overhead")}, f"{path}.overhead")
 
 
 _SELDOM: tuple[tuple[frozenset[str], Callable[[JsonObject, str], list[Cause]]], ...] = (
     (frozenset({"affinity", "topologySpreadConstraints"}), check_placement),
     (frozenset({"readinessGates", "schedulingGates"}), _check_gates),
     (frozenset({"overhead"}), _check_overhead),
-    (frozenset({"os"}), _check_system),
+    (frozenset({"os"}), check_system),
+    (frozenset({"hostUsers"}), check_host_users),
+    (frozenset({"resources"}), check_pod_resources),
 )
 """Checks of fields that most pods lack."""
 
 
 def _check_pod(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = check_pod_spec(spec, "spec") + check_mirror(obj)
+    causes = check_pod_spec(spec, "spec", pod=text(struct(obj, "metadata"), "name")) + check_mirror(obj)
     if not text(spec, "serviceAccountName"):
         for at, volume in numbered(spec, "volumes", "spec"):
             for source_at, source in numbered(struct(volume, "projected"), "sources", f"{at}.projected"):

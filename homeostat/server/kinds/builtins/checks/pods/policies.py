@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many, unsupported
-from homeostat.objects.identifiers import qualified_name
+import re
+
+from homeostat.objects.errors import Cause, duplicate, invalid, required, too_long, too_many, unsupported
+from homeostat.objects.identifiers import dns1123_subdomain, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
 from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_required, check_text, is_integer
@@ -13,6 +15,7 @@ _OPERATORS = ("In", "NotIn")
 _STATUSES = ("False", "True", "Unknown")
 _MOST_RULES, _MOST_CODES, _MOST_MANAGER = 20, 255, 63
 _MOST_INDEXES = 100_000
+_path = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
 
 
 def check_policies(spec: JsonObject, path: str) -> list[Cause]:
@@ -44,7 +47,8 @@ def _check_indexed(spec: JsonObject, path: str) -> list[Cause]:
 
 
 def _check_not_indexed(spec: JsonObject, path: str) -> list[Cause]:
-    names = ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
+    is_unknown = text(spec, "completionMode") not in ("", "NonIndexed")
+    names = ("successPolicy",) if is_unknown else ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
     given = [name for name in names if spec.get(name) is not None]
     return [invalid(f"{path}.{name}", spec[name], "requires indexed completion mode") for name in given]
 
@@ -52,11 +56,17 @@ def _check_not_indexed(spec: JsonObject, path: str) -> list[Cause]:
 def _check_manager(manager: str, path: str) -> list[Cause]:
     if not manager:
         return [required(path)]
-    if "/" not in manager.strip("/"):
-        return [invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    domain, _, rest = manager.partition("/")
+    causes: list[Cause] = []
+    if not domain or not rest:
+        causes.append(invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+    else:
+        causes += check_text(domain, path, dns1123_subdomain)
+        if not _path(rest):
+            causes.append(invalid(path, rest, "Invalid path: it has characters that a URL would not"))
     if len(manager) > _MOST_MANAGER:
-        return [Cause("FieldValueTooLong", f"Too long: may not be more than {_MOST_MANAGER} bytes", path)]
-    return []
+        causes.append(too_long(path, _MOST_MANAGER))
+    return causes
 
 
 def _check_failure_policy(policy: JsonObject, spec: JsonObject, path: str) -> list[Cause]:

@@ -2,115 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
-from homeostat.objects.identifiers import dns1123_label
-from homeostat.objects.json import JsonObject
-from homeostat.server.kinds.builtins.members import numbered, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, is_integer
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.names import check_annotations, check_labels
+from homeostat.server.kinds.builtins.checks.pods.files import check_downward, check_files, check_projected
+from homeostat.server.kinds.builtins.checks.pods.source import SOURCES, Check, check_sources, source_of
+from homeostat.server.kinds.builtins.checks.storage import check_claim_spec
+from homeostat.server.kinds.builtins.members import numbered, struct, structs, text
+from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, check_text
 
-_MAX_MODE = 0o777
-_MODE_RANGE = "must be a number between 0 and 0777 (octal), both inclusive"
-# The required fields of each source.
-_REQUIRED = {
-    "secret": ("secretName",),
-    "configMap": ("name",),
-    "persistentVolumeClaim": ("claimName",),
-    "hostPath": ("path",),
-    "nfs": ("server", "path"),
-    "csi": ("driver",),
-    "iscsi": ("targetPortal", "iqn"),
-    "cephfs": ("monitors",),
-    "glusterfs": ("endpoints", "path"),
-    "awsElasticBlockStore": ("volumeID",),
-    "gcePersistentDisk": ("pdName",),
-    "azureDisk": ("diskName", "diskURI"),
-    "azureFile": ("secretName", "shareName"),
-    "flexVolume": ("driver",),
-    "image": ("reference",),
-}
-_SHORTEST_TOKEN_S = 600
-_PATH_TYPES = (
-    "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
-)
-_FILE_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
+_LONGEST_PORTAL = 64
+_TEMPLATE_FIELDS = frozenset(["labels", "annotations", "creationTimestamp"])
 
 
-def check_volumes(spec: JsonObject, path: str) -> tuple[set[str], list[Cause]]:
-    """The names of the volumes, and what is wrong with them."""
-    names: set[str] = set()
+def check_volumes(spec: JsonObject, path: str, pod: str = "") -> tuple[dict[str, str], list[Cause]]:
+    """The sources of valid volumes by name, and what is wrong with the others; `pod` is the pod's name, if known."""
+    sources: dict[str, str] = {}
     causes: list[Cause] = []
+    created = {f"{pod}-{text(each, 'name')}" for each in structs(spec, "volumes") if pod and "ephemeral" in each}
     for at, volume in numbered(spec, "volumes", path):
         name = text(volume, "name")
-        causes += check_required(volume, "name", at, dns1123_label)
-        if name in names:
-            causes.append(duplicate(f"{at}.name", name))
-        names.add(name)
-        causes += _check_source(volume, at)
-    return names, causes
+        found = check_sources(volume, at, _CHECKS)
+        if "iscsi" in volume:
+            found += _check_portal(volume["iscsi"], name, at)
+        if pod and "ephemeral" in volume:
+            found += check_text(f"{pod}-{name}", f"{at}.name", dns1123_subdomain) if name else []
+        found += check_required(volume, "name", at, dns1123_label)
+        if name in sources:
+            found.append(duplicate(f"{at}.name", name))
+        if not found:
+            sources[name] = source_of(volume, _CHECKS)
+        causes += found
+        claim = text(struct(volume, "persistentVolumeClaim"), "claimName") if created else ""
+        if claim and claim in created:
+            message = "must not reference a PVC that gets created for an ephemeral volume"
+            causes.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim, message))
+    return sources, causes
 
 
-def _check_source(volume: JsonObject, path: str) -> list[Cause]:
-    sources = [name for name, value in volume.items() if name != "name" and isinstance(value, dict)]
-    if not sources:
-        return [required(path, "must specify a volume type")]
-    causes = [forbidden(f"{path}.{each}", "may not specify more than 1 volume type") for each in sources[1:]]
-    name, source = sources[0], volume[sources[0]]
-    at = f"{path}.{name}"
-    causes += [required(f"{at}.{each}") for each in _REQUIRED.get(name, ()) if not source.get(each)]
-    if name in _FILE_SOURCES:
-        causes += _check_files(source, at)
-        for each, projection in numbered(source, "sources", at):
-            for kind in ("secret", "configMap"):
-                causes += _check_files(struct(projection, kind), f"{each}.{kind}")
-    elif name == "emptyDir" and check_quantity(source.get("sizeLimit"), f"{at}.sizeLimit"):
-        causes.append(forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity"))
-    elif name == "hostPath":
-        causes += check_choice(source, "type", at, _PATH_TYPES)
-    if name == "projected":
-        causes += _check_tokens(source, at)
-    if name == "hostPath" and ".." in text(source, "path").split("/"):
-        causes.append(invalid(f"{at}.path", source["path"], "must not contain '..'"))
-    return causes
+def _check_portal(source: Json, name: str, path: str) -> list[Cause]:
+    iscsi = struct(source)
+    if iscsi.get("initiatorName") is None or len(f"{name}:{text(iscsi, 'targetPortal')}") <= _LONGEST_PORTAL:
+        return []
+    message = f"with the target portal, it must have at most {_LONGEST_PORTAL} characters if initiatorName is set"
+    return [invalid(f"{path}.name", name, message)]
 
 
-def _check_tokens(source: JsonObject, path: str) -> list[Cause]:
-    causes: list[Cause] = []
-    for at, projection in numbered(source, "sources", path):
-        token = projection.get("serviceAccountToken")
-        if not isinstance(token, dict):
-            continue
-        seconds, here = token.get("expirationSeconds"), f"{at}.serviceAccountToken.expirationSeconds"
-        if is_integer(seconds) and token["expirationSeconds"] < _SHORTEST_TOKEN_S:
-            causes.append(invalid(here, seconds, "may not specify a duration less than 10 minutes"))
-        if not text(token, "path"):
-            causes.append(required(f"{path}.path"))
-    return causes
-
-
-def _check_files(source: JsonObject, path: str) -> list[Cause]:
-    causes = _check_mode(source, "defaultMode", path)
-    for at, item in numbered(source, "items", path):
-        causes += check_required(item, "key", at)
-        file_path = text(item, "path")
-        if not file_path:
-            causes.append(required(f"{at}.path"))
-        elif file_path.startswith("/"):
-            causes.append(invalid(f"{at}.path", file_path, "must be a relative path"))
-        elif ".." in file_path.split("/"):
-            causes.append(invalid(f"{at}.path", file_path, "must not contain '..'"))
-        causes += _check_mode(item, "mode", at)
-    return causes
-
-
-def _check_mode(source: JsonObject, name: str, path: str) -> list[Cause]:
-    mode = source.get(name)
-    if is_integer(mode) and not 0 <= source[name] <= _MAX_MODE:
-        return [invalid(f"{path}.{name}", mode, _MODE_RANGE)]
+def _check_empty(source: JsonObject, path: str) -> list[Cause]:
+    if check_quantity(source.get("sizeLimit"), f"{path}.sizeLimit"):
+        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
+
+
+def _check_ephemeral(source: JsonObject, path: str) -> list[Cause]:
+    template, at = source.get("volumeClaimTemplate"), f"{path}.volumeClaimTemplate"
+    if not isinstance(template, dict):
+        return [required(at)]
+    metadata = struct(template, "metadata")
+    causes = check_annotations(metadata.get("annotations"), f"{at}.metadata.annotations")
+    causes += check_labels(metadata.get("labels"), f"{at}.metadata.labels")
+    causes += [
+        forbidden(f"{at}.metadata.{name}", "cannot be set")
+        for name, value in metadata.items()
+        if name not in _TEMPLATE_FIELDS and value not in (None, "")
+    ]
+    return causes + check_claim_spec(struct(template, "spec"), f"{at}.spec")
+
+
+def _check_image(source: JsonObject, path: str) -> list[Cause]:
+    causes = check_required(source, "reference", path)
+    return causes + check_choice(source, "pullPolicy", path, ("Always", "IfNotPresent", "Never"))
+
+
+def _in_order(checks: Mapping[str, Check]) -> dict[str, Check]:
+    order = (
+        "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker "
+        "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
+        "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
+    )
+    return {name: checks[name] for name in order.split()}
+
+
+_CHECKS = _in_order(
+    {
+        **SOURCES,
+        "emptyDir": _check_empty,
+        "secret": check_files("secretName"),
+        "configMap": check_files("name"),
+        "downwardAPI": check_downward,
+        "projected": check_projected,
+        "ephemeral": _check_ephemeral,
+        "image": _check_image,
+    }
+)
+"""In the order of Kubernetes: of several sources, it takes the first."""

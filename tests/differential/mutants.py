@@ -1,0 +1,295 @@
+"""Valid objects, and what a real kube-apiserver says when one member of them is another one.
+
+Each mutant is a path and the value there; `...` takes the member away. Requests are dry runs, so they do not build on
+each other.
+"""
+
+from __future__ import annotations
+
+import copy
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+from homeostat.objects.json import Json, JsonObject
+from tests.differential.step import DEPLOY, NS, api
+
+Value = Json | EllipsisType
+
+
+class Family(NamedTuple):
+    """An object and its mutants."""
+
+    collection: str
+    base: JsonObject
+    mutants: list[tuple[str, Value]]
+
+
+def mutated(base: JsonObject, path: str, value: Value) -> JsonObject:
+    """A copy of the object with another value at a path of names and indexes."""
+    found = copy.deepcopy(base)
+    holder: Any = found
+    *parents, last = (int(each) if each.isdecimal() else each for each in path.split("/"))
+    for name in parents:
+        holder = holder[name]
+    if value is ...:
+        del holder[last]
+    elif isinstance(holder, list) and last == len(holder):
+        holder.append(value)
+    else:
+        holder[last] = value
+    return found
+
+
+_LONG = "x" * 300
+_SELECTOR = {"matchLabels": {"app": "web"}}
+_CONTAINER: JsonObject = {
+    "name": "main",
+    "image": "nginx:1",
+    "ports": [{"name": "http", "containerPort": 80}],
+    "env": [
+        {"name": "A", "value": "b"},
+        {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+        {"name": "D", "valueFrom": {"configMapKeyRef": {"name": "cm", "key": "k"}}},
+    ],
+    "envFrom": [{"configMapRef": {"name": "cm"}}],
+    "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
+    "volumeMounts": [{"name": "config", "mountPath": "/c"}, {"name": "empty", "mountPath": "/e"}],
+    "volumeDevices": [{"name": "claim", "devicePath": "/dev/x"}],
+    "livenessProbe": {"httpGet": {"port": 80}},
+    "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
+    "securityContext": {"seccompProfile": {"type": "Localhost", "localhostProfile": "a.json"}},
+}
+_TERM = {
+    "matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}],
+    "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
+}
+_POD: JsonObject = {
+    "automountServiceAccountToken": False,
+    "containers": [_CONTAINER, {"name": "side", "image": "b"}],
+    "initContainers": [{"name": "init", "image": "b"}],
+    "volumes": [
+        {"name": "config", "configMap": {"name": "cm", "items": [{"key": "a", "path": "b"}]}},
+        {"name": "empty", "emptyDir": {}},
+        {"name": "claim", "persistentVolumeClaim": {"claimName": "c"}},
+        {"name": "host", "hostPath": {"path": "/h"}},
+        {"name": "down", "downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"name": "all", "projected": {"sources": [{"configMap": {"name": "cm"}}, {"secret": {"name": "s"}}]}},
+    ],
+    "dnsPolicy": "None",
+    "dnsConfig": {"nameservers": ["1.2.3.4"], "searches": ["a.b", "."]},
+    "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a.b"]}],
+    "os": {"name": "linux"},
+    "resourceClaims": [{"name": "rc", "resourceClaimName": "r"}],
+    "securityContext": {"sysctls": [{"name": "net.core.somaxconn", "value": "1"}]},
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [_TERM]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": _TERM}],
+        },
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": _SELECTOR, "topologyKey": "zone", "matchLabelKeys": ["x"]}
+            ]
+        },
+    },
+}
+_MAIN = "spec/containers/0"
+_NODES = "spec/affinity/nodeAffinity"
+_FIELDS = f"{_NODES}/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0"
+_WISHES = f"{_NODES}/preferredDuringSchedulingIgnoredDuringExecution/0/preference"
+_NEAR = "spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/0"
+_FIELD = f"{_MAIN}/env/1/valueFrom/fieldRef"
+_AMOUNT = f"{_MAIN}/env/2/valueFrom/resourceFieldRef"
+
+_PODS: list[tuple[str, Value]] = [
+    ("metadata/name", "m"),
+    ("apiVersion", ""),
+    ("kind", ""),
+    (f"{_FIELDS}/values", ["Bad_Name"]),
+    (f"{_FIELDS}/values", ["a", "b"]),
+    (f"{_FIELDS}/operator", "Exists"),
+    (f"{_FIELDS}/key", "spec.name"),
+    (f"{_WISHES}/matchExpressions/0/values", ["no label!"]),
+    (f"{_NEAR}/mismatchLabelKeys", ["x"]),
+    (f"{_MAIN}/lifecycle/preStop/sleep/seconds", 31),
+    (f"{_MAIN}/lifecycle/preStop/sleep/seconds", -1),
+    (f"{_MAIN}/volumeDevices/0/name", "config"),
+    (f"{_MAIN}/volumeDevices/0/name", "none"),
+    (f"{_MAIN}/volumeDevices/0/devicePath", "/dev/../x"),
+    (f"{_MAIN}/volumeDevices/0/devicePath", "/c"),
+    (f"{_MAIN}/volumeDevices/0/devicePath", ""),
+    (f"{_MAIN}/volumeDevices/1", {"name": "claim", "devicePath": "/dev/x"}),
+    (f"{_MAIN}/volumeMounts/1/name", "claim"),
+    (f"{_MAIN}/volumeMounts/1/mountPath", "/c"),
+    (f"{_MAIN}/volumeMounts/1/subPath", "../x"),
+    (f"{_MAIN}/volumeMounts/1/subPathExpr", "/x"),
+    (f"{_MAIN}/volumeMounts/1/mountPropagation", "Bidirectional"),
+    (f"{_MAIN}/volumeMounts/1/recursiveReadOnly", "Enabled"),
+    (f"{_FIELD}/apiVersion", "v2"),
+    (f"{_FIELD}/fieldPath", "status.phase"),
+    (f"{_FIELD}/fieldPath", "metadata.labels['a b']"),
+    (f"{_FIELD}/fieldPath", "spec.nodeName['a']"),
+    (f"{_FIELD}/fieldPath", "metadata.labels"),
+    (f"{_AMOUNT}/divisor", "1Gi"),
+    (f"{_AMOUNT}/resource", "limits.gpu"),
+    (f"{_AMOUNT}/resource", "limits.hugepages-2Mi"),
+    (f"{_MAIN}/env/3/valueFrom/configMapKeyRef/key", "a/b"),
+    (f"{_MAIN}/env/1", {"name": "A", "value": "$(A)b"}),
+    (f"{_MAIN}/env/1", {"name": "A", "value": "c"}),
+    (f"{_MAIN}/envFrom/0/configMapRef/name", "start-"),
+    (f"{_MAIN}/livenessProbe/sleep", {"seconds": 1}),
+    (f"{_MAIN}/livenessProbe/tcpSocket", {"port": 1}),
+    (f"{_MAIN}/resources/limits/hugepages-2Mi", "3"),
+    (f"{_MAIN}/resources/requests", {"example.com/gpu": "1"}),
+    (f"{_MAIN}/resources/requests", {"bogus": "1"}),
+    (f"{_MAIN}/resources/claims", [{"name": "rc"}, {"name": "rc", "request": "a"}]),
+    (f"{_MAIN}/resources/claims", [{"name": "other"}]),
+    (f"{_MAIN}/securityContext/seccompProfile/localhostProfile", "../a.json"),
+    (f"{_MAIN}/securityContext/seccompProfile/localhostProfile", ...),
+    (f"{_MAIN}/securityContext/procMount", "Unmasked"),
+    (f"{_MAIN}/securityContext/windowsOptions", {}),
+    (f"{_MAIN}/ports/1", {"name": "http", "containerPort": 81}),
+    ("spec/initContainers/0/livenessProbe", {"exec": {"command": ["a"]}}),
+    ("spec/dnsConfig/searches", [""]),
+    ("spec/dnsConfig/searches", ["_a.b_c", "-a"]),
+    ("spec/dnsConfig/searches", [f"{'a' * 60}.b"] * 40),
+    ("spec/dnsConfig/nameservers", []),
+    ("spec/dnsConfig/options", [{"value": "1"}]),
+    ("spec/hostAliases/1", {"ip": "10.0.0.1", "hostnames": ["c.d"]}),
+    ("spec/hostUsers", False),
+    ("spec/hostNetwork", True),
+    ("spec/os/name", "windows"),
+    ("spec/os", {}),
+    ("spec/overhead", {"cpu": "1"}),
+    ("spec/resources", {"limits": {"cpu": "500m"}, "requests": {"memory": "1Mi"}}),
+    ("spec/resources", {"limits": {"ephemeral-storage": "1"}}),
+    ("spec/resourceClaims/0/resourceClaimTemplateName", "t"),
+    ("spec/resourceClaims/0/resourceClaimName", ...),
+    ("spec/resourceClaims/1", {"name": "rc", "resourceClaimName": "r"}),
+    ("spec/securityContext/seLinuxChangePolicy", "Bogus"),
+    ("spec/securityContext/appArmorProfile", {"type": "Localhost", "localhostProfile": " a"}),
+    ("spec/preemptionPolicy", ""),
+    ("spec/volumes/0/configMap/items/0/path", "..a"),
+    ("spec/volumes/0/configMap/items/0/mode", 512),
+    ("spec/volumes/0/configMap/name", ...),
+    ("spec/volumes/0/secret", {"secretName": "s"}),
+    ("spec/volumes/4/downwardAPI/items/0/fieldRef/fieldPath", "spec.nodeName"),
+    ("spec/volumes/4/downwardAPI/items/0/resourceFieldRef", {"resource": "limits.cpu"}),
+    ("spec/volumes/4/downwardAPI/items/0/fieldRef", ...),
+    ("spec/volumes/5/projected/sources/0/secret", {"name": "s"}),
+    (
+        "spec/volumes/5/projected/sources",
+        [{"configMap": {"name": each, "items": [{"key": "a", "path": "a"}]}} for each in ("a", "b")],
+    ),
+    *(
+        ("spec/volumes/3", {"name": "host", name: source})
+        for name, source in (
+            ("nfs", {"server": "s", "path": "p"}),
+            ("iscsi", {"targetPortal": "1.2.3.4", "iqn": "bogus", "lun": 256}),
+            ("fc", {"targetWWNs": ["a"]}),
+            ("quobyte", {"registry": "a", "volume": "v"}),
+            ("flexVolume", {"driver": "d", "options": {"a.k8s.io/b": "c"}}),
+            ("azureDisk", {"diskName": "d", "diskURI": "u"}),
+            ("storageos", {"volumeName": "A"}),
+            ("csi", {"driver": "Bad_Driver", "nodePublishSecretRef": {}}),
+            ("gitRepo", {"repository": "r", "directory": "../x"}),
+            ("gcePersistentDisk", {"partition": 256}),
+            ("cinder", {"volumeID": "v", "secretRef": {}}),
+            ("flocker", {}),
+            ("ephemeral", {"volumeClaimTemplate": {"metadata": {"name": "n"}, "spec": {}}}),
+        )
+    ),
+]
+
+_TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "nginx:1"}]}}
+_WORKLOAD: JsonObject = {"selector": _SELECTOR, "template": _TEMPLATE}
+_CLAIM: JsonObject = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+_STATEFUL = {**_WORKLOAD, "serviceName": "s", "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": _CLAIM}]}
+_INDEXED: JsonObject = {
+    "completions": 3,
+    "completionMode": "Indexed",
+    "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "nginx:1"}]}},
+}
+_VOLUME: JsonObject = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "local": {"path": "/a"}}
+_REACH = {"required": {"nodeSelectorTerms": [_TERM]}}
+_APPS = "/apis/apps/v1/namespaces/diff"
+
+FAMILIES = {
+    "Pod": Family(f"{NS}/pods", api("Pod", "v1", "m", spec=_POD), _PODS),
+    "Deployment": Family(
+        DEPLOY,
+        api("Deployment", "apps/v1", "m", spec=_WORKLOAD),
+        [
+            ("spec/selector/matchLabels/a b", "c"),
+            ("spec/selector", ...),
+            ("spec/strategy", {"type": "Bogus"}),
+            ("spec/template/spec/os", {}),
+            ("spec/template/spec/runtimeClassName", ""),
+            ("spec/template/spec/terminationGracePeriodSeconds", -1),
+            ("spec/template/spec/containers/0/image", " nginx"),
+        ],
+    ),
+    "DaemonSet": Family(
+        f"{_APPS}/daemonsets",
+        api("DaemonSet", "apps/v1", "m", spec=_WORKLOAD),
+        [
+            ("spec/selector", ...),
+            ("spec/selector/matchLabels/a b", "c"),
+            ("spec/updateStrategy", {"type": "Bogus"}),
+            ("spec/updateStrategy", {"rollingUpdate": {"maxUnavailable": 0}}),
+        ],
+    ),
+    "StatefulSet": Family(
+        f"{_APPS}/statefulsets",
+        api("StatefulSet", "apps/v1", "m", spec=_STATEFUL),
+        [
+            ("spec/volumeClaimTemplates/0/metadata/name", "a_b"),
+            ("spec/volumeClaimTemplates/0/metadata", {}),
+            ("spec/template/spec/hostname", "a.b"),
+            ("spec/ordinals", {}),
+            ("spec/updateStrategy", {"type": "RollingUpdate"}),
+        ],
+    ),
+    "Job": Family(
+        "/apis/batch/v1/namespaces/diff/jobs",
+        api("Job", "batch/v1", "m", spec=_INDEXED),
+        [
+            ("metadata/name", "a.b"),
+            ("spec/managedBy", "../a"),
+            ("spec/managedBy", _LONG),
+            ("spec/completionMode", "Bogus"),
+            ("spec/podFailurePolicy", {"rules": [{"action": "Count", "onPodConditions": [{"type": "A"}]}]}),
+        ],
+    ),
+    "PersistentVolume": Family(
+        "/api/v1/persistentvolumes",
+        api("PersistentVolume", "v1", "m", spec={**_VOLUME, "nodeAffinity": _REACH}),
+        [
+            ("spec/nodeAffinity", ...),
+            ("spec/nodeAffinity/required/nodeSelectorTerms", []),
+            ("spec/nodeAffinity/required/nodeSelectorTerms/0/matchExpressions/0/operator", "Bogus"),
+            ("spec/capacity/cpu", "1"),
+            ("spec/capacity/storage", "0"),
+            ("spec/capacity", {}),
+            ("spec/local/path", "../a"),
+            ("spec/volumeMode", ""),
+            ("spec/volumeAttributesClassName", "gold"),
+            ("spec/hostPath", {"path": "/b"}),
+            ("spec/csi", {"driver": "d"}),
+            ("spec/local", ...),
+        ],
+    ),
+    "PersistentVolumeClaim": Family(
+        f"{NS}/persistentvolumeclaims",
+        api("PersistentVolumeClaim", "v1", "m", spec=_CLAIM),
+        [
+            ("spec/dataSource", {"kind": "Pod", "name": "a"}),
+            ("spec/dataSource", {"kind": "PersistentVolumeClaim"}),
+            ("spec/dataSourceRef", {"apiGroup": "a b", "kind": "K", "name": "n"}),
+            ("spec/dataSourceRef", {"kind": "K", "name": "n"}),
+            ("spec/resources/requests/storage", "0"),
+            ("spec/volumeAttributesClassName", "A"),
+        ],
+    ),
+}

@@ -1,0 +1,50 @@
+"""Of an object with one wrong member, the plane and a real kube-apiserver say the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.differential.compare import Answer, Conversation, differences
+from tests.differential.mutants import FAMILIES, mutated
+from tests.differential.reasons import is_allowed
+from tests.differential.step import Step, account
+
+pytestmark = pytest.mark.cluster
+_PREPARED = [Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": "diff"}}), account("diff")]
+_NOT_COMPARED = (".finalizers", ".serviceName: missing", "controller-uid", "clusterIP", ".currentMetrics: missing")
+
+
+@pytest.fixture(scope="module")
+def servers(ours: Conversation, real: Conversation) -> tuple[Conversation, Conversation]:
+    for step in _PREPARED:
+        for server in (ours, real):
+            assert server.say(step).status in (201, 409)
+    return ours, real
+
+
+def _said(answer: Answer) -> tuple[int, tuple[str, ...], list[tuple[str, str]]]:
+    """The code, the warnings and what is wrong with which field: a fault that is told twice counts once."""
+    causes: list[dict[str, str]] = (answer.body.get("details") or {}).get("causes") or []
+    return answer.status, answer.warnings, sorted({(each["reason"], each.get("field", "")) for each in causes})
+
+
+def _left(mine: Any, theirs: Any) -> list[str]:
+    found = [each for each in differences(mine, theirs) if not is_allowed("", each)]
+    return [each for each in found if not any(each.find(part) >= 0 for part in _NOT_COMPARED)]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_mutant_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversation, Conversation]) -> None:
+    collection, base, mutants = FAMILIES[kind]
+    wrong: dict[str, Any] = {}
+    for path, value in [("metadata/name", "valid"), *mutants]:
+        step = Step(path, "POST", f"{collection}?dryRun=All", mutated(base, path, value))
+        mine, theirs = (server.say(step) for server in servers)
+        name = f"{path}={'absent' if value is ... else value}"
+        if _said(mine) != _said(theirs):
+            wrong[name] = _said(mine), _said(theirs)
+        elif mine.status == 201 and (left := _left(mine.body, theirs.body)):
+            wrong[name] = left
+    assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())
