@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -24,6 +25,10 @@ _HUB: Final = "docker.io"
 _HUB_NAMES: Final = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"})
 _IDENTITY_USER: Final = "<token>"
 """The user name beside an identity token, by Docker's convention."""
+_LONGEST_HOST: Final = 253
+_MOST_PATTERNS: Final = 256
+"""Hosts with wildcards in one configuration: each is compiled, in more than linear time."""
+_is_pattern = re.compile(r"[*?\[]").search
 
 
 class CredentialHelperError(CredentialError):
@@ -112,6 +117,8 @@ def _decoded(text: bytes, shape: type[T], name: str) -> T:
 
 
 def _made(file: _File, name: str) -> DockerConfig:
+    if sum(1 for key in file.auths if _is_pattern(key)) > _MOST_PATTERNS:
+        raise CredentialError(f'"{name}" has more than {_MOST_PATTERNS} hosts with wildcards')
     found = {key: each for key, entry in file.auths.items() if (each := _credential(key, entry, name)) is not None}
     return DockerConfig(found, file.helpers, file.store)
 
@@ -150,6 +157,8 @@ def _matches(key: str, wanted: str) -> bool:
     wanted_host, _, wanted_path = wanted.partition("/")
     if path and wanted_path != path and not wanted_path.startswith(f"{path}/"):
         return False
+    if not _is_pattern(host) or len(host) > _LONGEST_HOST:
+        return host == wanted_host
     name, _, port = host.partition(":")
     wanted_name, _, wanted_port = wanted_host.partition(":")
     parts, wanted_parts = name.split("."), wanted_name.split(".")

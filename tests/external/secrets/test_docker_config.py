@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -115,3 +116,11 @@ def test_another_form_is_refused_without_showing_it(data: dict[str, bytes], told
     with pytest.raises(CredentialError, match=told) as error:
         read_docker_config(data)
     assert "s3cret" not in f"{error.value}{error.value.__cause__}"
+
+
+def test_hostile_wildcards_take_no_time() -> None:
+    began = time.thread_time()
+    assert found(config("[" * 50_000, "*." * 50_000), "localhost", "x") is None
+    with pytest.raises(CredentialError, match="256 hosts with wildcards"):
+        config(*(f"*a{number}.example" for number in range(300)))
+    assert time.thread_time() - began < 0.5

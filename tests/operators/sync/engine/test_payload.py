@@ -56,7 +56,26 @@ def test_yaml_keeps_words_of_older_dialects_as_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a: 1\na: 2", "1: a", "[a, b]: c", "a: &x [*x]", "a: 1\n---\nb: 2", "a: !!python/object:os.system x"]
+    "text",
+    [
+        "a: 1\na: 2",
+        "1: a",
+        "[a, b]: c",
+        "a: &x [*x]",
+        "a: 1\n---\nb: 2",
+        "a: !!python/object:os.system x",
+        "a: !!timestamp x",
+        "a: !!bool x",
+        "a: !!int",
+        "{" * 300_000,
+        "- " * 300_000,
+        "a: !!int '1" + ":1" * 300_000 + "'",
+        "".join(f"%TAG !{number}! x\n" for number in range(20_000)) + "--- a",
+        "a0: &a0 {x: 1}\n"
+        + "".join(f"a{n}: &a{n} {{!!merge m: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 9)),
+        f'a: &a "{"x" * 1_000_000}"\nb: [{", ".join(["*a"] * 1000)}]',
+    ],
+    ids=lambda text: text[:20],
 )
 def test_yaml_without_a_json_form_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):

@@ -5,7 +5,7 @@ Two values are equal as JSON has them: numbers by value, and a boolean is no num
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import Final
 
 from homeostat.objects.json import MAX_CONTAINERS, Json
@@ -15,13 +15,18 @@ MAX_DEPTH: Final = 256
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def check(value: Json) -> Json:
-    """The value itself; `ValidationError` if it has no normal form."""
+def check(value: Json, *, most_text: float = inf) -> Json:
+    """The value itself; `ValidationError` if it has no normal form, or more than `most_text` characters."""
     stack, count = [(value, 0)], 0
     while stack:
         each, depth = stack.pop()
         kind = type(each)
-        if kind is str or kind is bool or each is None:
+        if kind is str:
+            most_text -= len(each)
+            if most_text < 0:
+                raise ValidationError("the texts of the payload are too long, with each alias that stands for one")
+            continue
+        if kind is bool or each is None:
             continue
         if kind is int:
             if not _LEAST <= each <= _MOST:
@@ -38,6 +43,7 @@ def check(value: Json) -> Json:
             if kind is dict:
                 if not all(type(key) is str for key in each):
                     raise ValidationError("a key is not a string; expected string keys in every object")
+                most_text -= sum(map(len, each))
                 stack.extend((item, depth + 1) for item in each.values())
             else:
                 stack.extend((item, depth + 1) for item in each)
