@@ -117,8 +117,7 @@ def _check_depth(data: bytes) -> None:
             if isinstance(event, MappingStartEvent | SequenceStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    problem = f"nested more than {MAX_DEPTH} levels deep"
-                    raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+                    raise ValidationError(f"invalid YAML: nested more than {MAX_DEPTH} levels deep")
             elif isinstance(event, CollectionEndEvent):
                 depth -= 1
 
