@@ -17,6 +17,11 @@ _RUN = """async (only) => {
 }"""
 _SIDEWAYS = """() => [...document.querySelectorAll(".scroll:has(> table)")]
   .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.getAttribute("aria-label"))"""
+_UNDRAWN = """() => [...document.querySelectorAll(".graph .node")].filter((each) => {
+  const rect = each.querySelector("rect"), box = rect.getBoundingClientRect();
+  const ends = [...each.querySelectorAll("text")].map((text) => text.getBoundingClientRect().right);
+  return getComputedStyle(each).transform !== "none" || Math.max(...ends) > box.right;
+}).map((each) => each.getAttribute("aria-label"))"""
 _COLOURS = ("color-contrast", "link-in-text-block")
 
 
@@ -34,6 +39,8 @@ async def faults_of(browser: Browser, url: str, paths: Iterable[str]) -> list[st
                 found += [f"{path} is {beyond} px too wide at {width} px"] if beyond > 0 else []
                 sideways: list[str] = await tab.evaluate(_SIDEWAYS) if width == WIDTHS[0] else []
                 found += [f"{path}: the table {each} scrolls sideways at {width} px" for each in sideways]
+            undrawn: list[str] = await tab.evaluate(_UNDRAWN) if scheme == "light" else []
+            found += [f"{path}: the box {each} is not drawn as it should be" for each in undrawn]
             found += [f"{path} in {scheme}: {each}" for each in await violations(tab, is_dark=scheme == "dark")]
         await context.close()
     return found

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from homeostat.web.dashboard.html.markup import Markup, el
 
-_WIDTH, _HEIGHT, _GAP, _ROW, _EDGE = 232, 48, 72, 60, 8
-_LONGEST_NAME, _LONGEST_NOTE = 26, 31
+_WIDTH, _HEIGHT, _GAP, _ROW, _EDGE = 256, 48, 64, 60, 8
+_LONGEST_NAME, _LONGEST_NOTE = 25, 29
 _SIGNS: Final = {
     "good": "✓",
     "plain": "·",

@@ -105,6 +105,9 @@ async def test_every_page_fits_and_is_clear(plane: Plane, site: Site, shelf: Wor
     await seed(plane.client)
     await seed_lamps(plane.client)
     await seed_revisions(plane.client, "web:0", f"registry.example.org/{'long/' * 20}web:1", "web:1")
+    rollout = {"spec": {"replicas": 2}, "status": {"replicas": 2, "observedGeneration": 1}}
+    for part in ("", "/status"):
+        await plane.client.merge(f"/apis/apps/v1/namespaces/shop/replicasets/web-h3{part}", rollout)
     await plane.client.merge(f"{DEPLOYMENTS}/web", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}})
     await site.declare("/resources", note("good"))
     await site.shows("", "1 ready")
