@@ -31,6 +31,7 @@ from homeostat.web.dashboard.home.home import TITLE as HOME
 from homeostat.web.dashboard.home.home import Home
 from homeostat.web.dashboard.home.report import Change
 from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
+from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.html.paging import place
@@ -42,7 +43,7 @@ from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.one_time_login import OnceLoginPage
 from homeostat.web.dashboard.palette import Palette
 from homeostat.web.dashboard.root import COOKIE, ROOT
-from homeostat.web.dashboard.section import Effect, Section, running
+from homeostat.web.dashboard.section import Effect, HiddenSectionError, Section, running
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unknown
@@ -202,7 +203,10 @@ class Dashboard:
             return redirect(login_place(request) if request.method != "POST" else f"{ROOT}/login")
         title = _TITLES.get(error.status, "Internal error")
         home = el("p", el("a", "Go to Home", href=ROOT), class_="further") if visit is not None else None
-        content = el("div", el("h1", title), el("p", str(error)), home, class_="empty", role="alert")
+        grants = error.grants if isinstance(error, HiddenSectionError) else ()
+        ask = el("p", "An administrator can allow it:") if grants else None
+        steps = [el("p", command(each)) for each in grants]
+        content = el("div", el("h1", title), el("p", str(error)), ask, steps, home, class_="empty", role="alert")
         page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
         return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)

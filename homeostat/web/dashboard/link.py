@@ -9,6 +9,7 @@ from homeostat.web.dashboard.html.command import PageLink
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.objects.commands import on_object
+from homeostat.web.dashboard.objects.forms.create import create_path
 from homeostat.web.dashboard.objects.kinds import is_back, object_path
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
@@ -42,6 +43,15 @@ async def edit_action(visit: Visit, kind: Kind, namespace: str, name: str) -> Pa
         return None
     words = on_object("edit", kind, namespace, name)
     return PageLink("Edit", _edit_path(visit, kind, namespace, name), words)
+
+
+async def create_links(visit: Visit, *kinds: Kind) -> Node:
+    """`Create KIND` for each kind whose objects the visitor may create in all namespaces; None without any."""
+    if not (visit.caller.is_admin or visit.caller.is_cluster_user):
+        return None
+    allowed = [each for each in kinds if await visit.caller.allows(Question(each.group, each.plural, "create"))]
+    places = [(each.kind, create_path(each, visit.namespace)) for each in allowed]
+    return [[" ", el("a", f"Create {kind}", href=path, class_="button")] for kind, path in places] or None
 
 
 def _edit_path(visit: Visit, kind: Kind, namespace: str, name: str) -> str:

@@ -22,6 +22,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
+from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.root import COOKIE, ROOT
@@ -40,6 +41,7 @@ Identify = Callable[[Request], Awaitable[Caller]]
 _ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
 _ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _USUAL_DATA: Final = "~/.homeostat"
+_LONGEST_NAME: Final = 253
 MOST_FIELDS: Final = 20
 FORM_BYTES: Final = 64 * 1024
 """The limit of a form. Nobody needs to be logged in to send one, and decoding takes some 100 ms a megabyte."""
@@ -76,7 +78,7 @@ class LoginPage:
         except RefusalError as error:
             if error.status not in (401, 403, 422, 429, 503):
                 raise
-            return self._page(request, place, error)
+            return self._page(request, place, error, form.get("username", ""))
         return redirect(place, COOKIE.keeping(request, kept))
 
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
@@ -90,9 +92,9 @@ class LoginPage:
             raise unauthorized("the token is not valid")
         return token
 
-    def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
+    def _page(self, request: Request, place: str, error: RefusalError | None = None, username: str = "") -> Reply:
         token = admin_token(self._data, request) if self._is_plane else ""
-        content = _content(place, str(error) if error is not None else "", token)
+        content = _content(place, str(error) if error is not None else "", token, username)
         page = Page("Sign in", content, is_live=False)
         if error is not None:
             page = msgspec.structs.replace(page, status=error.status)
@@ -144,22 +146,25 @@ def read_form(request: Request, largest: int = FORM_BYTES, *, most_fields: int =
         raise RefusalError(400, "the form cannot be read") from error
 
 
-def _content(place: str, problem: str, admin: str) -> Markup:
+def _content(place: str, problem: str, admin: str, username: str) -> Markup:
     """`admin` is the command that creates a token of an administrator; empty beside a cluster."""
     person = (
         el("h2", "With username and password"),
-        _field("Name", "username", autocomplete="username"),
-        _field("Password", "password", type_="password", autocomplete="current-password"),
+        _field("Name", "username", autocomplete="username", value=username[:_LONGEST_NAME], is_first=not username),
+        _field("Password", "password", type_="password", autocomplete="current-password", is_first=bool(username)),
     )
     holder = (
         el("h2", "Or with a token"),
         _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
+    )
+    hint = el(
+        "div",
         el(
             "p",
-            "For an administrator, on the machine of the control plane: " if admin else "Of a service account: ",
-            el("code", admin or _ACCOUNT_TOKEN),
-            class_="note",
+            "For an administrator, on the machine of the control plane:" if admin else "Of a service account:",
         ),
+        command(admin or _ACCOUNT_TOKEN),
+        class_="hint",
     )
     return el(
         "div",
@@ -174,10 +179,29 @@ def _content(place: str, problem: str, admin: str) -> Markup:
             method="post",
             action=HERE,
         ),
+        hint,
         class_="login",
     )
 
 
-def _field(label: str, name: str, *, type_: str = "text", autocomplete: str, spellcheck: str = "") -> Markup:
-    entry = el("input", type=type_, id=name, name=name, autocomplete=autocomplete, spellcheck=spellcheck or None)
+def _field(
+    label: str,
+    name: str,
+    *,
+    type_: str = "text",
+    autocomplete: str,
+    spellcheck: str = "",
+    value: str = "",
+    is_first: bool = False,
+) -> Markup:
+    entry = el(
+        "input",
+        type=type_,
+        id=name,
+        name=name,
+        value=value or None,
+        autocomplete=autocomplete,
+        spellcheck=spellcheck or None,
+        autofocus=is_first,
+    )
     return el("div", el("label", label, for_=name), entry, class_="field")

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.runtime.faces.face import Redeem
+from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.login import HERE as LOGIN
@@ -66,7 +67,7 @@ class OnceLoginPage:
     def _refusal(self, request: Request, error: RefusalError) -> Reply:
         more = (
             el("p", "To sign in otherwise, create a token on the machine of the control plane:"),
-            el("p", el("code", admin_token(self._data, request))),
+            el("p", command(admin_token(self._data, request))),
             el("p", el("a", "Sign in", href=LOGIN)),
         )
         problem = el("p", str(error), class_="trouble", role="alert")

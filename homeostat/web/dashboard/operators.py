@@ -85,8 +85,10 @@ class Operators:
                 "Watches",
             )
             body = table("Operators", headings, [_row(each) for each in states], class_="operators")
+        sleeping = "A sleeping operator starts with the first object of its kinds. "
         how = el(
             "p",
+            sleeping if any(not each.is_awake for each in states) else None,
             "The same numbers for Prometheus: ",
             # Beside a cluster, /metrics of the API server has other numbers.
             command("homeostat get --raw /metrics" if self._is_plane else "homeostat run --health 0.0.0.0:8081"),

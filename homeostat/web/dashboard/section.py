@@ -17,6 +17,7 @@ from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.finding import FindAbout
 from homeostat.web.dashboard.home.report import Report
+from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.login import FORM_BYTES
@@ -24,7 +25,7 @@ from homeostat.web.dashboard.origin import FindOrigin
 from homeostat.web.dashboard.trigger import Triggers
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.gate import Caller, Question
-from homeostat.web.kit.refusal import forbidden
+from homeostat.web.kit.refusal import RefusalError
 
 Effect = Callable[[Visit], Awaitable[str | Page]]
 """Carries out a form, and returns the path of the page to show next, or that page itself: a preview, or the form again
@@ -32,8 +33,18 @@ with what is wrong in it.
 """
 
 
+class HiddenSectionError(RefusalError):
+    """The visitor may not see a section; `grants` are the commands that would allow it."""
+
+    def __init__(self, detail: str, grants: tuple[str, ...] = ()) -> None:
+        super().__init__(403, detail)
+        self.grants = grants
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
+    purpose: str = ""
+    """What it is for, in a sentence: shown on Home as long as nothing is declared."""
     title: str
     """Of its link, and the `section` of its pages."""
     path: str
@@ -81,9 +92,22 @@ class Section:
     async def check_visible(self, caller: Caller) -> None:
         if await self.is_visible(caller):
             return
-        needed = ", ".join(f"{each.verb} {each.resource}" for each in self.questions)
-        more = f", and who may {needed} in all namespaces" if needed else ""
-        raise forbidden(f"only administrators may see {self.title.lower()}{more}")
+        text = f"{self.title} is for administrators"
+        if self.is_for_cluster_users:
+            raise HiddenSectionError(f"{text} and users of the Kubernetes API. Sign in with a token to see it.")
+        if not (self.questions and caller.is_cluster_user):
+            raise HiddenSectionError(f"{text}.")
+        lacking = [each for each in self.questions if not await caller.allows(each)]
+        needed = " and ".join(f"{each.verb} {each.resource}" for each in lacking)
+        grants = tuple(_grant(each, caller.username) for each in lacking)
+        raise HiddenSectionError(f"{text}, and for users who may {needed} in all namespaces.", grants)
+
+
+def _grant(question: Question, username: str) -> str:
+    resource = f"{question.resource}.{question.group}" if question.group else question.resource
+    account = username.removeprefix("system:serviceaccount:")
+    to = ("--user", username) if account == username else ("--serviceaccount", account)
+    return shell("homeostat", "auth", "grant", question.verb, resource, *to, "-A")
 
 
 @asynccontextmanager

@@ -170,7 +170,7 @@ async def test_the_one_time_link_signs_in_by_one_click(guarded: Site, plane: Pla
     await tab.goto(f"{guarded.url}/dashboard/login/once?code={plane.sign_in.code}")
     await tab.get_by_role("button", name="Sign in as administrator").click()
     await expect(tab).to_have_url(f"{guarded.url}/dashboard")
-    await expect(tab.get_by_role("link", name="Policies")).to_be_visible()
+    await expect(tab.get_by_role("link", name="Policies", exact=True)).to_be_visible()
 
 
 async def test_pages_of_resources_and_the_login_are_accessible(site: Site, browser: Browser) -> None:

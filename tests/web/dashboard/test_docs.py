@@ -82,6 +82,6 @@ async def test_the_page_fits_and_is_clear_and_leads_to_the_dashboard(site: Site,
         assert await violations(tab) == []
         await tab.get_by_role("link", name="Dashboard").click()
         await expect(tab).to_have_url(f"{site.url}/dashboard")
-        await tab.get_by_role("link", name="REST API").click()
+        await tab.get_by_role("link", name="REST API", exact=True).click()
         await expect(tab).to_have_url(f"{site.url}/docs")
         await context.close()

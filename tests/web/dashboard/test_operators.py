@@ -107,6 +107,8 @@ async def check_operators(site: Site, admin: str) -> None:
     assert "over 5 min" in page.text
     assert "1 failing object" in page.text
     assert "<script>" not in page.source
+    empty = await site.open("/policies", Cookie=admin)
+    assert "/dashboard/objects/create?group=devops.stochastic.io&amp;plural=devopspolicies" in empty.source
     assert "homeostat crds images" in (await site.open("/operators/images", Cookie=admin)).text
     assert (await site.open("/operators/none", Cookie=admin)).status == 404
 
@@ -132,6 +134,9 @@ async def check_access(plane: Plane, site: Site, admin: str) -> None:
     page = await site.open("/access/tokens", Cookie=admin)
     assert "homeostat token revoke t1" in page.text
     assert "<script>" not in page.source
+    refused = await site.open("/access", Cookie=reader)
+    grant = "homeostat auth grant create subjectaccessreviews.authorization.k8s.io --user reader -A"
+    assert (refused.status, grant in refused.text) == (403, True)
     for path in ("/operators", "/operators/trade", "/access", "/access/who", "/access/users", "/access/tokens"):
         assert (await site.open(path, Cookie=reader)).status == 403
     # What this visitor may not list is not said to be missing.

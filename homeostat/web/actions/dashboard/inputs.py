@@ -21,7 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
 from homeostat.web.dashboard.html.redaction import plain_text, without_secrets
-from homeostat.web.dashboard.link import edit_link, joined, object_link
+from homeostat.web.dashboard.link import create_links, edit_link, joined, object_link
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
@@ -68,6 +68,7 @@ class Inputs:
             "No inputs are declared: resources come from the API alone. To read them from Git, a URL or a queue:",
             "homeostat explain resourceinput.spec",
             "homeostat apply -f input.yaml",
+            links=await create_links(visit, _KIND),
         )
         if found:
             headings = ("Input", "State", "Plugin", "Declared", "Applied", "Failed", "Revision", "Since", "Message")

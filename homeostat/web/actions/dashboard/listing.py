@@ -8,6 +8,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.conditions import current_message
 from homeostat.web.actions.dashboard.inputs import resource_tabs
 from homeostat.web.actions.dashboard.phase_counts import PHASES, PhaseCounts
@@ -15,17 +17,20 @@ from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
+from homeostat.web.actions.type_facts import kind_of
 from homeostat.web.dashboard.html.command import nothing
 from homeostat.web.dashboard.html.components import Row, chip, many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
+from homeostat.web.dashboard.link import create_links
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
 PAGE: Final = 50
 _MOST_KNOWN: Final = 16
+_MOST_OFFERED: Final = 6
 HERE: Final = f"{ROOT}/resources"
 
 
@@ -61,12 +66,14 @@ class Listing:
         pages = max(-(-len(found) // PAGE), 1)
         at = min(wanted.page, pages)
         shown = found[(at - 1) * PAGE : at * PAGE]
+        is_empty = not shown and wanted.at(1) == HERE
+        body = self._table(shown, types) if shown else self._elsewhere(wanted) if is_elsewhere else None
         content: list[Node] = [
             el("h1", "Resources"),
             await resource_tabs(visit, self._face.namespace, "Resources"),
-            _form(wanted, types),
-            el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
-            self._table(shown, types) if shown else self._elsewhere(wanted) if is_elsewhere else _nothing(wanted),
+            None if is_empty else _form(wanted, types),
+            None if is_empty else el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
+            body or await _nothing(visit, wanted, [kind_of(each) for each in types]),
             pager(HERE, wanted.fields, Shown(shown, len(found), at, pages)),
         ]
         return Page("Resources", content, "Resources")
@@ -147,8 +154,12 @@ def _summary(count: int, at: int, pages: int) -> str:
     return many(count, "resource") if pages == 1 else f"{many(count, 'resource')}, page {at:,} of {pages:,}"
 
 
-def _nothing(wanted: Filter) -> Markup:
+async def _nothing(visit: Visit, wanted: Filter, kinds: Sequence[Kind]) -> Markup:
     if wanted.at(1) != HERE:
         return nothing("No resources match.")
+    if not kinds:
+        text = "No resource types are declared yet, or none that you are allowed to see. A resource needs one first:"
+        return nothing(text, "homeostat type add -f FILE", links=await create_links(visit, RESOURCE_TYPE.kind))
     text = "No resources are declared yet, or none that you are allowed to see. To declare one:"
-    return nothing(text, "homeostat type list", "homeostat resource apply -f FILE")
+    links = await create_links(visit, *kinds[:_MOST_OFFERED])
+    return nothing(text, "homeostat type list", "homeostat resource apply -f FILE", links=links)

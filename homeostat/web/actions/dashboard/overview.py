@@ -23,7 +23,9 @@ class ResourceOverview:
 
     async def show(self, visit: Visit) -> Node:
         found = await count_readable(visit, self._face, self._counts)
-        return None if found is None else [_tiles(found.total), _types(found.types, found.by_type)]
+        if found is None or not (found.types or found.total.total()):
+            return None
+        return [_tiles(found.total), _types(found.types, found.by_type)]
 
 
 def _tiles(total: Mapping[str, int]) -> Markup:
@@ -43,12 +45,6 @@ def _tile(word: str, count: int, where: str, look: str) -> Markup:
 
 
 def _types(types: Sequence[TypeEntry], counts: Mapping[str, Mapping[str, int]]) -> Markup:
-    if not types:
-        how = el("code", "homeostat type add -f FILE")
-        nothing = el(
-            "p", "No resource types are declared yet, or none that you are allowed to see. To declare one: ", how
-        )
-        return el("section", heading("Types"), el("div", nothing, class_="empty"))
     rows = [_type_row(each, counts.get(each.metadata.uid, {})) for each in types]
     headings = ("Type", "Resources", "By phase", "Plugin", "State")
     return el("section", heading("Types"), table("Resource types", headings, rows, class_="types"))

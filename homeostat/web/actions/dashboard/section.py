@@ -22,6 +22,7 @@ def resource_section(face: Face) -> Section:
     one = f"{HERE}/{{id}}"
     return Section(
         title="Resources",
+        purpose="Infrastructure of types that you define, kept by HTTP, programs, Terraform or pipelines.",
         path=HERE,
         pages=(("Runs of resources", RUNS), ("Inputs of resources", INPUTS), ("REST API", "/docs")),
         views={

@@ -17,6 +17,7 @@ from homeostat.web.dashboard.html.components import Row, chip, moment, one_line,
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary, tabs
+from homeostat.web.dashboard.link import create_links
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -177,7 +178,7 @@ class Contracts:
         query = read_query(visit.request, ListQuery)
         rows = await self.worst()
         shown = cut([each for each in rows if _matches(each, query)], query.page)
-        body: Node = nothing("No contracts match.") if rows else no_contracts()
+        body: Node = nothing("No contracts match.") if rows else await no_contracts(visit)
         if shown.items:
             body = [contract_table(shown.items), pager(HERE, query.fields, shown)]
         namespaces = sorted({each.pacto.metadata.namespace for each in rows})
@@ -198,12 +199,13 @@ class Contracts:
         return sorted(self._derived.of(cache), key=_order) if cache is not None else []
 
 
-def no_contracts() -> Markup:
+async def no_contracts(visit: Visit) -> Markup:
     return nothing(
         "No contracts are bound. Write one, and bind it to a workload by a Pacto:",
         "homeostat contract init",
         "homeostat explain pacto.spec",
         "homeostat apply -f pacto.yaml",
+        links=await create_links(visit, PACTO.kind),
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Service
-from homeostat.web.contracts.dashboard.contracts import HERE, contract_tabs, status_word_chip
+from homeostat.web.contracts.dashboard.contracts import HERE, contract_tabs, no_contracts, status_word_chip
 from homeostat.web.contracts.dashboard.diagram import MOST_NODES, Box, Drawing, Line, draw
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.html.command import command, nothing, shell
@@ -50,11 +50,7 @@ class GraphPage:
         if query.focus and not _is_known(catalogue, query.focus):
             raise unknown(f"no service {query.focus}; see {GRAPH}")
         if not len(catalogue):
-            body: Node = nothing(
-                "No contracts are bound, so there is nothing to draw. To write one and bind it:",
-                "homeostat contract init",
-                "homeostat explain pacto.spec",
-            )
+            body: Node = await no_contracts(visit)
             return Page("Service graph", [el("h1", _TITLE), contract_tabs("Service graph"), body], _TITLE)
         catalogue.refresh()
         affected = catalogue.steps_to(query.focus) if query.focus else {}

@@ -56,7 +56,7 @@ class ReadinessPage:
         found = sorted((forecast(each, today) for each in rows if each.status.readiness is not None), key=_order)
         shown = cut([each for each in found if query.within in ("", each.window)], query.page)
         body: Node = (
-            no_contracts()
+            await no_contracts(visit)
             if not rows
             else nothing(
                 "No contract has a readiness section. Add one to pacto.yaml, and publish the next version:",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -20,6 +20,7 @@ from homeostat.web.dashboard.html.command import command, nothing, shell
 from homeostat.web.dashboard.html.components import Row, chip, facts, many, moment, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.paging import field
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -60,6 +61,9 @@ class Revisions:
         entry = face.visibility.index.pacto((namespace, name)) if face is not None else None
         if face is None or entry is None:
             raise unknown(f"Contract {namespace}/{name} not found")
+        versions = _versions(face.visibility.index.revisions((namespace, name)))
+        if not query.old and not query.new and len(versions) > 1:
+            query = Versions(old=versions[1], new=versions[0])
         instance = entry.instance()
         service = (await face.visibility.index.view(None)).get(instance.service)
         crumbs = el("p", el("a", name, href=f"{HERE}/{namespace}/{name}"), class_="crumbs")
@@ -73,11 +77,12 @@ class Revisions:
             revisions = {each.spec.version: each for each in face.visibility.index.revisions((namespace, name))}
             steps = _command(revisions.get(query.old), revisions.get(query.new))
             problem = nothing(without_credentials(str(error)), *steps)
-            return Page(name, [crumbs, title, problem], TITLE)
+            return Page(name, [crumbs, title, _form(visit.request.path, query, versions), problem], TITLE)
         found = await with_bundles([old, new], lambda: _difference(old, new), namespace=namespace)
         content: list[Node] = [
             crumbs,
             title,
+            _form(visit.request.path, query, versions),
             facts(
                 ("From", [before.version, el("span", before.source, class_="note")]),
                 ("To", [after.version, el("span", after.source, class_="note")]),
@@ -87,6 +92,33 @@ class Revisions:
             found.shown,
         ]
         return Page(name, content, TITLE)
+
+
+def _versions(revisions: Iterable[RevisionEntry]) -> list[str]:
+    """The newest first."""
+    ordered = sorted(revisions, key=_age, reverse=True)
+    return list(dict.fromkeys(each.spec.version for each in ordered if each.spec.version))[:MOST_SHOWN]
+
+
+def _form(here: str, query: Versions, versions: Sequence[str]) -> Node:
+    """None where there are no two versions to compare."""
+    if len(versions) < 2:
+        return None
+    return el(
+        "form",
+        field("From", "from", _select("from", versions, query.old)),
+        field("To", "to", _select("to", versions, query.new)),
+        el("button", "Compare", type="submit"),
+        method="get",
+        action=here,
+        class_="filter",
+    )
+
+
+def _select(name: str, versions: Sequence[str], chosen: str) -> Markup:
+    known = dict.fromkeys([*versions, *([chosen] if chosen else [])])
+    options = [el("option", each, value=each, selected=each == chosen) for each in known]
+    return el("select", options, name=name, id=name)
 
 
 def _age(each: RevisionEntry) -> tuple[str, str]:

@@ -33,6 +33,7 @@ def open_section(client: Client, within: str = "") -> Section:
 
     return Section(
         title=TITLE,
+        purpose="What services promise each other, compared with what runs.",
         path=HERE,
         pages=(("Service graph", GRAPH), ("Readiness of contracts", READINESS)),
         views={

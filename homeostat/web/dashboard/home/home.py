@@ -19,7 +19,7 @@ from homeostat.web.dashboard.html.components import Row, chip, heading, many, mo
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
-from homeostat.web.dashboard.link import may_read
+from homeostat.web.dashboard.link import joined, may_read
 from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
@@ -64,9 +64,9 @@ class Home:
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
         namespaces, _ = await _within_time(self._namespaces(visit))
-        hidden = [each.title for each in self._sections if each.report is not None and each not in shown]
+        hidden = [each for each in self._sections if each.report is not None and each not in shown]
         top = el("div", _verdict(known, hidden), namespaces, class_="top")
-        content: list[Node] = [top, _hidden(hidden), _numbers(known, visit.namespace, is_all=not hidden)]
+        content: list[Node] = [top, _hidden(hidden), _numbers(known, visit.namespace) or _start(shown, hidden)]
         beside = [_upcoming(known), _timeline(changes, trouble)]
         wrong = await _problems(visit, known)
         content.append(el("div", el("div", wrong), el("div", beside), el("div", *summaries), class_="halves"))
@@ -118,7 +118,7 @@ async def _summary(section: Section, visit: Visit) -> Node:
     return el("section", heading(section.title), el("p", f"Unknown: {one_line(trouble)}", class_="trouble"))
 
 
-def _verdict(reported: Sequence[Reported], hidden: Sequence[str]) -> Markup:
+def _verdict(reported: Sequence[Reported], hidden: Sequence[Section]) -> Markup:
     """The answer to the first question, in one line."""
     reports = [each.report for each in reported if each.report is not None]
     total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
@@ -145,12 +145,13 @@ def _verdict(reported: Sequence[Reported], hidden: Sequence[str]) -> Markup:
     return el("h1", text, class_=f"verdict {look}")
 
 
-def _hidden(titles: Sequence[str]) -> Node:
-    """What a visitor may not see must not look as if it did not exist."""
-    if not titles:
+def _hidden(sections: Sequence[Section]) -> Node:
+    """What a visitor may not see must not look as if it did not exist. Each of the pages says what would allow it."""
+    if not sections:
         return None
-    text = f"Not shown, because you are not allowed to list their objects in all namespaces: {', '.join(titles)}."
-    return el("p", text, class_="note hidden-sections")
+    text = "Not shown, because you are not allowed to list their objects in all namespaces: "
+    links = joined([el("a", each.title, href=each.path) for each in sections])
+    return el("p", text, links, ".", class_="note hidden-sections")
 
 
 def _rest(unsettled: int, paused: int) -> str:
@@ -163,11 +164,11 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _numbers(reported: Sequence[Reported], namespace: str, *, is_all: bool) -> Node:
+def _numbers(reported: Sequence[Reported], namespace: str) -> Node:
     tiles = [
         _tile(each, namespace) for each in reported if each.trouble or (each.report is not None and each.report.total)
     ]
-    return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else _start(is_all)
+    return el("ul", tiles, class_="tiles", aria_label="Objects as declared, by section") if tiles else None
 
 
 def _tile(reported: Reported, namespace: str) -> Markup:
@@ -205,15 +206,17 @@ def _key(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _start(is_all: bool) -> Node:
-    if not is_all:
+def _start(sections: Sequence[Section], hidden: Sequence[Section]) -> Node:
+    """What there is to declare: each section says how. None for who does not see all that may be declared."""
+    tiles = [
+        _linked(each, [el("span", each.title, class_="start"), el("span", each.purpose, class_="note")], "", "")
+        for each in sections
+        if each.purpose and not hidden
+    ]
+    if not tiles:
         return None
-    return el(
-        "div",
-        el("p", "Declare something, and this page says whether it is so. For example:"),
-        el("p", el("code", "homeostat type add -f FILE"), " or ", el("code", "homeostat apply -f FILE")),
-        class_="empty",
-    )
+    text = el("p", "Declare something, and this page says whether it is so. Where to begin:", class_="summary")
+    return [text, el("ul", tiles, class_="tiles begin", aria_label="Where to begin")]
 
 
 async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:

@@ -60,6 +60,7 @@ def _link(target: PageLink) -> Markup:
     return el("li", el("a", target.label, href=target.path, class_="button"), command(target.command))
 
 
-def nothing(text: Node, *steps: str) -> Markup:
-    """A page or a part of it without content: what to do next, by these commands."""
-    return el("div", el("p", text), [el("p", command(each)) for each in steps], class_="empty")
+def nothing(text: Node, *steps: str, links: Node = None) -> Markup:
+    """A page or a part of it without content: what to do next, by these commands or these links."""
+    shown = el("p", links, class_="offered") if links else None
+    return el("div", el("p", text), [el("p", command(each)) for each in steps], shown, class_="empty")

@@ -201,8 +201,10 @@
   relate(document);
   showEndOfLog();
   // On a narrow screen the sections scroll sideways.
-  const here = document.querySelector("header nav [aria-current]");
-  if (here) here.closest("ul").scrollLeft = here.offsetLeft - here.closest("ul").offsetLeft - 40;
+  for (const here of document.querySelectorAll("header nav [aria-current], .tabs [aria-current]")) {
+    const list = here.closest(".tabs") || here.closest("ul");
+    list.scrollLeft = here.offsetLeft - list.offsetLeft - 40;
+  }
   for (const form of document.querySelectorAll("form.filter")) follow(form);
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("q");

@@ -28,6 +28,7 @@ def open_section(client: Client, within: str = "") -> Section:
     questions = tuple(Question(each.group, each.plural, "list") for each in (IMAGE_UPDATE.kind, DEPLOYMENT))
     return Section(
         title=TITLE,
+        purpose="Newer tags of images, written to the manifests in Git.",
         path=HERE,
         views={HERE: images.show, one: image.show},
         forms={f"{one}/update": image.request, f"{one}/pin": image.pin, f"{one}/unpin": image.unpin},

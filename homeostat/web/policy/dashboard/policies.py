@@ -21,6 +21,7 @@ from homeostat.web.dashboard.html.components import Row, chip, many, moment, one
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
+from homeostat.web.dashboard.link import create_links
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -87,7 +88,7 @@ class Policies:
         query = read_query(visit.request, ListQuery)
         found = await self.lowest()
         shown = cut([each for each in found if _matches(each, query)], query.page)
-        body: Node = nothing("No policies match.") if found else _none()
+        body: Node = nothing("No policies match.") if found else await _none(visit)
         if shown.items:
             body = [policy_table(shown.items), pager(HERE, query.fields, shown)]
         namespaces = sorted({each.policy.metadata.namespace for each in found} - {""})
@@ -110,11 +111,12 @@ class Policies:
         return sorted(found, key=_order)
 
 
-def _none() -> Markup:
+async def _none(visit: Visit) -> Markup:
     return nothing(
         "No policies are declared. See what one consists of, and how your workloads would score:",
         "homeostat explain devopspolicy.spec",
         "homeostat policy analyze",
+        links=await create_links(visit, *(each.kind for each in _KINDS)),
     )
 
 

@@ -18,6 +18,7 @@ def open_section(client: Client, within: str = "") -> Section:
     policies, policy = Policies(watched), PolicyPage(client)
     return Section(
         title="Policies",
+        purpose="Rules for Pods: a score, the violations, and what to change.",
         path=HERE,
         views={
             HERE: policies.show,

@@ -21,7 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
-from homeostat.web.dashboard.link import edit_action, object_link
+from homeostat.web.dashboard.link import create_links, edit_action, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import unknown
@@ -139,6 +139,7 @@ class Dependencies:
         body: Node = nothing(
             f"No {shape.plural} match." if rows else f"No {shape.plural} are declared. To see what one consists of:",
             *(() if rows else (f"homeostat explain {shape.kind.kind.kind.lower()}.spec",)),
+            links=None if rows else await create_links(visit, shape.kind.kind),
         )
         if shown.items:
             headings = (shape.noun.capitalize(), "State", *shape.headings, "Message")

@@ -13,6 +13,7 @@ from homeostat.web.dashboard.html.components import Row, moment, one_line, row, 
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary, tabs
+from homeostat.web.dashboard.link import create_links
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -50,6 +51,7 @@ class Policies:
             if rows
             else "No SyncPolicies are declared. Describe a repository, a server, a secret store, a policy, and apply:",
             *(() if rows else ("homeostat explain syncpolicy.spec", "homeostat apply -f sync.yaml")),
+            links=None if rows else await create_links(visit, SYNC_POLICY.kind),
         )
         if shown.items:
             body = [policy_table(shown.items, self._now()), pager(HERE, query.fields, shown)]

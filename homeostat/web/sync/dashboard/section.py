@@ -23,6 +23,7 @@ def open_section(client: Client, within: str = "") -> Section:
     kind = SYNC_POLICY.kind
     return Section(
         title=TITLE,
+        purpose="A REST API, kept equal to files in Git.",
         path=HERE,
         pages=(("Repositories of sync", REPOSITORIES), ("Servers of sync", SERVERS)),
         views={

@@ -82,7 +82,9 @@ async def test_the_graph_shows_dependents_cycles_and_the_blast_radius(plane: Pla
     assert "since 0.9.0" in page.document.one("tr", id="row-revision-ledger-2").text
     page = await site.open("/contracts/default/ledger/diff?from=0.9.0&to=1.0.0")
     assert "was given inline, and only the current one is kept" in page.text
-    page = await site.open("/contracts/default/ledger/diff")
+    newest = await site.open("/contracts/default/ledger/diff")
+    assert newest.document.one("h1").text == "ledger: 0.9.0 → 1.0.0"
+    page = await site.open("/contracts/default/ledger/diff?from=1.0.0&to=1.0.0")
     assert (page.status, "No changes." in page.text) == (200, True), page.text
     assert "<script>" not in page.source
 
