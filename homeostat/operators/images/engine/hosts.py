@@ -116,4 +116,9 @@ def _matches(pattern: str, place: Place) -> bool:
 
 @cached(1024)
 def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile("[^/]*".join(map(re.escape, pattern.split("*"))))
+    first, *rest = map(re.escape, pattern.split("*"))
+    if not rest:
+        return re.compile(first)
+    *between, last = rest
+    # The first place where a part matches is as good as any later one: without the groups, stars take exponential time.
+    return re.compile(f"{first}{''.join(f'(?>[^/]*?{each})' for each in between if each)}[^/]*{last}")
