@@ -19,6 +19,8 @@ from tests.operators.workloads.objects import pod
 
 HTTP: JsonObject = {"httpGet": {"path": "/", "port": 80}}
 FALSE: JsonObject = {"exec": {"command": ["/bin/false"]}}
+DELETES = ["/bin/sh", "-c", "touch /tmp/up; sleep 30; rm -f /tmp/up; sleep 600"]
+CAT: JsonObject = {"exec": {"command": ["cat", "/tmp/up"]}, "periodSeconds": 5}
 USUAL = Fate(after_s=0.0)
 NEVER = math.inf
 
@@ -43,6 +45,22 @@ def probed_pod(*containers: JsonObject, **fields: Any) -> Pod:
         ([{"startupProbe": {**FALSE, "failureThreshold": 4, "periodSeconds": 2}}], Probed(NEVER, 6.0)),
         ([{"livenessProbe": HTTP}], Probed(0.0, NEVER)),
         ([{"livenessProbe": {**FALSE, "initialDelaySeconds": 5}}], Probed(0.0, 25.0)),
+        ([{"command": DELETES, "livenessProbe": {**CAT, "initialDelaySeconds": 5}}], Probed(0.0, 40.0)),
+        ([{"command": DELETES, "livenessProbe": {**CAT, "failureThreshold": 1}}], Probed(0.0, 30.0)),
+        ([{"command": DELETES, "livenessProbe": {**CAT, "initialDelaySeconds": 60}}], Probed(0.0, 70.0)),
+        ([{"command": DELETES, "livenessProbe": {"exec": {"command": ["test", "-f", "/tmp/up"]}}}], Probed(0.0, 50.0)),
+        ([{"command": DELETES[:2], "args": DELETES[2:], "livenessProbe": CAT}], Probed(0.0, 40.0)),
+        ([{"command": ["sh", "-c", "echo a > /tmp/up && rm /tmp/up"], "livenessProbe": CAT}], Probed(0.0, 10.0)),
+        ([{"command": ["sh", "-c", "echo a > /tmp/up; sleep 600"], "livenessProbe": CAT}], Probed(0.0, NEVER)),
+        ([{"command": ["sh", "-c", "touch /tmp/up; app; rm /tmp/up"], "livenessProbe": CAT}], Probed(0.0, NEVER)),
+        ([{"command": ["sh", "-c", "sleep 12; touch /tmp/up; app"], "readinessProbe": CAT}], Probed(15.0, NEVER)),
+        ([{"command": ["sh", "-c", "sleep 12; touch /tmp/up; app"], "startupProbe": CAT}], Probed(NEVER, 10.0)),
+        ([{"command": ["sh", "-c", "sleep 9; touch /tmp/up; app"], "startupProbe": CAT}], Probed(10.0, NEVER)),
+        ([{"command": ["sleep", "600"], "startupProbe": CAT}], Probed(0.0, NEVER)),
+        ([{"command": ["sh", "-c", "sleep 600"], "startupProbe": CAT}], Probed(NEVER, 10.0)),
+        ([{"command": ["sleep", "600"], "livenessProbe": {**HTTP, "initialDelaySeconds": 10}}], Probed(0.0, 30.0)),
+        ([{"command": ["sleep", "600"], "livenessProbe": HTTP}, {"image": "nginx"}], Probed(0.0, NEVER)),
+        ([{"command": ["sh", "-c", "while true; do nc -l 80; done"], "livenessProbe": HTTP}], Probed(0.0, NEVER)),
         ([{}, {"readinessProbe": {**HTTP, "initialDelaySeconds": 2}}, {"readinessProbe": HTTP}], Probed(2.0, NEVER)),
         ([{"readinessProbe": {"exec": {"command": ["sh", "-c", "false;" * 9999]}}}], Probed(0.0, NEVER)),
     ],
@@ -65,7 +83,7 @@ def test_a_readiness_probe_delays_readiness() -> None:
 
 def test_a_container_that_ends_does_so_whatever_its_probes_say() -> None:
     once = {"spec": {"restartPolicy": "Never"}, "status": {}}
-    slow = {"command": ["sleep", "9"], "readinessProbe": {**HTTP, "initialDelaySeconds": 5}}
+    slow = {"command": ["sleep", "9"], "readinessProbe": {"exec": {"command": ["true"]}, "initialDelaySeconds": 5}}
     assert stages(probed_pod(slow, **once), 4.0, 6.0, 10.0) == ["running", "ready", "Completed"]
     never = {"command": ["sleep", "9"], "readinessProbe": FALSE}
     assert stages(probed_pod(never, **once), 4.0, 10.0) == ["running", "Completed"]

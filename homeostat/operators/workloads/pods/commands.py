@@ -1,4 +1,5 @@
-"""How long the containers of a Pod run, and with which code they end, by their commands and images. Pure.
+"""How long the containers of a Pod run, with which code they end, and when they have a file, by their commands and
+images. Pure.
 
 Nothing is executed: only commands whose end is plain are understood. `sleep 5` ends after 5 s with the code 0, `false`
 at once with 1, `sh -c "echo a; sleep 2; exit 3"` after 2 s with 3, `while true; ...`, `tail -f` and servers never. What
@@ -12,7 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -47,6 +48,16 @@ class Ending(msgspec.Struct, frozen=True, gc=False):
 
 
 NEVER: Final = Ending(0, math.inf)
+
+
+class Span(NamedTuple):
+    """In seconds after the start of a container."""
+
+    from_s: float = 0.0
+    until_s: float = math.inf
+
+
+ALWAYS: Final = Span()
 
 
 def ending_of(spec: PodSpec) -> Ending | None:
@@ -87,15 +98,45 @@ def command_ending(words: tuple[str, ...]) -> Ending | None:
     return _shell(words[1:]) if name in _SHELLS else _step(name, words[1:])
 
 
+def file_span(words: tuple[str, ...], path: str) -> Span:
+    """When there is a file in `/tmp` that a script makes and deletes: with `touch /tmp/up; sleep 30; rm /tmp/up` for
+    30 s. Always, as far as anybody knows, for files elsewhere and commands that are not understood.
+    """
+    script = _script_of(words[1:]) if words and words[0].rpartition("/")[2] in _SHELLS else None
+    if script is None or not path.startswith("/tmp/"):  # noqa: S108  not a file of ours
+        return ALWAYS
+    total_s, made_s = 0.0, math.inf
+    for text in _SEPARATOR.split(script[0])[: 2 * _MOST_STEPS : 2]:
+        command, _, target = text.partition(">")
+        step = _words(command)
+        name = step[0].rpartition("/")[2] if step else "true"
+        if name == "rm" and path in step and not math.isinf(made_s):
+            return Span(made_s, total_s)
+        if target.lstrip(">").strip() == path or (name == "touch" and path in step):
+            made_s = min(made_s, total_s)
+        ending = Ending(0, 0.0) if name in ("rm", "touch") else _step(name, step[1:])
+        if ending is None and math.isinf(made_s):
+            return ALWAYS
+        if ending is None or ending.is_never or name in ("exit", "exec"):
+            break
+        total_s += ending.after_s
+    return Span(made_s)
+
+
 def _shell(words: tuple[str, ...]) -> Ending | None:
-    """Of `sh -c SCRIPT`; other options may come before it, also as `-ec`."""
+    found = _script_of(words)
+    return None if found is None else _script(found[0], ends_on_failure="e" in found[1])
+
+
+def _script_of(words: tuple[str, ...]) -> tuple[str, str] | None:
+    """The script of `-c SCRIPT` and the options; others may come before it, also as `-ec`."""
     options = ""
     for index, word in enumerate(words[:-1]):
         if not word.startswith("-") or word.startswith("--"):
             return None
         options += word
         if word.endswith("c"):
-            return _script(words[index + 1], ends_on_failure="e" in options)
+            return words[index + 1], options
     return None
 
 
