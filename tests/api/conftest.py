@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -138,3 +139,16 @@ async def plane(data: Path) -> AsyncIterator[Plane]:
 @pytest.fixture
 def api(plane: Plane) -> Api:
     return Api(plane)
+
+
+def noting_threads(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> set[bool]:
+    """Whether the function ran in the thread of the loop."""
+    threads: set[bool] = set()
+    run: Callable[..., Any] = getattr(owner, name)
+
+    def noted(*args: Any, **more: Any) -> Any:
+        threads.add(threading.current_thread() is threading.main_thread())
+        return run(*args, **more)
+
+    monkeypatch.setattr(owner, name, noted)
+    return threads

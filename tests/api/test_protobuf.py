@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -20,7 +19,7 @@ from homeostat.objects.wire.leaves import members
 from homeostat.server.access.user import SELF
 from homeostat.server.verbs import backlog
 from homeostat.server.view import protobuf_view
-from tests.api.conftest import Api
+from tests.api.conftest import Api, noting_threads
 from tests.api.objects import CONFIGMAPS, CRDS, WIDGETS, configmap, definition, widget
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -99,19 +98,6 @@ async def test_a_large_object_is_encoded_in_a_thread(api: Api, monkeypatch: pyte
     answer = await api("GET", f"{CONFIGMAPS}/a", headers=ALONE)
     assert protobuf.decode(answer.body)["metadata"]["finalizers"] == finalizers
     assert threads == {False}
-
-
-def noting_threads(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> set[bool]:
-    """Whether the function ran in the thread of the loop."""
-    threads: set[bool] = set()
-    run: Callable[..., Any] = getattr(owner, name)
-
-    def noted(*args: Any, **more: Any) -> Any:
-        threads.add(threading.current_thread() is threading.main_thread())
-        return run(*args, **more)
-
-    monkeypatch.setattr(owner, name, noted)
-    return threads
 
 
 async def test_an_error_is_in_protobuf(api: Api) -> None:

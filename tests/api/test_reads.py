@@ -15,8 +15,9 @@ from homeostat.edge.reply import StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.server.access.user import SELF
 from homeostat.server.view.encode import Note, note_of
+from homeostat.server.view.table import Columns
 from homeostat.store.base import Record
-from tests.api.conftest import MERGE_PATCH, Api
+from tests.api.conftest import MERGE_PATCH, Api, noting_threads
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
 WATCHED = CONFIGMAPS.replace("/v1/", "/v1/watch/")
@@ -489,6 +490,17 @@ async def test_watches_can_be_tables(api: Api) -> None:
     await make(api, "a")
     kind, table = await watch.next()
     assert (kind, table["kind"], table["rows"][0]["cells"][:2]) == ("ADDED", "Table", ["a", 1])
+
+
+async def test_rows_of_large_objects_in_a_watch_are_made_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = noting_threads(monkeypatch, Columns, "prepare")
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, headers=TABLE)
+    large = {"text": "x" * 100_000}
+    await asyncio.gather(*(api("POST", CONFIGMAPS, configmap(f"c{at}", data=large)) for at in range(8)))
+    tables = [(await watch.next())[1] for _ in range(8)]
+    assert sorted(each["rows"][0]["cells"][0] for each in tables) == [f"c{at}" for at in range(8)]
+    assert [each["columnDefinitions"] is not None for each in tables] == [True] + [False] * 7
+    assert threads == {False}
 
 
 async def test_the_age_in_a_watched_table_is_that_at_the_event(api: Api) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from homeostat.edge.items import pieces_of
@@ -33,6 +34,7 @@ from homeostat.server.view.view import (
     added_events,
     bookmark_of,
     event_of,
+    own_frame,
     shared_frame,
     view_of,
     with_revision,
@@ -91,7 +93,6 @@ class Watcher:
         self._call = call
         self._selection = selection
         self._view = view
-        self._later = view.later if view.later is not view else None
         self._since = since
         self._stream: Stream | None = None
         self._subscription: Subscription | None = None
@@ -107,10 +108,12 @@ class Watcher:
 
         self._converting = _Converting(call, self) if call.kind.conversion is not None else None
         self._queue: FrameQueue | None = None
-        if call.representation.encoding == "protobuf":
+        if view.quick_bytes < inf:
             from homeostat.server.verbs.frame_queue import FrameQueue
 
-            self._queue = FrameQueue(call.user.name, self._frame, self)
+            # What a thread encodes is finished after its commit, when the history no longer lets go of shared bytes.
+            made = shared_frame if call.representation.encoding == "protobuf" else own_frame
+            self._queue = FrameQueue(call.user.name, partial(self._made, made), self, quick_bytes=view.quick_bytes)
 
     def start(self, stream: Stream) -> None:
         self._stream = stream
@@ -164,7 +167,7 @@ class Watcher:
                 await turn.pause()
                 parts = await in_thread(events, user=user) if self._view.takes_long(batch) else events()
                 await send_pieces(stream, pieces_of(parts))
-                self._sent_one()
+                self._view = self._view.later
                 if stream.closed:
                     break
         if self._call.options.send_initial_events and self._wants_bookmarks:
@@ -183,7 +186,7 @@ class Watcher:
         if self._queue is not None and self._queue.takes(event):
             return
         try:
-            chunk = self._frame(event)
+            chunk = self._frame(self._view, event, shared_frame)
         except BaseException:
             # The reader missed an event, so it must not see later events or a later revision.
             self.close()
@@ -194,12 +197,7 @@ class Watcher:
         """Send a frame with the next flush."""
         if chunk:
             self._frames.append(chunk)
-            if self._later is not None:
-                self._sent_one()
-
-    def _sent_one(self) -> None:
-        if self._later is not None:
-            self._view, self._later = self._later, None
+            self._view = self._view.later
 
     def flush(self) -> None:
         """Write the events of one commit at once."""
@@ -210,19 +208,27 @@ class Watcher:
             stream.send(frames[0] if len(frames) == 1 else b"".join(frames))
             self._frames = []
 
-    def _frame(self, event: Event) -> bytes:
+    def _made(self, make: Callable[[View, Event], bytes], events: Sequence[Event]) -> list[bytes]:
+        """Their frames, in a thread."""
+        view, chunks = self._view, []
+        for event in events:
+            chunks.append(self._frame(view, event, make))
+            view = view.later if chunks[-1] else view
+        return chunks
+
+    def _frame(self, view: View, event: Event, make: Callable[[View, Event], bytes]) -> bytes:
         """The event as this watch shows it; empty if the selection does not include it."""
         if self._selection.is_all:
-            return shared_frame(self._view, event)
+            return make(view, event)
         change = self._selection.change(event)
         if change == event.type:
-            return shared_frame(self._view, event)
+            return make(view, event)
         if change == "ADDED":
-            return frame(event_of(self._view, "ADDED", event.record))
+            return frame(event_of(view, "ADDED", event.record))
         if change == "DELETED":
             assert event.previous is not None
             left = with_revision(event.previous, event.record.revision)
-            return frame(event_of(self._view, "DELETED", left))
+            return frame(event_of(view, "DELETED", left))
         return b""
 
     def tick(self, now: float) -> None:

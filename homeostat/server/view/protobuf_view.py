@@ -39,6 +39,7 @@ def type_of(kind: Kind) -> str | None:
 
 class ProtobufView:
     is_shared = False
+    quick_bytes = QUICK_BYTES
 
     def __init__(self, kind: Kind, *, is_partial: bool) -> None:
         self._stored = kind

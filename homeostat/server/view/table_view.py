@@ -18,6 +18,8 @@ from homeostat.store.base import Record
 _MANY_ROWS = 10_000
 _MANY_BYTES = 2_000_000
 """Bytes of objects times columns, which take some tens of milliseconds."""
+_QUICK_BYTES = 256 * 1024
+"""As `_MANY_BYTES`, for some milliseconds."""
 _WITHOUT_METADATA = frozenset({"None", "Object"})
 """Values of `includeObject` for which a row does not have the metadata alone."""
 
@@ -60,6 +62,10 @@ class TableView(JsonLines):
             if note is None or note.row is None or note.row[0] is not columns:
                 unread += len(record.value)
         return unread * len(columns.columns) > _MANY_BYTES
+
+    @property
+    def quick_bytes(self) -> float:
+        return _QUICK_BYTES / max(1, len(self._columns.columns))
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return self._document(_row(b"[]", self._partial(encode(metadata))), metadata)

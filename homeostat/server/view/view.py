@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Protocol
 
 from homeostat.edge.items import Items
@@ -53,6 +54,11 @@ class View(Protocol):
         """Whether a list of these records would block the event loop for too long."""
 
     @property
+    def quick_bytes(self) -> float:
+        """The events of stored objects of this size together are encoded in some milliseconds."""
+        ...
+
+    @property
     def is_shared(self) -> bool:
         """Whether the items of a list are the store's own bytes, so that a list takes no memory."""
         ...
@@ -83,6 +89,11 @@ def added_events(view: View, records: Sequence[Record]) -> list[bytes]:
     return parts
 
 
+def own_frame(view: View, event: Event) -> bytes:
+    """An event as a chunk."""
+    return frame(event_of(view, event.type, event.record))
+
+
 def shared_frame(view: View, event: Event) -> bytes:
     """An event as a chunk, encoded once for all readers of the same view."""
     frames = event.frames
@@ -90,7 +101,7 @@ def shared_frame(view: View, event: Event) -> bytes:
         frames = event.frames = {}
     found = frames.get(view.share_key)
     if found is None:
-        found = frames[view.share_key] = frame(event_of(view, event.type, event.record))
+        found = frames[view.share_key] = own_frame(view, event)
     return found
 
 
@@ -130,6 +141,10 @@ class ObjectView(JsonLines):
         return encode({"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": metadata})
 
     @property
+    def quick_bytes(self) -> float:
+        return inf if self.is_shared else _MANY_DECODED_BYTES
+
+    @property
     def is_shared(self) -> bool:
         return self._kind.is_verbatim
 
@@ -150,6 +165,7 @@ class ObjectView(JsonLines):
 
 class PartialView(JsonLines):
     is_shared = False
+    quick_bytes = inf
 
     def __init__(self, version: str, *, has_bare_items: bool = False) -> None:
         self._version = version
