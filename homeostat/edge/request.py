@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
@@ -75,6 +76,11 @@ class Peer:
         return self._certificate
 
 
+def client_of(headers: Headers, peer: Peer) -> Hashable:
+    """Whose request it is, before anybody checks that: a token, a certificate, or else an address."""
+    return headers.get("authorization", "").rpartition(" ")[2] or peer.certificate or peer.address
+
+
 class Request(msgspec.Struct, frozen=True):
     method: str
     path: str
@@ -90,6 +96,10 @@ class Request(msgspec.Struct, frozen=True):
     is_http10: bool = False
     id_line: bytes = b""
     """The header line of the response that names the request; empty if the server gives no ids."""
+
+    @property
+    def client(self) -> Hashable:
+        return client_of(self.headers, self.peer)
 
     @property
     def id(self) -> str:

@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
 
     def _note_upload(self) -> None:
         if self._parser.body_size >= LARGE_BYTES:
-            self._service.bodies.receive(self, self._parser.body_size)
+            self._service.bodies.receive(self, self._parser.client, self._parser.body_size)
 
     def refuse_upload(self) -> None:
         self._parser.refuse(503, "too many large requests at once; try again later")
@@ -220,7 +220,7 @@ class Connection(asyncio.Protocol):
         self.counters.requests += 1
         self._request = request
         if request.body and len(request.body) >= LARGE_BYTES:
-            self._service.bodies.answer(self, len(request.body))
+            self._service.bodies.answer(self, request.client, len(request.body))
         try:
             answer = self._service.handler(request)
         except Exception:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Hashable
 from typing import Any, NoReturn
 
 import httptools
@@ -17,7 +18,7 @@ import msgspec
 
 from homeostat.edge.ids import RequestIds
 from homeostat.edge.limits import Limits
-from homeostat.edge.request import Headers, Peer, Request
+from homeostat.edge.request import Headers, Peer, Request, client_of
 
 # Enough framing for a body in chunks of one byte; more framing carries no data.
 _FRAMING_PER_BYTE = 7
@@ -76,6 +77,11 @@ class RequestParser:
     def body_size(self) -> int:
         """Bytes of the body that is being received."""
         return self._size
+
+    @property
+    def client(self) -> Hashable:
+        """Who sends the body that is being received."""
+        return client_of(self._headers, self._peer)
 
     @property
     def is_backlogged(self) -> bool:

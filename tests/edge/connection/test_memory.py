@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from homeostat.edge.connection import turns
+from homeostat.edge.connection.memory import Bodies
 from homeostat.edge.items import Items, pieces_of
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.server import Handler, Limits
@@ -174,3 +175,33 @@ async def test_a_large_body_is_written_over_many_turns_of_the_loop(
         assert await asyncio.to_thread(read_all, server.port) >= 40 * len(LARGE)
         is_over = True
     assert max(after - before for before, after in pairwise(sent)) < 2_500_000
+
+
+class _Upload:
+    """A connection that sends a body."""
+
+    is_refused = False
+
+    def refuse_upload(self) -> None:
+        self.is_refused = True
+
+
+def test_the_bodies_of_one_client_that_are_being_answered_leave_room_for_those_of_others() -> None:
+    bodies, sent = Bodies(100), list[_Upload]()
+
+    def send(client: str, size: int) -> bool:
+        upload = _Upload()
+        for arrived in (size // 2, size):
+            if not upload.is_refused:
+                bodies.receive(upload, client, arrived)
+        if not upload.is_refused:
+            bodies.answer(upload, client, size)
+            sent.append(upload)
+        return not upload.is_refused
+
+    assert [send("a", 10) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert [send("b", 10) for _ in range(4)] == [True] * 3 + [False]
+    assert send("c", 10)
+    for upload in sent:
+        bodies.discard(upload)
+    assert (bodies.total, send("b", 50)) == (0, True)
