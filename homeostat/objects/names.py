@@ -101,6 +101,7 @@ _RULES = {
     ("networking.k8s.io", "IPAddress"): NameRule(is_subdomain, _ip_address_name, 0),
     ("apiregistration.k8s.io", "APIService"): PATH_SEGMENT,
     ("certificates.k8s.io", "CertificateSigningRequest"): PATH_SEGMENT,
+    ("policy", "PodDisruptionBudget"): PATH_SEGMENT,
     (_RBAC, "Role"): PATH_SEGMENT,
     (_RBAC, "RoleBinding"): PATH_SEGMENT,
     (_RBAC, "ClusterRole"): PATH_SEGMENT,

@@ -215,6 +215,35 @@ _VOLUME: JsonObject = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage":
 _REACH = {"required": {"nodeSelectorTerms": [_TERM]}}
 _APPS = "/apis/apps/v1/namespaces/diff"
 
+_NETWORK = "/apis/networking.k8s.io/v1/namespaces/diff"
+_PATH = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"number": 80}}}}
+_PARAMETERS = {"kind": "K", "name": "n", "scope": "Namespace", "namespace": "a"}
+_TOPOLOGY = {"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}
+_USE = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
+_EXTERNAL = {"metric": {"name": "a"}, "target": {"type": "Value", "value": "1", "averageValue": "1"}}
+_AUTOSCALED: JsonObject = {
+    "maxReplicas": 3,
+    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+    "metrics": [{"type": "Resource", "resource": _USE}],
+    "behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 5}]}},
+}
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+_POLICY: JsonObject = {
+    "matchConstraints": {"resourceRules": [_RULE]},
+    "validations": [{"expression": "true"}],
+    "auditAnnotations": [{"key": "k", "valueExpression": "'x'"}],
+}
+_REFERENCE = {"name": "p", "parameterNotFoundAction": "Deny"}
+_BINDING: JsonObject = {"policyName": "m", "paramRef": _REFERENCE, "validationActions": ["Deny"]}
+_HOOK = {
+    "name": "a.example.com",
+    "rules": [_RULE],
+    "clientConfig": {"url": "https://localhost:1/x"},
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+}
+
 FAMILIES = {
     "Pod": Family(f"{NS}/pods", api("Pod", "v1", "m", spec=_POD), _PODS),
     "Deployment": Family(
@@ -291,5 +320,124 @@ FAMILIES = {
             ("spec/resources/requests/storage", "0"),
             ("spec/volumeAttributesClassName", "A"),
         ],
+    ),
+    "Service": Family(
+        f"{NS}/services",
+        api("Service", "v1", "m", spec={"clusterIP": "None", "ports": [{"port": 80, "targetPort": 8080}]}),
+        [
+            ("spec/ports/0", {}),
+            ("spec/ports/0/appProtocol", "a b"),
+            ("spec/trafficDistribution", "Bogus"),
+            ("spec/loadBalancerClass", "a/b"),
+            ("spec/loadBalancerSourceRanges", ["10.0.0.0"]),
+            ("spec/externalTrafficPolicy", "Bogus"),
+            ("spec/internalTrafficPolicy", ""),
+            ("spec/externalIPs", ["127.0.0.1", "0.0.0.0", "169.254.0.1"]),
+            ("spec", {"type": "ExternalName", "externalName": "a.b", "ipFamilies": ["IPv4"], "clusterIPs": ["None"]}),
+            ("spec", {"type": "ExternalName", "externalName": "a.b", "externalIPs": ["1.2.3.4"]}),
+        ],
+    ),
+    "Ingress": Family(
+        f"{_NETWORK}/ingresses",
+        api("Ingress", "networking.k8s.io/v1", "m", spec={"rules": [{"host": "a.b", "http": {"paths": [_PATH]}}]}),
+        [
+            ("spec/ingressClassName", ""),
+            ("spec/defaultBackend", {}),
+            ("spec/rules/0/http/paths/0/backend", {"resource": {"apiGroup": "a b", "kind": "a/b", "name": "c%"}}),
+            ("spec/rules/0/http/paths/0/pathType", ""),
+            ("spec/rules/0/http/paths/0/pathType", ...),
+            ("spec/tls", [{"hosts": ["", "10.0.0.1"]}]),
+        ],
+    ),
+    "IngressClass": Family(
+        "/apis/networking.k8s.io/v1/ingressclasses",
+        api("IngressClass", "networking.k8s.io/v1", "m", spec={"controller": "a.b/c", "parameters": _PARAMETERS}),
+        [
+            ("spec/controller", "http://x"),
+            ("spec/parameters/apiGroup", "a b"),
+            ("spec/parameters/kind", "a/b"),
+            ("spec/parameters/namespace", "A"),
+        ],
+    ),
+    "NetworkPolicy": Family(
+        f"{_NETWORK}/networkpolicies",
+        api("NetworkPolicy", "networking.k8s.io/v1", "m", spec={"ingress": [{"ports": [{"port": 80}]}]}),
+        [("spec/ingress/0/ports/0/protocol", "")],
+    ),
+    "PodDisruptionBudget": Family(
+        "/apis/policy/v1/namespaces/diff/poddisruptionbudgets",
+        api("PodDisruptionBudget", "policy/v1", "m", spec={"minAvailable": 1, "selector": _SELECTOR}),
+        [("metadata/name", "A B"), ("metadata/name", "a/b")],
+    ),
+    "HorizontalPodAutoscaler": Family(
+        "/apis/autoscaling/v2/namespaces/diff/horizontalpodautoscalers",
+        api("HorizontalPodAutoscaler", "autoscaling/v2", "m", spec=_AUTOSCALED),
+        [
+            ("spec/behavior/scaleUp/policies/0", {}),
+            ("spec/behavior/scaleUp/policies/0/periodSeconds", 1801),
+            ("spec/behavior/scaleUp/selectPolicy", "Bogus"),
+            ("spec/behavior/scaleUp/stabilizationWindowSeconds", 3601),
+            ("spec/scaleTargetRef/apiVersion", "/v1"),
+            ("spec/metrics/0/type", ...),
+            ("spec/metrics/0/resource/name", ""),
+            ("spec/metrics/0/resource/target", {"type": "Bogus"}),
+            ("spec/metrics/0/resource/target/averageUtilization", 0),
+            ("spec/metrics/0/resource/target/averageValue", "0"),
+            ("spec/metrics/0/pods", {"metric": {"name": "a"}, "target": {}}),
+            *(
+                ("spec/metrics/0", {"type": kind, name: {"target": {"type": "Value"}, **source}})
+                for kind, name, source in (
+                    ("Pods", "pods", {"metric": {"name": "a/b"}}),
+                    ("Object", "object", {"describedObject": {"apiVersion": "a/b/c"}, "metric": {}}),
+                    ("ContainerResource", "containerResource", {"name": "bogus", "container": "A"}),
+                )
+            ),
+            ("spec/metrics/0", {"type": "External", "external": _EXTERNAL}),
+        ],
+    ),
+    "StorageClass": Family(
+        "/apis/storage.k8s.io/v1/storageclasses",
+        api("StorageClass", "storage.k8s.io/v1", "m", provisioner="a.b/c", allowedTopologies=[_TOPOLOGY]),
+        [
+            ("provisioner", "a b"),
+            ("parameters", {"": "x"}),
+            ("reclaimPolicy", "Recycle"),
+            ("volumeBindingMode", ""),
+            ("allowedTopologies/1", _TOPOLOGY),
+            ("allowedTopologies/0", {}),
+            ("allowedTopologies/0/matchLabelExpressions/1", {"key": "zone"}),
+            ("allowedTopologies/0/matchLabelExpressions/0/values", ["a", "a"]),
+        ],
+    ),
+    "ClusterRole": Family(
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+        api("ClusterRole", "rbac.authorization.k8s.io/v1", "m", aggregationRule={"clusterRoleSelectors": [_SELECTOR]}),
+        [("aggregationRule/clusterRoleSelectors/0/matchLabels/a b", "c")],
+    ),
+    "ValidatingAdmissionPolicy": Family(
+        f"{_ADMISSION}/validatingadmissionpolicies",
+        api("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", "m", spec=_POLICY),
+        [
+            ("spec/auditAnnotations/0/key", "a b"),
+            ("spec/auditAnnotations/0/valueExpression", ...),
+            ("spec/auditAnnotations/1", {"key": "k", "valueExpression": "'x'"}),
+            ("spec/auditAnnotations/0", {}),
+            ("spec/failurePolicy", ""),
+            ("spec/matchConstraints/matchPolicy", ""),
+            ("spec/matchConstraints/resourceRules/0/scope", ""),
+            ("spec/matchConstraints/resourceRules/0/resourceNames", ["a/b", "a", "a"]),
+            ("spec/paramKind", {"apiVersion": "A.b/1", "kind": "a b"}),
+            ("spec/paramKind", {"apiVersion": "a/b/c"}),
+        ],
+    ),
+    "ValidatingAdmissionPolicyBinding": Family(
+        f"{_ADMISSION}/validatingadmissionpolicybindings",
+        api("ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1", "m", spec=_BINDING),
+        [("spec/paramRef/name", "a/b"), ("spec/matchResources", {"resourceRules": [{**_RULE, "scope": ""}]})],
+    ),
+    "ValidatingWebhookConfiguration": Family(
+        f"{_ADMISSION}/validatingwebhookconfigurations",
+        api("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", "m", webhooks=[_HOOK]),
+        [("webhooks/0/failurePolicy", ""), ("webhooks/0/matchPolicy", ""), ("webhooks/0/rules/0/scope", "")],
     ),
 }

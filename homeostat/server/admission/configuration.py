@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
+from homeostat.objects.identifiers import path_segment
 from homeostat.objects.json import JsonObject
 from homeostat.server.admission.expressions import Expression
 from homeostat.server.admission.policies.policy import policy_of
@@ -66,14 +67,13 @@ def _check_names(spec: JsonObject) -> list[Cause]:
         causes += [required(f"{at}.{each}") for each in ("name", "expression") if not text(variable, each).strip()]
         if name and not (name.isidentifier() and name.isascii()):
             causes.append(invalid(f"{at}.name", name, "name is not a valid CEL identifier"))
-    if isinstance(kind := spec.get("paramKind"), dict):
-        causes += [required(f"spec.paramKind.{each}") for each in ("apiVersion", "kind") if not text(kind, each)]
     return causes
 
 
 def _check_reference(reference: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     name, selector = text(reference, "name"), reference.get("selector")
+    causes += [invalid(f"{path}.name", name, each) for each in path_segment(name)]
     if name and selector is not None:
         message = "name and selector are mutually exclusive"
         causes += [forbidden(f"{path}.{each}", message) for each in ("name", "selector")]

@@ -105,7 +105,7 @@ def _compiled(spec: JsonObject, *, fails: bool) -> Expressions:
         constructing = policy_environment(types, has_params=spec.get("paramKind") is not None, constructs=True)
         mutations = tuple(_mutation(each, constructing) for each in spec["mutations"])
     annotations = tuple(
-        AuditAnnotation(each["key"], compile_expression(environment, each["valueExpression"], None))
+        AuditAnnotation(each.get("key") or "", compile_expression(environment, each.get("valueExpression") or "", None))
         for each in spec.get("auditAnnotations") or ()
     )
     every = (

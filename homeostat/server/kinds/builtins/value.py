@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from homeostat.objects.errors import Cause, invalid, quoted, required, unsupported
-from homeostat.objects.identifiers import Messages, port_name, qualified_name
+from homeostat.objects.identifiers import Messages, dns1123_subdomain, port_name, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.server.kinds.builtins.members import text
@@ -116,3 +116,15 @@ def check_address(value: str, path: str) -> list[Cause]:
     except ValueError:
         return [invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
     return []
+
+
+_path = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
+
+
+def check_domain_path(value: str, path: str) -> list[Cause]:
+    """A name that begins with a domain of its owner, such as `acme.io/foo`."""
+    domain, _, rest = value.partition("/")
+    if not domain or not rest:
+        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    causes = check_text(domain, path, dns1123_subdomain)
+    return causes if _path(rest) else [*causes, invalid(path, rest, "Invalid path: a URL may not have its characters")]

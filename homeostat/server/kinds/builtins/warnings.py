@@ -196,6 +196,8 @@ def _service_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
             yield "spec.externalIPs is ignored for headless services"
         if spec.get("sessionAffinity") not in (None, "None"):
             yield "spec.SessionAffinity is ignored for headless services"
+    if text(spec, "type") == "ExternalName" and items(spec, "externalIPs"):
+        yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
     if text(spec, "type") != "ExternalName" and text(spec, "externalName"):
         yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
 

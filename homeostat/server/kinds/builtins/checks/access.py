@@ -48,14 +48,15 @@ def _check_cluster_role(obj: JsonObject) -> list[Cause]:
         if not items(aggregation, "clusterRoleSelectors"):
             causes.append(required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
         for path, selector in numbered(aggregation, "clusterRoleSelectors", "aggregationRule"):
-            causes += check_selector(selector, path)
+            if found := check_selector(selector, path):
+                causes += [*found, invalid(path, selector, "invalid label selector")]
     return causes
 
 
 def _check_binding(obj: JsonObject, roles: tuple[str, ...], *, is_namespaced: bool) -> list[Cause]:
     role = struct(obj, "roleRef")
     causes: list[Cause] = []
-    if text(role, "apiGroup") != _GROUP:
+    if role and text(role, "apiGroup") != _GROUP:
         causes.append(unsupported("roleRef.apiGroup", text(role, "apiGroup"), [_GROUP]))
     if text(role, "kind") not in roles:
         causes.append(unsupported("roleRef.kind", text(role, "kind"), roles))

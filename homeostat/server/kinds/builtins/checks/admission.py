@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from homeostat.objects.client_config import REVIEW_VERSIONS, check_client_config, check_review_versions
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_many, unsupported
-from homeostat.objects.identifiers import dns1123_subdomain, qualified_name
+from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, path_segment, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_required, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_required, check_text, is_integer
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_CHANGING = ("*", "CONNECT", "CREATE", "UPDATE")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _FAILURE_POLICIES, _MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
@@ -101,7 +102,20 @@ def _check_rule(rule: JsonObject, path: str) -> list[Cause]:
         required(f"{path}.apiVersions[{index}]") for index, each in enumerate(items(rule, "apiVersions")) if each == ""
     ]
     causes += _check_resources(items(rule, "resources"), f"{path}.resources")
+    if "resourceNames" in rule:
+        causes += _check_resource_names(rule, path)
     return causes + check_choice(rule, "scope", path, _SCOPES)
+
+
+def _check_resource_names(rule: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    names = strings(rule, "resourceNames")
+    for index, name in enumerate(names):
+        at = f"{path}.resourceNames[{index}]"
+        causes += check_text(name, at, path_segment)
+        if name in names[:index]:
+            causes.append(duplicate(at, name))
+    return causes
 
 
 def _check_resources(resources: list[object], path: str) -> list[Cause]:
@@ -144,16 +158,50 @@ def _check_policy(obj: JsonObject) -> list[Cause]:
         if not text(validation, "expression").strip():
             causes.append(required(f"{at}.expression", "expression is not specified"))
         causes += check_choice(validation, "reason", at, _REASONS)
+    causes += _check_annotations(spec, text(struct(obj, "metadata"), "name"))
     return causes + _check_match_conditions(spec, "spec") + _check_expressions(spec)
+
+
+def _check_annotations(spec: JsonObject, policy: str) -> list[Cause]:
+    """Audit annotations, whose whole keys begin with the name of the policy."""
+    causes: list[Cause] = []
+    keys: set[str] = set()
+    for at, annotation in numbered(spec, "auditAnnotations", "spec"):
+        key = text(annotation, "key")
+        if policy:
+            causes += check_text(f"{policy}/{key}", f"{at}.key", qualified_name)
+        else:
+            causes.append(invalid(f"{at}.key", key, "requires metadata.name be non-empty"))
+        if not text(annotation, "valueExpression").strip():
+            causes.append(required(f"{at}.valueExpression", "valueExpression is not specified"))
+        if key in keys:
+            causes.append(duplicate(f"{at}.key", key))
+        keys.add(key)
+    return causes
+
+
+def _check_parameters(spec: JsonObject) -> list[Cause]:
+    """Which kind of objects a policy takes parameters from."""
+    kind, at = spec.get("paramKind"), "spec.paramKind"
+    if not isinstance(kind, dict):
+        return []
+    version, name = text(kind, "apiVersion"), text(kind, "kind")
+    causes = [required(f"{at}.{each}") for each in ("apiVersion", "kind") if not text(kind, each)]
+    group, _, short = version.rpartition("/")
+    if version.count("/") > 1:
+        causes.append(invalid(f"{at}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
+    elif version:
+        causes += check_text(group, f"{at}.apiVersion", dns1123_subdomain) if group else []
+        causes += check_text(short, f"{at}.apiVersion", dns1035_label)
+    if name:
+        causes += check_text(name.lower(), f"{at}.kind", dns1035_label)
+    return causes
 
 
 def _check_mutating_policy(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = _check_constraints(spec) + _check_match_conditions(spec, "spec")
-    for _, rule in numbered(struct(spec, "matchConstraints"), "resourceRules", ""):
-        if "DELETE" in strings(rule, "operations"):
-            path = "spec.matchConstraints.resourceRules.operations"
-            causes.append(unsupported(path, "DELETE", [each for each in _OPERATIONS if each != "DELETE"]))
+    causes += _check_operations(struct(spec, "matchConstraints"), "spec.matchConstraints")
     if not items(spec, "mutations"):
         causes.append(required("spec.mutations", "mutations must contain at least one item"))
     for at, mutation in numbered(spec, "mutations", "spec"):
@@ -162,6 +210,17 @@ def _check_mutating_policy(obj: JsonObject) -> list[Cause]:
         causes.append(required("spec.reinvocationPolicy"))
     causes += check_choice(spec, "reinvocationPolicy", "spec", ("IfNeeded", "Never"))
     return causes + _check_expressions(spec)
+
+
+def _check_operations(match: JsonObject, path: str) -> list[Cause]:
+    """No change is made to what is deleted. Kubernetes leaves out which rule it is."""
+    rules = [each for name in ("resourceRules", "excludeResourceRules") for _, each in numbered(match, name, "")]
+    return [
+        unsupported(f"{path}.resourceRules.operations", each, _CHANGING)
+        for rule in rules
+        for each in strings(rule, "operations")
+        if each not in _CHANGING
+    ]
 
 
 def _check_mutation(mutation: JsonObject, path: str) -> list[Cause]:
@@ -192,7 +251,7 @@ def _check_constraints(spec: JsonObject) -> list[Cause]:
         if not items(constraints, "resourceRules"):
             causes.append(required("spec.matchConstraints.resourceRules"))
         causes += _check_match(constraints, "spec.matchConstraints")
-    return causes
+    return causes + _check_parameters(spec)
 
 
 def _check_expressions(spec: JsonObject) -> list[Cause]:
@@ -220,6 +279,10 @@ def _check_match(match: JsonObject, path: str) -> list[Cause]:
 
 
 def _check_mutating_binding(obj: JsonObject) -> list[Cause]:
+    return _check_binding(obj) + _check_operations(struct(obj, "spec", "matchResources"), "spec.matchResources")
+
+
+def _check_binding(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = check_required(spec, "policyName", "spec", dns1123_subdomain)
     if isinstance(match := spec.get("matchResources"), dict):
@@ -229,7 +292,7 @@ def _check_mutating_binding(obj: JsonObject) -> list[Cause]:
 
 def _check_policy_binding(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = _check_mutating_binding(obj)
+    causes = _check_binding(obj)
     actions = strings(spec, "validationActions")
     if not actions:
         causes.append(required("spec.validationActions"))

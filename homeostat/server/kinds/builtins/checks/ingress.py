@@ -5,11 +5,18 @@ from __future__ import annotations
 import ipaddress
 
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, wildcard_subdomain
+from homeostat.objects.identifiers import (
+    dns1035_label,
+    dns1123_label,
+    dns1123_subdomain,
+    path_segment,
+    wildcard_subdomain,
+)
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import (
+    check_domain_path,
     check_port,
     check_port_or_name,
     check_protocol,
@@ -33,26 +40,29 @@ def _check_ingress(obj: JsonObject) -> list[Cause]:
     if isinstance(backend, dict):
         causes += _check_backend(backend, "spec.defaultBackend")
     for at, rule in numbered(spec, "rules", "spec"):
-        causes += _check_host(text(rule, "host"), f"{at}.host")
+        if host := text(rule, "host"):
+            causes += _check_host(host, f"{at}.host")
         if isinstance(http := rule.get("http"), dict):
             causes += _check_paths(http, f"{at}.http")
     for at, tls in numbered(spec, "tls", "spec"):
         for index, host in enumerate(strings(tls, "hosts")):
-            causes += _check_host(host, f"{at}.hosts[{index}]")
+            causes += _check_name(host, f"{at}.hosts[{index}]")
         if name := text(tls, "secretName"):
             causes += check_text(name, f"{at}.secretName", dns1123_subdomain)
-    if name := text(spec, "ingressClassName"):
-        causes += check_text(name, "spec.ingressClassName", dns1123_subdomain)
+    if isinstance(wanted := spec.get("ingressClassName"), str):
+        causes += check_text(wanted, "spec.ingressClassName", dns1123_subdomain)
     return causes
 
 
+def _check_name(host: str, path: str) -> list[Cause]:
+    return check_text(host, path, wildcard_subdomain if "*" in host else dns1123_subdomain)
+
+
 def _check_host(host: str, path: str) -> list[Cause]:
-    if not host:
-        return []
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return check_text(host, path, wildcard_subdomain if "*" in host else dns1123_subdomain)
+        return _check_name(host, path)
     return [invalid(path, host, "must be a DNS name, not an IP address")]
 
 
@@ -62,9 +72,10 @@ def _check_paths(http: JsonObject, path: str) -> list[Cause]:
         causes.append(required(f"{path}.paths"))
     for at, entry in numbered(http, "paths", path):
         kind, route = text(entry, "pathType"), text(entry, "path")
-        if not kind:
+        if not isinstance(entry.get("pathType"), str):
             causes.append(required(f"{at}.pathType", "pathType must be specified"))
-        elif kind not in _PATH_TYPES:
+            continue  # as Kubernetes does
+        if kind not in _PATH_TYPES:
             causes.append(unsupported(f"{at}.pathType", kind, _PATH_TYPES))
         elif kind != "ImplementationSpecific" or route:
             causes += _check_route(route, f"{at}.path", strict=kind != "ImplementationSpecific")
@@ -88,9 +99,9 @@ def _check_backend(backend: JsonObject, path: str) -> list[Cause]:
         return [invalid(path, "", "cannot set both resource and service backends")]
     if isinstance(resource, dict):
         at = f"{path}.resource"
-        return check_required(resource, "kind", at) + check_required(resource, "name", at)
+        return _check_reference(resource, at)
     if not isinstance(service, dict):
-        return [required(path, "port name or number is required")]
+        return [invalid(path, "", "resource or service backend is required")]
     causes = check_required(service, "name", f"{path}.service", dns1035_label)
     port = struct(service, "port")
     name, number = text(port, "name"), integer(port, "number")
@@ -105,6 +116,16 @@ def _check_backend(backend: JsonObject, path: str) -> list[Cause]:
     return causes
 
 
+def _check_reference(reference: JsonObject, path: str) -> list[Cause]:
+    """An object of another kind."""
+    causes: list[Cause] = []
+    if isinstance(group := reference.get("apiGroup"), str):
+        causes += check_text(group, f"{path}.apiGroup", dns1123_subdomain)
+    for name in ("kind", "name"):
+        causes += check_required(reference, name, path, path_segment)
+    return causes
+
+
 def _check_ingress_class(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     controller = text(spec, "controller")
@@ -113,20 +134,19 @@ def _check_ingress_class(obj: JsonObject) -> list[Cause]:
         causes.append(required("spec.controller"))
     elif len(controller) > 250:
         causes.append(Cause("FieldValueTooLong", "Too long: may not be more than 250 bytes", "spec.controller"))
-    elif not all(controller.partition("/")):
-        message = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        causes.append(invalid("spec.controller", controller, message))
+    if controller:
+        causes += check_domain_path(controller, "spec.controller")
     if isinstance(parameters := spec.get("parameters"), dict):
-        causes += check_required(parameters, "kind", "spec.parameters")
-        causes += check_required(parameters, "name", "spec.parameters")
+        causes += _check_reference(parameters, "spec.parameters")
         scope, namespace = text(parameters, "scope"), text(parameters, "namespace")
-        if scope == "Namespace" and not namespace:
-            message = "`parameters.scope` is set to 'Namespace'"
-            causes.append(required("spec.parameters.namespace", message))
+        at = "spec.parameters.namespace"
+        if scope == "Namespace" and parameters.get("namespace") is None:
+            causes.append(required(at, "`parameters.scope` is set to 'Namespace'"))
+        elif scope == "Namespace":
+            causes += check_text(namespace, at, dns1123_label)
         elif scope == "Cluster" and namespace:
-            message = "`parameters.scope` is set to 'Cluster'"
-            causes.append(forbidden("spec.parameters.namespace", message))
-        elif scope not in ("Namespace", "Cluster"):
+            causes.append(forbidden(at, "`parameters.scope` is set to 'Cluster'"))
+        elif scope != "Cluster":
             causes.append(unsupported("spec.parameters.scope", scope, ("Cluster", "Namespace")))
     return causes
 

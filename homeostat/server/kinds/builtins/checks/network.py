@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, path_segment
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, path_segment, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
@@ -19,6 +19,7 @@ from homeostat.server.kinds.builtins.value import (
     check_text,
 )
 
+_DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 _MAX_AFFINITY_SECONDS = 86400
@@ -37,13 +38,68 @@ def _check_service(obj: JsonObject) -> list[Cause]:
     causes += check_choice(spec, "sessionAffinity", "spec", ("ClientIP", "None"))
     causes += _check_affinity(spec)
     for index, each in enumerate(strings(spec, "externalIPs")):
-        causes += check_address(each, f"spec.externalIPs[{index}]")
-    causes += check_choice(spec, "externalTrafficPolicy", "spec", ("Cluster", "Local"))
+        at = f"spec.externalIPs[{index}]"
+        causes += check_address(each, at) or _check_external(each, at)
     causes += check_choice(spec, "internalTrafficPolicy", "spec", ("Cluster", "Local"))
-    causes += check_choice(spec, "ipFamilyPolicy", "spec", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    causes += check_choice(spec, "trafficDistribution", "spec", _DISTRIBUTIONS)
+    causes += _check_families(spec, kind)
+    causes += _check_external_policy(spec, kind)
     causes += _check_balanced(spec, kind)
     causes += _check_balancer(struct(obj, "status", "loadBalancer"), kind)
     return causes + check_choice(spec, "type", "spec", _TYPES)
+
+
+def _check_external(address: str, path: str) -> list[Cause]:
+    """No address that means something else on every machine."""
+    found = ipaddress.ip_address(address)
+    causes: list[Cause] = []
+    for is_special, told in (
+        (found.is_unspecified, f"may not be unspecified ({address})"),
+        (found.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (found.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (found.is_multicast and address.startswith("224.0.0."), "may not be in the link-local multicast range"),
+    ):
+        if is_special:
+            causes.append(invalid(path, address, told))
+    return causes
+
+
+def _check_families(spec: JsonObject, kind: str) -> list[Cause]:
+    if kind != "ExternalName":
+        return check_choice(spec, "ipFamilyPolicy", "spec", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    message = "may not be set for ExternalName services"
+    names = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+    return [forbidden(f"spec.{name}", message) for name in names if spec.get(name) not in (None, [])]
+
+
+def _check_external_policy(spec: JsonObject, kind: str) -> list[Cause]:
+    policy = text(spec, "externalTrafficPolicy")
+    has_addresses = kind == "ClusterIP" and bool(items(spec, "externalIPs"))
+    if kind in ("LoadBalancer", "NodePort") or has_addresses:
+        return check_choice(spec, "externalTrafficPolicy", "spec", ("Cluster", "Local"))
+    message = "may only be set for externally-accessible services"
+    return [invalid("spec.externalTrafficPolicy", policy, message)] if policy else []
+
+
+def _check_ranges(spec: JsonObject, kind: str) -> list[Cause]:
+    """Kubernetes capitalizes the field."""
+    at, ranges = "spec.LoadBalancerSourceRanges", strings(spec, "loadBalancerSourceRanges")
+    causes: list[Cause] = []
+    if ranges and kind != "LoadBalancer":
+        causes.append(forbidden(at, "may only be used when `type` is 'LoadBalancer'"))
+    for index, each in enumerate(ranges):
+        if not _is_range(each.strip()):
+            message = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+            causes.append(invalid(f"{at}[{index}]", each, message))
+    return causes
+
+
+def _is_range(value: str) -> bool:
+    try:
+        ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        return False
+    return "/" in value
 
 
 def _check_balanced(spec: JsonObject, kind: str) -> list[Cause]:
@@ -52,6 +108,12 @@ def _check_balanced(spec: JsonObject, kind: str) -> list[Cause]:
     if kind != "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not None:
         message = "may only be used when `type` is 'LoadBalancer'"
         causes.append(forbidden("spec.allocateLoadBalancerNodePorts", message))
+    causes += _check_ranges(spec, kind)
+    if (name := spec.get("loadBalancerClass")) is not None and kind != "LoadBalancer":
+        message = "may only be used when `type` is 'LoadBalancer'"
+        causes.append(forbidden("spec.loadBalancerClass", message))
+    elif isinstance(name, str):
+        causes += check_text(name, "spec.loadBalancerClass", qualified_name)
     is_checked = kind == "LoadBalancer" and text(spec, "externalTrafficPolicy") == "Local"
     if (port := integer(spec, "healthCheckNodePort")) and not is_checked:
         message = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
@@ -85,7 +147,7 @@ def _is_address(value: str) -> bool:
 def _check_type(spec: JsonObject, kind: str, address: str) -> list[Cause]:
     causes: list[Cause] = []
     if kind == "ExternalName":
-        if address:
+        if address and not items(spec, "clusterIPs"):
             causes.append(forbidden("spec.clusterIPs", "may not be set for ExternalName services"))
         if name := text(spec, "externalName").removesuffix("."):
             causes += check_text(name, "spec.externalName", dns1123_subdomain)
@@ -102,18 +164,25 @@ def _check_ports(spec: JsonObject, kind: str) -> list[Cause]:
     causes: list[Cause] = []
     names: set[str] = set()
     numbers: set[tuple[str, int]] = set()
+    node_ports: set[tuple[str, int]] = set()
     needs_name = len(items(spec, "ports")) > 1
     for at, port in numbered(spec, "ports", "spec"):
         causes += _check_port_name(port, at, names, needs_name=needs_name)
         causes += check_port(integer(port, "port"), f"{at}.port")
         causes += check_protocol(port, at)
-        causes += check_port_or_name(port.get("targetPort"), f"{at}.targetPort")
+        causes += check_port_or_name(port.get("targetPort", 0), f"{at}.targetPort")
+        if isinstance(protocol := port.get("appProtocol"), str):
+            causes += check_text(protocol, f"{at}.appProtocol", qualified_name)
         if kind == "ClusterIP" and integer(port, "nodePort"):
             causes.append(forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'"))
         number = (text(port, "protocol"), integer(port, "port"))
         if number in numbers:
             causes.append(duplicate(at, {"port": number[1], "protocol": number[0]}))
         numbers.add(number)
+        taken = (text(port, "protocol"), integer(port, "nodePort"))
+        if taken[1] and taken in node_ports:
+            causes.append(duplicate(f"{at}.nodePort", taken[1]))
+        node_ports.add(taken)
     return causes
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from posixpath import normpath
 
-from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.checks.pods.affinity import check_node_term
 from homeostat.server.kinds.builtins.checks.pods.source import PERSISTENT, check_sources, source_of
@@ -145,13 +145,40 @@ def _check_data_source(source: JsonObject, path: str) -> list[Cause]:
 
 
 def _check_storage_class(obj: JsonObject) -> list[Cause]:
-    causes: list[Cause] = []
-    if not text(obj, "provisioner"):
-        causes.append(required("provisioner"))
-    causes += check_choice(obj, "reclaimPolicy", "", ("Delete", "Retain"))
+    provisioner = text(obj, "provisioner")
+    causes = (
+        check_text(provisioner.lower(), "provisioner", qualified_name) if provisioner else [required("provisioner")]
+    )
+    if text(obj, "reclaimPolicy"):
+        causes += check_choice(obj, "reclaimPolicy", "", ("Delete", "Retain"))
     causes += check_choice(obj, "volumeBindingMode", "", _BINDING_MODES)
-    causes += [required(f"parameters.{key}") for key in struct(obj, "parameters") if not key]
+    causes += [invalid("parameters", key, "field can not be empty.") for key in struct(obj, "parameters") if not key]
+    seen: list[dict[str, set[str]]] = [{}]
+    for at, term in numbered(obj, "allowedTopologies", ""):
+        values, found = _check_topology(term, at)
+        causes += found
+        if values in seen:
+            causes.append(duplicate(f"{at}.matchLabelExpressions", ""))
+        seen.append(values)
     return causes
+
+
+def _check_topology(term: JsonObject, path: str) -> tuple[dict[str, set[str]], list[Cause]]:
+    """The values of a term by key, and what is wrong with it."""
+    found: dict[str, set[str]] = {}
+    causes: list[Cause] = []
+    for at, each in numbered(term, "matchLabelExpressions", path):
+        key, values = text(each, "key"), strings(each, "values")
+        if not values:
+            causes.append(required(f"{at}.values"))
+        causes += [
+            duplicate(f"{at}.values[{index}]", value) for index, value in enumerate(values) if value in values[:index]
+        ]
+        causes += check_text(key, f"{at}.key", qualified_name)
+        if key in found:
+            causes.append(duplicate(f"{at}.key", key))
+        found[key] = set(values)
+    return found, causes
 
 
 CHECKS = {

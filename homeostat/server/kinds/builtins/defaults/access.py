@@ -17,10 +17,16 @@ def _default_binding(obj: JsonObject) -> None:
             set_default(subject, "apiGroup", _RBAC)
 
 
+def _absent(holder: JsonObject, name: str, value: str) -> None:
+    """An empty text stays, and is refused."""
+    if holder.get(name) is None:
+        holder[name] = value
+
+
 def _default_webhooks(obj: JsonObject) -> None:
     for webhook in structs(obj, "webhooks"):
-        set_default(webhook, "failurePolicy", "Fail")
-        set_default(webhook, "matchPolicy", "Equivalent")
+        _absent(webhook, "failurePolicy", "Fail")
+        _absent(webhook, "matchPolicy", "Equivalent")
         _default_selectors(webhook)
         if webhook.get("timeoutSeconds") is None:
             webhook["timeoutSeconds"] = 10
@@ -33,7 +39,7 @@ def _default_webhooks(obj: JsonObject) -> None:
 def _default_mutating_webhooks(obj: JsonObject) -> None:
     _default_webhooks(obj)
     for webhook in structs(obj, "webhooks"):
-        set_default(webhook, "reinvocationPolicy", "Never")
+        _absent(webhook, "reinvocationPolicy", "Never")
 
 
 def _default_selectors(holder: JsonObject) -> None:
@@ -44,12 +50,12 @@ def _default_selectors(holder: JsonObject) -> None:
 
 def _default_rules(holder: JsonObject, name: str) -> None:
     for rule in structs(holder, name):
-        set_default(rule, "scope", "*")
+        _absent(rule, "scope", "*")
 
 
 def _default_match(spec: JsonObject, name: str) -> None:
     if isinstance(match := spec.get(name), dict):
-        set_default(match, "matchPolicy", "Equivalent")
+        _absent(match, "matchPolicy", "Equivalent")
         _default_selectors(match)
         _default_rules(match, "resourceRules")
         _default_rules(match, "excludeResourceRules")
@@ -57,7 +63,7 @@ def _default_match(spec: JsonObject, name: str) -> None:
 
 def _default_policy(obj: JsonObject) -> None:
     if isinstance(spec := obj.get("spec"), dict):
-        set_default(spec, "failurePolicy", "Fail")
+        _absent(spec, "failurePolicy", "Fail")
         _default_match(spec, "matchConstraints")
 
 

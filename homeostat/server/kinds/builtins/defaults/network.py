@@ -24,8 +24,8 @@ def _default_service(obj: JsonObject) -> None:
     kind = spec["type"]
     if kind in _EXTERNAL_TYPES or (kind == "ClusterIP" and spec.get("externalIPs")):
         set_default(spec, "externalTrafficPolicy", "Cluster")
-    if kind != "ExternalName":
-        set_default(spec, "internalTrafficPolicy", "Cluster")
+    if kind != "ExternalName" and spec.get("internalTrafficPolicy") is None:
+        spec["internalTrafficPolicy"] = "Cluster"
     if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
         spec["allocateLoadBalancerNodePorts"] = True
     if kind == "LoadBalancer":
@@ -112,7 +112,8 @@ def _default_network_policy(obj: JsonObject) -> None:
     for rules in ("ingress", "egress"):
         for rule in structs(spec, rules):
             for port in structs(rule, "ports"):
-                set_default(port, "protocol", "TCP")
+                if port.get("protocol") is None:
+                    port["protocol"] = "TCP"
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 

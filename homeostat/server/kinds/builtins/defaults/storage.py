@@ -64,8 +64,9 @@ def default_claim_template(claim: JsonObject) -> None:
 
 
 def _default_storage_class(obj: JsonObject) -> None:
-    set_default(obj, "reclaimPolicy", "Delete")
-    set_default(obj, "volumeBindingMode", "Immediate")
+    for name, value in (("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")):
+        if obj.get(name) is None:
+            obj[name] = value
 
 
 def _default_csi_driver(obj: JsonObject) -> None:

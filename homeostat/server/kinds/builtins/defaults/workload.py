@@ -136,7 +136,7 @@ def _default_scaling(behaviour: JsonObject, name: str, rules: JsonObject) -> Non
         return
     if "stabilizationWindowSeconds" in rules:
         _absent(scaling, stabilizationWindowSeconds=rules["stabilizationWindowSeconds"])
-    set_default(scaling, "selectPolicy", "Max")
+    _absent(scaling, selectPolicy="Max")
     if scaling.get("policies") is None:
         scaling["policies"] = [{"type": kind, "value": value, "periodSeconds": 15} for kind, value in rules["policies"]]
 

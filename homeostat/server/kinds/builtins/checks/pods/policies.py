@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 from homeostat.objects.errors import Cause, duplicate, invalid, required, too_long, too_many, unsupported
-from homeostat.objects.identifiers import dns1123_subdomain, qualified_name
+from homeostat.objects.identifiers import qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
-from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_required, check_text, is_integer
+from homeostat.server.kinds.builtins.value import (
+    check_choice,
+    check_counts,
+    check_domain_path,
+    check_required,
+    check_text,
+    is_integer,
+)
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _STATUSES = ("False", "True", "Unknown")
 _MOST_RULES, _MOST_CODES, _MOST_MANAGER = 20, 255, 63
 _MOST_INDEXES = 100_000
-_path = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
 
 
 def check_policies(spec: JsonObject, path: str) -> list[Cause]:
@@ -56,14 +60,7 @@ def _check_not_indexed(spec: JsonObject, path: str) -> list[Cause]:
 def _check_manager(manager: str, path: str) -> list[Cause]:
     if not manager:
         return [required(path)]
-    domain, _, rest = manager.partition("/")
-    causes: list[Cause] = []
-    if not domain or not rest:
-        causes.append(invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'))
-    else:
-        causes += check_text(domain, path, dns1123_subdomain)
-        if not _path(rest):
-            causes.append(invalid(path, rest, "Invalid path: it has characters that a URL would not"))
+    causes = check_domain_path(manager, path)
     if len(manager) > _MOST_MANAGER:
         causes.append(too_long(path, _MOST_MANAGER))
     return causes

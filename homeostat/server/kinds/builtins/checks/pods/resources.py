@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label
+from homeostat.objects.identifiers import dns1123_label, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.objects.quantity import Quantity
 from homeostat.server.kinds.builtins.members import numbered, struct, structs, text
@@ -57,15 +57,25 @@ def _check_resource(name: str, value: object, path: str) -> list[Cause]:
     if name.startswith(_PAGES):
         return _check_pages(name, value, path)
     if "/" not in name:
-        if name in _OVERCOMMITTED:
-            return []
-        return [
-            invalid(path, name, "must be a standard resource type or fully qualified"),
-            invalid(path, name, "must be a standard resource for containers"),
-        ]
+        return _check_standard(name, path)
     amount = quantity_of(value)
     is_whole = amount is None or amount.nanos % _WHOLE == 0
     return [] if is_whole else [invalid(path, value, "must be an integer")]
+
+
+def _check_standard(name: str, path: str) -> list[Cause]:
+    if name in _OVERCOMMITTED:
+        return []
+    return [
+        invalid(path, name, "must be a standard resource type or fully qualified"),
+        invalid(path, name, "must be a standard resource for containers"),
+    ]
+
+
+def check_resource_name(name: str, path: str) -> list[Cause]:
+    """The name of what a container may request."""
+    causes = check_text(name, path, qualified_name)
+    return causes if causes or "/" in name or name.startswith(_PAGES) else _check_standard(name, path)
 
 
 def _check_pod_resource(name: str, value: object, path: str) -> list[Cause]:
