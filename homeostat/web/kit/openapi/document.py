@@ -77,6 +77,11 @@ class About:
     operations: Mapping[Route, Operation]
 
 
+_CALLERS: Final = {
+    "anyone": "Needs no credentials.",
+    "known": "For everybody who is signed in.",
+    "admin": "For administrators.",
+}
 _PLAIN: Final = Operation("", "known")
 
 
@@ -142,7 +147,7 @@ def _operation(method: str, pattern: str, operation: Operation, schemas: _Schema
     described: JsonObject = {
         "operationId": operation_id(method, pattern),
         "summary": operation.summary,
-        "description": f"Required permission: {operation.who}.",
+        "description": _CALLERS.get(operation.who, f"Required permission: {operation.who}."),
         "tags": [_tag(pattern)],
         "parameters": [*_of_path(pattern), *_of_query(operation, schemas), *_of_headers(operation)],
         "responses": _responses(operation, schemas),
