@@ -78,7 +78,7 @@ class Dashboard:
         self._identify, self._static = identify, Static()
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
-        self._palette = Palette(client, self._kinds)
+        self._palette = Palette(client, self._kinds, self._sections)
         self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None, data=data)
         self._once = OnceLoginPage(redeem, identify, sessions, self._static, data) if redeem is not None else None
         self._sessions, self._secret = sessions, os.urandom(32)

@@ -18,13 +18,14 @@ from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.found import MOST_FOUND, Place
 from homeostat.web.dashboard.objects.index import TITLE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, RowMetadata, read_names
+from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
-MOST_FOUND: Final = 20
 _SEARCHED_EACH: Final = 500
 _AT_ONCE: Final = 8
 _WITHIN_S: Final = 0.5
@@ -33,21 +34,13 @@ _MOST_KINDS: Final = 8
 _DERIVED: Final = frozenset({"Endpoints", "EndpointSlice", "ReplicaSet", "ControllerRevision"})
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where the palette leads: `note` says what it is."""
-
-    title: str
-    note: str
-    path: str
-
-
 class Wanted(msgspec.Struct, frozen=True):
     q: Annotated[str, Meta(max_length=253)] = ""
 
 
 class Palette:
-    def __init__(self, client: Client, kinds: ServedKinds) -> None:
-        self._client, self._kinds = client, kinds
+    def __init__(self, client: Client, kinds: ServedKinds, sections: Sequence[Section]) -> None:
+        self._client, self._kinds, self._sections = client, kinds, sections
 
     async def find(self, visit: Visit) -> Json:
         words = read_query(visit.request, Wanted).q.lower().split()
@@ -56,7 +49,17 @@ class Palette:
             kinds = await self._kinds.listed()
             named = await self._objects(visit.client(self._client), kinds, words) if len(found) < MOST_FOUND else []
             found += _merged(_kinds(kinds, words), named, words[-1])
+        elif words:
+            found += await self._of_sections(visit, words)
         return {"found": msgspec.to_builtins(found[:MOST_FOUND])}
+
+    async def _of_sections(self, visit: Visit, words: Sequence[str]) -> list[Place]:
+        """For who sees no objects, such as users of the REST API."""
+        found: list[Place] = []
+        for each in self._sections:
+            if each.find is not None and await each.is_visible(visit.caller):
+                found += await each.find(visit, words)
+        return found
 
     async def _objects(self, client: Client, kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
         *kind_words, name = words

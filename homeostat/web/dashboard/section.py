@@ -16,6 +16,7 @@ from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.finding import FindAbout
+from homeostat.web.dashboard.found import Find
 from homeostat.web.dashboard.home.report import Report
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.html.layout import Page
@@ -64,6 +65,8 @@ class Section:
     """How its objects are reconciled now (`trigger.py`)."""
     summary: Callable[[Visit], Awaitable[Node]] | None = None
     """Further parts of Home, below the reports of all sections."""
+    find: Find | None = None
+    """What the palette finds of it for who sees no objects (`found.py`)."""
     findings: FindAbout | None = None
     """Its pages about an object of any kind, for the page of that object (`finding.py`)."""
     origin: FindOrigin | None = None

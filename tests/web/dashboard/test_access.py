@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from functools import partial
 
+import msgspec
 from click.testing import CliRunner
 
 from homeostat.cli.plane.token import command as token_command
@@ -142,6 +143,16 @@ async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
         return await guarded.open(path, Cookie=reader)
 
     assert "1 resource" in (await seen("/resources")).text
+    for words, places in (
+        ("open", ["/dashboard/resources/1"]),
+        ("note+op", ["/dashboard/resources/1"]),
+        ("note", ["/dashboard/resources?type=Note%2Fv1"]),
+        ("book", []),
+        ("closed", []),
+        ("runs", ["/dashboard/runs"]),
+    ):
+        found = msgspec.json.decode((await seen(f"/find?q={words}")).source)["found"]
+        assert [each["path"] for each in found] == places, words
     assert "Book" not in (await seen("")).source
     runs = await eventually(lambda: seen("/runs"), lambda page: "#run-open" in page.source)
     assert "Book" not in runs.source

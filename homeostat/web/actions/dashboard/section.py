@@ -11,6 +11,7 @@ from homeostat.web.actions.dashboard.phase_counts import PhaseCounts
 from homeostat.web.actions.dashboard.report import ResourceReport
 from homeostat.web.actions.dashboard.resource import ResourcePage
 from homeostat.web.actions.dashboard.runs import RunsPage
+from homeostat.web.actions.dashboard.search import ResourceSearch
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.trigger import Trigger
@@ -39,6 +40,7 @@ def resource_section(face: Face) -> Section:
             f"{one}/resume": resource.resume,
         },
         report=ResourceReport(face, counts).make,
+        find=ResourceSearch(face).find,
         findings=ResourceFindings(face).find,
         groups=(GROUP, RESOURCES),
         triggers={(RESOURCES, "*"): Trigger(REQUESTED)},
