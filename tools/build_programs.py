@@ -1,7 +1,8 @@
 """Builds programs of the Kubernetes world that the tests run against the plane, unchanged.
 
-    python -m tools.build_programs                  # all of them
+    python -m tools.build_programs                  # all but the last
     python -m tools.build_programs helm operator-go
+    python -m tools.build_programs e2e.test         # Kubernetes' own tests, to run by hand: docs/compatibility.md
 
 kube-controller-manager, kube-scheduler and helm come from the Go module proxy, and so do the libraries of our own small
 operators in `tests/programs`: one with controller-runtime, one with kube-rs, whose crates Cargo fetches. Into
@@ -81,6 +82,14 @@ def _kubernetes(name: str) -> Callable[[Path, Path], None]:
     return build
 
 
+def _end_to_end_tests(source: Path, target: Path) -> None:
+    (source / "go.mod").write_text(f"module homeostat/e2e\n\ngo 1.24\n\n{kubernetes_requirements(source)}\n")
+    flags = f"-s -w -X k8s.io/component-base/version.gitVersion=v{KUBERNETES}"
+    # Without vet, which takes longer than to compile.
+    command = ["go", "test", "-c", "-vet=off", "-mod=mod", "-trimpath", "-ldflags", flags, "-o", str(target)]
+    subprocess.run([*command, "k8s.io/kubernetes/test/e2e"], cwd=source, check=True, timeout=_BUILD_WITHIN_S)
+
+
 def _helm(source: Path, target: Path) -> None:
     lines = ["module homeostat/helm", "go 1.24.0", "tool helm.sh/helm/v3/cmd/helm"]
     lines += [f"require helm.sh/helm/v3 v{HELM}"]
@@ -121,11 +130,13 @@ PROGRAMS = (
     Program("operator-go", CONTROLLER_RUNTIME, _go_operator),
     Program("operator-rust", KUBE_RS, _rust_operator, tool="Cargo"),
 )
-_BY_NAME = {each.name: each for each in PROGRAMS}
+_BY_HAND = (Program("e2e.test", KUBERNETES, _end_to_end_tests),)
+"""Which no test runs."""
+_BY_NAME = {each.name: each for each in (*PROGRAMS, *_BY_HAND)}
 
 
 def main(names: Sequence[str]) -> None:
-    for each in names or list(_BY_NAME):
+    for each in names or [each.name for each in PROGRAMS]:
         provide(lambda name=each: build(name))  # type: ignore[misc]
 
 
