@@ -20,6 +20,8 @@ _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEK_MINUTES: Final = 7 * 24 * 60
 _DAY_MINUTES: Final = 24 * 60
 _MOST: Final = 32
+_LONGEST_ZONE: Final = 64
+"""The library imports a package for each part of a name; 400 parts are too deep for it."""
 _CLOCK: Final = r"([01]?\d|2[0-3]):([0-5]\d)"
 _weekly = re.compile(rf"([a-z]{{3}}) {_CLOCK} ?- ?([a-z]{{3}}) {_CLOCK}", re.ASCII).fullmatch
 _daily = re.compile(rf"daily {_CLOCK} ?- ?{_CLOCK}", re.ASCII).fullmatch
@@ -93,10 +95,13 @@ def _minute(day: str, hour: str, minute: str, text: str) -> int:
 
 
 def _zone(name: str) -> ZoneInfo:
+    unknown = f"there is no time zone {name[:_LONGEST_ZONE]!r}; name one as Europe/Berlin"
+    if len(name) > _LONGEST_ZONE:
+        raise WindowError(unknown)
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        raise WindowError(f"there is no time zone {name!r}; name one as Europe/Berlin") from error
+        raise WindowError(unknown) from error
 
 
 def _end(window: Window, now: datetime) -> datetime | None:

@@ -43,7 +43,8 @@ def test_a_window_is_frozen_until_its_end(windows: str, now: str, until: str) ->
 @pytest.mark.parametrize(
     "text",
     ["always", "Fri 25:00-Sat 08:00", "Abc 10:00-Sat 08:00", "2026-02-30..2026-03-01", "2026-03-02..2026-03-01",
-     "Fri 16:00-Mon 08:00 Nowhere/City", "daily 1-2", ";".join(["daily 00:00-01:00"] * 40)],
+     "Fri 16:00-Mon 08:00 Nowhere/City", "Fri 16:00-Mon 08:00 A" + "/b" * 500, "daily 1-2",
+     ";".join(["daily 00:00-01:00"] * 40)],
 )  # fmt: skip
 def test_what_is_no_window_is_rejected(text: str) -> None:
     with pytest.raises(WindowError):

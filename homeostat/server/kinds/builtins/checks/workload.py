@@ -26,6 +26,8 @@ from homeostat.server.kinds.builtins.value import (
 )
 
 _NO_MATCH = "`selector` does not match template `labels`"
+_LONGEST_ZONE = 64
+"""The library imports a package for each part of the name of a time zone; 400 parts are too deep for it."""
 _time_zone = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*").fullmatch
 
 
@@ -255,7 +257,7 @@ def _check_cron_schedule(spec: JsonObject) -> list[Cause]:
 def _check_time_zone(name: str) -> Iterator[str]:
     if not name:
         yield "timeZone must be nil or non-empty string"
-    elif not _time_zone(name):
+    elif len(name) > _LONGEST_ZONE or not _time_zone(name):
         yield f"unknown time zone {name}"
     else:
         if name.lower() == "local":

@@ -140,6 +140,13 @@ POD = "spec.template.spec"
             'spec.timeZone: Invalid value: "bad-time-zone": unknown time zone bad-time-zone',
         ),
         (
+            "batch",
+            "CronJob",
+            "spec.timeZone",
+            "a" + "/b" * 500,
+            'spec.timeZone: Invalid value: "a/b/b/b',
+        ),
+        (
             "policy",
             "PodDisruptionBudget",
             "spec",
