@@ -33,20 +33,25 @@ _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/vers
 
 
 def find_kubectls() -> dict[str, Path]:
-    """Every kubectl to test with, by version: the one on PATH, and those that were built."""
-    found: dict[str, Path] = {}
-    on_path = shutil.which("kubectl")
-    for program in [*([Path(on_path)] if on_path else []), *sorted(CACHE.glob("*/kubectl"))]:
-        minor = _minor(program)
-        if minor >= _OLDEST_MINOR:
-            found.setdefault(f"1.{minor}", program)
-    return found
+    """Every kubectl to test with, by version: those that were built, and unless these are all, the one on PATH."""
+    built = _by_version(sorted(CACHE.glob("*/kubectl")))
+    return built if built.keys() >= set(MINORS) else {**_by_version(_on_path()), **built}
 
 
 def find_kubectl() -> Path:
-    for program in find_kubectls().values():
+    """The one on PATH, or else one that was built."""
+    for program in {**_by_version(_on_path()), **find_kubectls()}.values():
         return program
     raise MissingProgramError(f"no kubectl of 1.{_OLDEST_MINOR} or newer: put one on PATH, or make kubectl, with Go")
+
+
+def _on_path() -> list[Path]:
+    found = shutil.which("kubectl")
+    return [Path(found)] if found else []
+
+
+def _by_version(programs: Sequence[Path]) -> dict[str, Path]:
+    return {f"1.{minor}": each for each in programs if (minor := _minor(each)) >= _OLDEST_MINOR}
 
 
 @cache
