@@ -39,6 +39,15 @@ FAILING: JsonObject = {
         )
     ],
 }
+_BEFORE_PAINT = """async () => {
+  const paint = await new Promise((painted) => new PerformanceObserver((list) => {
+    const [found] = list.getEntriesByName("first-contentful-paint");
+    if (found) painted(found);
+  }).observe({ type: "paint", buffered: true }));
+  const all = performance.getEntriesByType("resource");
+  const blocking = all.filter((each) => each.renderBlockingStatus === "blocking").map((each) => each.name);
+  return { blocking, requests: all.length, painted: paint.startTime > 0 };
+}"""
 expect.set_options(timeout=WITHIN_MS)
 
 
@@ -112,6 +121,17 @@ async def test_somebody_signs_in_where_they_wanted_to_go_and_out(guarded: Site, 
     await expect(tab).to_have_url(f"{guarded.url}/dashboard/login")
     await tab.goto(f"{guarded.url}/dashboard")
     await expect(tab.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+async def test_a_page_is_painted_after_two_answers(site: Site, tab: Page, troubles: list[str]) -> None:
+    """The page and its styles; scripts come later. Counted, since the time depends on the machine."""
+    for path in ("/login", "", "/resources"):
+        await tab.goto(f"{site.url}/dashboard{path}")
+        found = await tab.evaluate(_BEFORE_PAINT)
+        assert [each.rpartition("/")[2] for each in found["blocking"]] == ["pages.css"], path
+        assert found["requests"] <= 4, (path, found)
+        assert found["painted"], path
+    assert troubles == []
 
 
 async def test_a_lost_connection_is_seen_wherever_the_page_is_scrolled_to(

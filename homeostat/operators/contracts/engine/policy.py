@@ -17,7 +17,8 @@ from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolve
 from homeostat.operators.contracts.engine.document.contract import Contract, Policy
 from homeostat.operators.contracts.engine.files import POLICY_FILE, Files
 from homeostat.operators.contracts.engine.finding import Findings
-from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, InvalidSchemaError, compile_schema
+from homeostat.operators.contracts.engine.schema.json_file import InvalidJsonError
+from homeostat.operators.contracts.engine.schema.json_schema import InvalidSchemaError, compile_schema
 
 MAX_POLICIES: Final = 200
 """The number of schemas for one contract, including those of referenced bundles."""

@@ -13,7 +13,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.json import Json, encode
 from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.root import ROOT
-from homeostat.web.dashboard.static import Static
+from homeostat.web.dashboard.static import ICON, SCRIPTS, STYLES, Static
 
 HTML: Final = "text/html; charset=utf-8"
 _POLICY: Final = (
@@ -80,13 +80,9 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("title", f"{page.title} · Homeostat"),
-        el("link", rel="icon", href=static.path("icon.svg"), type="image/svg+xml"),
-        el("link", rel="stylesheet", href=static.path("dashboard.css")),
-        el("link", rel="stylesheet", href=static.path("operators.css")),
-        el("link", rel="stylesheet", href=static.path("objects.css")),
-        el("script", src=static.path("dashboard.js"), defer=True),
-        el("script", src=static.path("palette.js"), defer=True),
-        el("script", src=static.path("saved.js"), defer=True),
+        el("link", rel="stylesheet", href=static.path(STYLES)),
+        el("link", rel="icon", href=static.path(ICON), type="image/svg+xml"),
+        el("script", src=static.path(SCRIPTS), defer=True),
     )
     footer = el(
         "footer",

@@ -18,7 +18,7 @@ from homeostat.operators.contracts.engine.diff.change import (
     Kind,
 )
 from homeostat.operators.contracts.engine.files import Files
-from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
+from homeostat.operators.contracts.engine.schema.json_file import InvalidJsonError, read_json
 
 Classify = Callable[[str], Classification]
 

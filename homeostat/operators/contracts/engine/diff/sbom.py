@@ -11,7 +11,7 @@ import msgspec
 
 from homeostat.objects.json import Json
 from homeostat.operators.contracts.engine.files import Files, below
-from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
+from homeostat.operators.contracts.engine.schema.json_file import InvalidJsonError, read_json
 
 _DIRECTORY: Final = "sbom"
 _FORMATS: Final = {".spdx.json": "spdx", ".cdx.json": "cyclonedx"}

@@ -6,12 +6,8 @@ from homeostat.operators.contracts.engine.document.contract import Contract
 from homeostat.operators.contracts.engine.document.reader import YamlError, read_document
 from homeostat.operators.contracts.engine.files import Files, exists
 from homeostat.operators.contracts.engine.finding import Findings
-from homeostat.operators.contracts.engine.schema.json_schema import (
-    InvalidJsonError,
-    InvalidSchemaError,
-    JsonSchema,
-    compile_schema,
-)
+from homeostat.operators.contracts.engine.schema.json_file import InvalidJsonError
+from homeostat.operators.contracts.engine.schema.json_schema import InvalidSchemaError, JsonSchema, compile_schema
 
 _MOST_SHOWN = 5
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, decode
+from homeostat.objects.json import Json
 from homeostat.objects.memory.cache import cached
 from homeostat.operators.contracts.engine.schema.cost import SchemaCost, size_of
+from homeostat.operators.contracts.engine.schema.json_file import read_json
 
 MAX_SCHEMA_BYTES: Final = 1024 * 1024
 MAX_VIOLATIONS: Final = 200
@@ -24,10 +24,6 @@ _MOST_LISTED: Final = 20_000
 """Values of a document whose violations of our own schemas are listed."""
 _TOO_MUCH: Final = "the schema makes too much work for this document; use fewer alternatives and references"
 _NOT_LISTED: Final = "the document does not match the schema, and both are too large to say where"
-
-
-class InvalidJsonError(ValueError):
-    """The file is not JSON."""
 
 
 class InvalidSchemaError(ValueError):
@@ -99,13 +95,6 @@ def compile_schema(data: bytes) -> JsonSchema:
     if len(data) > MAX_SCHEMA_BYTES:
         raise InvalidSchemaError(f"the schema is {len(data)} bytes long, more than {MAX_SCHEMA_BYTES}")
     return JsonSchema(read_json(data))
-
-
-def read_json(data: bytes) -> Json:
-    try:
-        return decode(data)
-    except BadRequestError as error:
-        raise InvalidJsonError(str(error)) from error
 
 
 def _violation(error: Any) -> Violation:

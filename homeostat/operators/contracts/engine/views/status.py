@@ -15,7 +15,7 @@ from homeostat.operators.contracts.engine.checks.snapshot import Workload
 from homeostat.operators.contracts.engine.document.contract import Configuration, Contract, Owner, Policy
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.finding import Finding, Findings
-from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
+from homeostat.operators.contracts.engine.schema.json_file import InvalidJsonError, read_json
 from homeostat.operators.contracts.engine.views.explain import dependency_fields, interface_fields, scaling_fields
 
 POINTER: Final = "secret://"
