@@ -41,6 +41,52 @@ def _defaulting(default: dict[str, Any]) -> dict[str, Any]:
     return _bad_definition(versions=[{"name": "v1", "served": True, "storage": True, "schema": schema}])
 
 
+_ODDS = "/apis/example.com/v1/namespaces/diff/odds"
+_TEXT = {"type": "string"}
+
+
+def _odd_definition() -> dict[str, Any]:
+    """Bounds that no value meets, and members that may and may not be null."""
+    members = {
+        "short": {**_TEXT, "maxLength": -1},
+        "few": {"type": "array", "items": _TEXT, "maxItems": -1},
+        "empty": {"type": "object", "additionalProperties": _TEXT, "maxProperties": -1},
+        "none": {"type": "integer", "multipleOf": 0},
+        "long": {**_TEXT, "minLength": -1},
+        "text": _TEXT,
+        "nullable": {**_TEXT, "nullable": True},
+        "defaulted": {**_TEXT, "default": "x"},
+    }
+    spec = {"type": "object", "properties": members}
+    odd = definition(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})
+    odd["metadata"]["name"] = "odds.example.com"
+    odd["spec"]["names"] = {"plural": "odds", "singular": "odd", "kind": "Odd", "listKind": "OddList"}
+    return odd
+
+
+def _odd(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Odd", "metadata": {"name": name}, "spec": spec}
+
+
+_ODD_VALUES = {"short": "", "few": [], "empty": {}, "none": 4, "long": ""}
+_ODD_STEPS = [
+    *(
+        Step(f"odd {name}", "POST", f"{_ODDS}?dryRun=All", _odd("a", **{name: value}))
+        for name, value in _ODD_VALUES.items()
+    ),
+    *(
+        Step(
+            f"odd apply of null {name}",
+            "PATCH",
+            f"{_ODDS}/a?dryRun=All&fieldManager=m",
+            _odd("a", **{name: None}),
+            APPLY,
+        )
+        for name in ("text", "nullable", "defaulted")
+    ),
+    Step("odd null", "POST", f"{_ODDS}?dryRun=All", _odd("a", text=None)),
+]
+
 CUSTOM_SETUP = [
     Step(
         "definition",
@@ -54,6 +100,7 @@ CUSTOM_SETUP = [
             selectableFields=[{"jsonPath": ".spec.color"}],
         ),
     ),
+    Step("odd definition", "POST", CRDS, _odd_definition()),
     Step("ruled definition", "POST", CRDS, _rules()),
 ]
 
@@ -185,4 +232,5 @@ CUSTOM_STEPS = [
     Step("definition wrong type", "POST", CRDS, _bad_definition(versions="x")),
     Step("definition table", "GET", f"{CRDS}?fieldSelector=metadata.name=widgets.example.com", accept=TABLE),
     Step("definition scope moves", "PATCH", f"{CRDS}/widgets.example.com", {"spec": {"scope": "Cluster"}}, MERGE),
+    *_ODD_STEPS,
 ]

@@ -11,7 +11,8 @@ from types import EllipsisType
 from typing import Any, NamedTuple
 
 from homeostat.objects.json import Json, JsonObject
-from tests.differential.step import DEPLOY, NS, api
+from tests.api.objects import definition as crd
+from tests.differential.step import CRDS, DEPLOY, NS, api
 
 Value = Json | EllipsisType
 
@@ -244,6 +245,24 @@ _HOOK = {
     "admissionReviewVersions": ["v1"],
 }
 
+_SCHEMA = "spec/versions/0/schema/openAPIV3Schema/properties/spec"
+
+
+def _definition() -> JsonObject:
+    definition = crd()
+    definition["metadata"]["name"] = "mutants.example.com"
+    definition["spec"]["names"] = {
+        "plural": "mutants",
+        "singular": "mutant",
+        "kind": "Mutant",
+        "listKind": "MutantList",
+    }
+    members = {"a": {"type": "string", "maxLength": 9}, "n": {"type": "integer"}}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": members}}}
+    definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    return definition
+
+
 FAMILIES = {
     "Pod": Family(f"{NS}/pods", api("Pod", "v1", "m", spec=_POD), _PODS),
     "Deployment": Family(
@@ -439,5 +458,31 @@ FAMILIES = {
         f"{_ADMISSION}/validatingwebhookconfigurations",
         api("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", "m", webhooks=[_HOOK]),
         [("webhooks/0/failurePolicy", ""), ("webhooks/0/matchPolicy", ""), ("webhooks/0/rules/0/scope", "")],
+    ),
+    "CustomResourceDefinition": Family(
+        CRDS,
+        _definition(),
+        [
+            (f"{_SCHEMA}/maxProperties", -1),
+            (f"{_SCHEMA}/properties/a/maxLength", -1),
+            (f"{_SCHEMA}/properties/a/minLength", -1),
+            (f"{_SCHEMA}/properties/n/multipleOf", -1),
+            (f"{_SCHEMA}/properties/n/multipleOf", 0),
+            (f"{_SCHEMA}/properties/a/format", "bogus"),
+            (f"{_SCHEMA}/properties/n/format", "bogus"),
+            (f"{_SCHEMA}/not", {"externalDocs": {"url": "x"}}),
+            (f"{_SCHEMA}/x-kubernetes-validations", [{"rule": "true", "reason": ""}]),
+            *(
+                (f"{_SCHEMA}/properties/a/x-kubernetes-validations", [{"rule": f"{rule} == self"}])
+                for rule in (
+                    "'%s'.format([self])",
+                    "'%z'.format([1])",
+                    "'%d'.format(['a'])",
+                    "'%s'.format([])",
+                    "'%s'.format([1, 2])",
+                    "format",
+                )
+            ),
+        ],
     ),
 }

@@ -47,7 +47,7 @@ def _left(mine: Any, theirs: Any) -> list[str]:
 def test_a_mutant_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversation, Conversation]) -> None:
     collection, base, mutants = FAMILIES[kind]
     wrong: dict[str, Any] = {}
-    for path, value in [("metadata/name", "valid"), *mutants]:
+    for path, value in [("metadata/name", base["metadata"]["name"]), *mutants]:
         step = Step(path, "POST", f"{collection}?dryRun=All", mutated(base, path, value))
         mine, theirs = (server.say(step) for server in servers)
         name = f"{path}={'absent' if value is ... else value}"

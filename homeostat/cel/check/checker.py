@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from homeostat.cel.check.inference import Inference
+from homeostat.cel.check.template import template_problem
 from homeostat.cel.errors import CompileError, EvaluationError, Issue
 from homeostat.cel.names import TYPE_NAMES
 from homeostat.cel.registry import Overload, Registry
@@ -204,7 +205,9 @@ class Checker:
         return self.complain(node.position, text)
 
     def check_literal(self, node: Call) -> None:
-        """A literal pattern, timestamp or duration must be valid."""
+        """A literal pattern, timestamp or duration must be valid, and so must a literal template."""
+        if node.function == "format" and (problem := template_problem(node)):
+            self.complain(node.position, problem)
         if node.function not in _LITERAL_CHECKED or not node.args:
             return
         argument = node.args[0 if node.target is not None else -1]

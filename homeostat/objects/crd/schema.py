@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json
 from homeostat.objects.schema.cost import Validation
@@ -61,7 +63,9 @@ def _check_defaults(schema: Schema, path: str) -> list[Cause]:
     for node, where in _defaults(schema, path):
         if unknown_fields({"default": node.default}, Schema(properties={"default": node})):
             causes.append(invalid(where, node.default, "must not have unknown fields"))
-        causes += explain(node.default, node, path=where, run=run)
+        # That of the root is a whole object.
+        checked = msgspec.structs.replace(node, embedded=True) if node is schema else node
+        causes += explain(node.default, checked, path=where, run=run)
     return causes
 
 

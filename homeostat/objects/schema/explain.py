@@ -139,7 +139,9 @@ def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
 
 def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause]:
     causes = []
-    if (step := rules.get("multipleOf")) is not None and not _multiple_of(step)(value):
+    if (step := rules.get("multipleOf")) is not None and step <= 0:
+        causes.append(invalid(path, step, f"{path} in body should be a multiple of a number that must be positive"))
+    elif step is not None and not _multiple_of(step)(value):
         causes.append(invalid(path, value, f"{path} in body should be a multiple of {quoted(step)}"))
     most, exclusive = rules.get("maximum"), rules.get("exclusiveMaximum") is True
     if most is not None and (value > most or (exclusive and value == most)):

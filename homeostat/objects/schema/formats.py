@@ -7,11 +7,12 @@ name do not matter (`date-time` is `datetime`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import urlsplit
 
+from homeostat.objects.json import Json
 from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 
@@ -21,6 +22,22 @@ Check = Callable[[str], bool]
 def format_check(name: str) -> Check | None:
     """The check of a format; None for a format that is not checked."""
     return _CHECKS.get(name.replace("-", ""))
+
+
+def unrecognized_formats(schema: Json) -> Iterator[str]:
+    """Those of texts that are not listed here, in the schema of a definition and in those below it."""
+    if not isinstance(schema, dict):
+        return
+    name = schema.get("format")
+    if isinstance(name, str) and name and schema.get("type") == "string" and format_check(name) is None:
+        yield name
+    for word in ("items", "additionalProperties", "not"):
+        yield from unrecognized_formats(schema.get(word))
+    for word in ("allOf", "anyOf", "oneOf"):
+        for each in schema.get(word) or ():
+            yield from unrecognized_formats(each)
+    for each in (schema.get("properties") or {}).values():
+        yield from unrecognized_formats(each)
 
 
 def _pattern(expression: str, flags: int = 0) -> Check:

@@ -28,7 +28,7 @@ _MOST_PATTERNS = 500
 _MOST_WEIGHT = 100
 """How many patterns the engine compiles itself, all at once; the others are compiled when they are first needed."""
 
-_PLAIN = ("multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_SIZED = ("Length", "Items", "Properties")
 _EMBEDDED: JsonObject = {
     "required": ["apiVersion", "kind"],
     "properties": {
@@ -93,7 +93,8 @@ def _written(node: Schema, definitions: dict[str, JsonObject], state: _Translati
     state.nodes += 1
     if state.nodes > _MOST_NODES:
         raise ValueError(f"the schema has more than {_MOST_NODES} parts")
-    out: JsonObject = {word: node.constraints[word] for word in _PLAIN if word in node.constraints}
+    out: JsonObject = {}
+    _write_sizes(node, out)
     _write_type(node, out)
     _write_bounds(node, out)
     if node.constraints.get("enum"):
@@ -133,6 +134,18 @@ def _write_type(node: Schema, out: JsonObject) -> None:
         out["type"] = [*types, "null"] if node.nullable else types if len(types) > 1 else types[0]
 
 
+def _write_sizes(node: Schema, out: JsonObject) -> None:
+    """Kubernetes takes negative sizes, which JSON Schema does not have: as a maximum, nothing is small enough."""
+    for word in _SIZED:
+        least, most = node.constraints.get(f"min{word}"), node.constraints.get(f"max{word}")
+        if most is not None and most < 0:
+            least, most = 1, 0
+        if least is not None and least > 0:
+            out[f"min{word}"] = least
+        if most is not None:
+            out[f"max{word}"] = most
+
+
 def _write_bounds(node: Schema, out: JsonObject) -> None:
     bounds = node.constraints
     low, high = bounds.get("minimum"), bounds.get("maximum")
@@ -143,6 +156,11 @@ def _write_bounds(node: Schema, out: JsonObject) -> None:
     if node.type == "integer" or node.int_or_string:
         out["minimum"] = max(out.get("minimum", INT64_LOWEST), INT64_LOWEST)
         out["maximum"] = min(out.get("maximum", INT64_HIGHEST), INT64_HIGHEST)
+    step = bounds.get("multipleOf")
+    if step is not None and step > 0:
+        out["multipleOf"] = step
+    elif step is not None:  # to Kubernetes, no number is a multiple of it
+        out["minimum"], out["maximum"] = 1, 0
 
 
 def _write_combinations(node: Schema, out: JsonObject, state: _Translation) -> None:

@@ -89,11 +89,23 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def check_keywords(raw: JsonObject, path: str) -> list[Cause]:
-    return _check(raw, path, _Place(), is_root=True)
+    causes = _check(raw, path, _Place(), is_root=True)
+    # Kubernetes leaves out where.
+    return [*causes, invalid(path, "", "OpenAPIV3Schema 'schema' is not supported")] if _names_dialect(raw) else causes
+
+
+def _names_dialect(raw: Json) -> bool:
+    """Whether the schema, or one below it, has `$schema`."""
+    if isinstance(raw, list):
+        return any(_names_dialect(each) for each in raw)
+    if not isinstance(raw, dict):
+        return False
+    below = [raw.get(word) for word in ("allOf", "anyOf", "oneOf", "not", "items", "additionalProperties")]
+    return bool(raw.get("$schema")) or _names_dialect([*below, *(raw.get("properties") or {}).values()])
 
 
 def _check(raw: JsonObject, path: str, place: _Place, *, is_root: bool = False) -> list[Cause]:
-    causes = _check_supported(raw, path, place) + _check_numbers(raw, path)
+    causes = _check_supported(raw, path, place)
     additional, properties = raw.get("additionalProperties"), raw.get("properties") or {}
     if additional is not None and additional is not True and properties:
         message = "additionalProperties and properties are mutual exclusive"
@@ -143,18 +155,6 @@ def _check_supported(raw: JsonObject, path: str, place: _Place) -> list[Cause]:
     if raw.get("x-kubernetes-preserve-unknown-fields") is False:
         message = "must be true or undefined"
         causes.append(invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, message))
-    return causes
-
-
-def _check_numbers(raw: JsonObject, path: str) -> list[Cause]:
-    causes = [
-        invalid(f"{path}.{word}", raw[word], "must be greater than or equal to 0")
-        for word in _SIZES
-        if raw.get(word) is not None and raw[word] < 0
-    ]
-    step = raw.get("multipleOf")
-    if step is not None and step <= 0:
-        causes.append(invalid(f"{path}.multipleOf", step, "must be greater than 0"))
     return causes
 
 
@@ -268,7 +268,7 @@ def _check_rule(rule: JsonObject, raw: JsonObject, path: str) -> list[Cause]:
     expression = rule.get("messageExpression") or ""
     if expression and not expression.strip():
         causes.append(required(f"{path}.messageExpression", "messageExpression must be non-empty if specified"))
-    if rule.get("reason") and rule["reason"] not in _REASONS:
+    if rule.get("reason") is not None and rule["reason"] not in _REASONS:
         causes.append(unsupported(f"{path}.reason", rule["reason"], _REASONS))
     return causes + _check_field_path(rule.get("fieldPath") or "", raw, f"{path}.fieldPath")
 

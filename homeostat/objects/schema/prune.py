@@ -25,13 +25,17 @@ _SCALARS = frozenset((str, int, float, bool))
 _Found = tuple[JsonObject, str, str | None]
 
 
-def prune(value: JsonObject, schema: Schema) -> list[str]:
-    """Removes unknown fields in place; the paths of those removed, sorted: `spec.parts[0].colour`."""
+def prune(value: JsonObject, schema: Schema, *, keeps_nulls: bool = False) -> list[str]:
+    """Removes unknown fields in place; the paths of those removed, sorted: `spec.parts[0].colour`.
+
+    Nulls that the schema does not allow go too, unless `keeps_nulls` leaves them to validation.
+    """
     found = _search(value, schema)
     if not found:
         return []
-    for holder, key, _ in found:
-        del holder[key]
+    for holder, key, path in found:
+        if path is not None or not keeps_nulls:
+            del holder[key]
     return sorted(path for _, _, path in found if path is not None)
 
 

@@ -29,7 +29,6 @@ _NOT_NESTED = {
     "title": "must be empty to be structural",
     "description": "must be empty to be structural",
     "nullable": "must be false to be structural",
-    "externalDocs": "must be undefined to be structural",
     "x-kubernetes-preserve-unknown-fields": "must be false to be structural",
     "x-kubernetes-embedded-resource": "must be false to be structural",
     "x-kubernetes-int-or-string": "must be false to be structural",
@@ -39,7 +38,7 @@ _NOT_NESTED = {
     "x-kubernetes-validations": "must be empty to be structural",
 }
 
-_UNDEFINED = ("additionalProperties", "default", "externalDocs")
+_UNDEFINED = ("additionalProperties", "default")
 
 
 def check_structure(raw: JsonObject, path: str) -> list[Cause]:

@@ -63,7 +63,7 @@ class BuiltinBehaviour:
     def unknown_fields(self, obj: JsonObject) -> list[str]:
         return unknown_fields(obj, self.schema)
 
-    def prune(self, obj: JsonObject) -> list[str]:
+    def prune(self, obj: JsonObject, *, is_applied: bool = False) -> list[str]:
         return prune(obj, self.schema)
 
     def default(self, obj: JsonObject) -> None:

@@ -48,7 +48,9 @@ class Behaviour(Protocol):
         """Values of the wrong JSON type; checked before everything else."""
 
     def unknown_fields(self, obj: JsonObject) -> list[str]: ...
-    def prune(self, obj: JsonObject) -> list[str]: ...
+    def prune(self, obj: JsonObject, *, is_applied: bool = False) -> list[str]:
+        """Remove unknown fields, and nulls; of custom kinds, those of an apply stay and are invalid."""
+
     def default(self, obj: JsonObject) -> None: ...
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str, *, writer: int = 0) -> None:
         """Set the fields that the server writes into an object of this kind (a definition's conditions)."""

@@ -159,7 +159,7 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None, problems:
     if errors:
         listed = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_REPORTED])
         raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {listed}')
-    unknown += kind.behaviour.prune(obj)
+    unknown += kind.behaviour.prune(obj, is_applied=call.is_apply)
     if (unknown or problems) and call.options.field_validation != "Ignore":
         messages = [*problems, *(f'unknown field "{name}"' for name in unknown)]
         if problems and unknown and not kind.custom:

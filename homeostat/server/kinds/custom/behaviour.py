@@ -86,8 +86,8 @@ class CustomBehaviour:
     def unknown_fields(self, obj: JsonObject) -> list[str]:
         return unknown_fields(obj, self.schema)
 
-    def prune(self, obj: JsonObject) -> list[str]:
-        return prune(obj, self.schema)
+    def prune(self, obj: JsonObject, *, is_applied: bool = False) -> list[str]:
+        return prune(obj, self.schema, keeps_nulls=is_applied)
 
     def default(self, obj: JsonObject) -> None:
         """`TooLongError` if there are so many defaults that adding them would block the event loop."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from threading import Lock
 
 from homeostat.objects.crd.accepted import Decision, accept_names
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
-from homeostat.objects.errors import Cause
+from homeostat.objects.errors import Cause, quoted
 from homeostat.objects.json import JsonObject
+from homeostat.objects.schema.formats import unrecognized_formats
 from homeostat.server.kinds.builtin import BuiltinBehaviour
+from homeostat.server.kinds.builtins.members import struct, structs
 from homeostat.server.kinds.custom.kinds import establishment
 from homeostat.server.kinds.registry import Behaviour, Claim, Kind, Registry
 
@@ -18,6 +21,7 @@ Shipped = Callable[[str], JsonObject | None]
 """Returns the definition of this name that comes with the program, and is known to be valid."""
 
 
+_MOST_WARNINGS = 32
 _WRITTEN = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
@@ -49,7 +53,7 @@ class DefinitionBehaviour(BuiltinBehaviour):
     def unknown_fields(self, obj: JsonObject) -> list[str]:
         return [] if self._is_shipped(obj) else super().unknown_fields(obj)
 
-    def prune(self, obj: JsonObject) -> list[str]:
+    def prune(self, obj: JsonObject, *, is_applied: bool = False) -> list[str]:
         return [] if self._is_shipped(obj) else super().prune(obj)
 
     def check(self, obj: JsonObject) -> list[Cause]:
@@ -70,6 +74,12 @@ class DefinitionBehaviour(BuiltinBehaviour):
             return False
         sent = {name: value for name, value in metadata.items() if name != "managedFields"}
         return bool(sent == shipped["metadata"])
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        if old is not None and obj.get("spec") == old.get("spec"):
+            return []
+        known = set(_formats_of(old)) if old is not None else set()
+        return [f"unrecognized format {quoted(name)}" for name in _formats_of(obj) if name not in known]
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
         return validate_crd_update(new, old)
@@ -117,6 +127,12 @@ class DefinitionBehaviour(BuiltinBehaviour):
             decision = accept_names(spec["names"], former, others)
             self._registry.claiming[writer] = (name, Claim(group, decision.names))
         return decision
+
+
+def _formats_of(definition: JsonObject) -> list[str]:
+    versions = structs(struct(definition, "spec"), "versions")
+    schemas = (struct(each, "schema", "openAPIV3Schema") for each in versions)
+    return list(islice((name for schema in schemas for name in unrecognized_formats(schema)), _MOST_WARNINGS))
 
 
 def _names_of(kind: Kind) -> JsonObject:
