@@ -1,4 +1,4 @@
-"""JSON files of bundles. Pure; without the libraries that schemas need, since views of contracts read such files too."""
+"""JSON files of bundles. Pure; without the libraries of schemas, since views of contracts read such files too."""
 
 from __future__ import annotations
 
