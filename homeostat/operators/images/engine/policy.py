@@ -132,7 +132,7 @@ def choose(policy: TagPolicy, tags: Iterable[str], built: Mapping[str, str] | No
 
 def _order(text: str) -> list[tuple[int, int, str]]:
     """Runs of digits are numbers, above texts."""
-    return [(1, int(each), "") if each.isdigit() else (0, 0, each) for each in _pieces(text)]
+    return [(1, int(each), "") if each.isdecimal() else (0, 0, each) for each in _pieces(text)]
 
 
 def _range(text: str) -> Constraint:

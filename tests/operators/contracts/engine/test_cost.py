@@ -55,7 +55,13 @@ def test_references_that_multiply_are_refused_at_once(schema: dict[str, Any]) ->
 
 @pytest.mark.parametrize(
     "schema",
-    [{"$ref": "#"}, {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {"$ref": "#/nowhere"}, {"$ref": "#/a/0", "a": [{}]}],
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"$ref": "#/nowhere"},
+        {"$ref": "#/a/0", "a": [{}]},
+        {"$ref": "#/a/²", "a": [{}]},
+    ],
 )
 def test_a_reference_to_itself_or_to_nothing_ends(schema: dict[str, Any]) -> None:
     assert SchemaCost(schema).is_affordable({"a": [1, {"b": 2}]})

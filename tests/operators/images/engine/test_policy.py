@@ -50,6 +50,10 @@ def test_a_commit_before_a_number_does_not_order() -> None:
     assert choose(_policy("regex:^main-[0-9a-f]+-"), tags) == "main-0a0a0a-10"
 
 
+def test_a_digit_that_is_no_decimal_is_a_text() -> None:
+    assert choose(_policy("regex:^v"), ["v²", "v1"]) == "v1"
+
+
 def test_a_tag_without_a_build_time_is_not_the_newest() -> None:
     assert choose(_policy("newest"), ["a", "b"], {"a": "2026-05-02T00:00:00Z"}) == "a"
     assert choose(_policy("newest"), ["a", "b"]) == ""

@@ -131,7 +131,7 @@ class _Decoder:
     def boolean(self, value: Json, container: Json, key: str | int | None) -> bool:
         if isinstance(value, bool):
             return value
-        if value not in _SWITCH_WORDS:
+        if not isinstance(value, str) or value not in _SWITCH_WORDS:
             self._refuse(container, key, f"expected true or false, got {_kind(value)}")
         return False
 

@@ -36,6 +36,7 @@ _HERE_MANY: Final = ("allOf", "anyOf", "oneOf")
 _HERE_NAMED: Final = ("dependentSchemas", "dependencies")
 _ALL_ITEMS: Final = ("items", "additionalItems", "contains", "unevaluatedItems")
 _ALL_MEMBERS: Final = ("additionalProperties", "unevaluatedProperties")
+_is_index = re.compile("[0-9]{1,9}").fullmatch
 _repetitions = re.compile(r"\{[0-9,]*?([0-9]{1,4})\}").findall
 
 _Way = tuple[int, ...]
@@ -126,7 +127,7 @@ class SchemaCost:
             return self._anchors.get(pointer, start)
         for step in unquote(pointer)[1:].split("/"):
             key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(start, list) and key.isdigit() and int(key) < len(start):
+            if isinstance(start, list) and _is_index(key) and int(key) < len(start):
                 start = start[int(key)]
             elif isinstance(start, dict) and key in start:
                 start = start[key]
