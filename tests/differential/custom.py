@@ -58,7 +58,9 @@ def _odd_definition() -> dict[str, Any]:
         "defaulted": {**_TEXT, "default": "x"},
     }
     spec = {"type": "object", "properties": members}
-    odd = definition(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})
+    scale = {"specReplicasPath": ".spec.none", "statusReplicasPath": ".status.none"}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    odd = definition(schema=schema, subresources={"scale": scale})
     odd["metadata"]["name"] = "odds.example.com"
     odd["spec"]["names"] = {"plural": "odds", "singular": "odd", "kind": "Odd", "listKind": "OddList"}
     return odd
@@ -84,6 +86,7 @@ _ODD_STEPS = [
         )
         for name in ("text", "nullable", "defaulted")
     ),
+    Step("odd scale strategic", "PATCH", f"{_ODDS}/a/scale", {"spec": {"replicas": 1}}, STRATEGIC),
     Step("odd null", "POST", f"{_ODDS}?dryRun=All", _odd("a", text=None)),
 ]
 

@@ -222,6 +222,19 @@ DETAILS_STEPS = [
     Step("events by controller", "GET", f"{_EVENTS}?fieldSelector=reportingController=example.com/one"),
     Step("events by source", "GET", f"{NS}/events?fieldSelector=source=example.com/one"),
     Step("events by reporting component", "GET", f"{NS}/events?fieldSelector=reportingComponent=example.com/one"),
+    Step("table of what is not known", "GET", f"{CM}?includeObject=Bogus", accept=TABLE),
+    Step("list of what is not known", "GET", f"{CM}?labelSelector=app&includeObject=Bogus"),
+    *(
+        Step(f"pod of details {phase}", "PATCH", f"{NS}/pods/details/status", {"status": {"phase": phase}}, MERGE)
+        for phase in ("Failed", "Succeeded")
+    ),
+    Step("ended pod as a table", "GET", f"{NS}/pods/details", accept=TABLE),
+    Step("ended pods as a table", "GET", f"{NS}/pods?fieldSelector=metadata.name=details", accept=TABLE),
+    *(
+        Step(f"merge patch with force {force}", "PATCH", f"{CM}/a?force={force}", {"data": {"x": "1"}}, MERGE)
+        for force in ("true", "false")
+    ),
+    Step("scale with force", "PATCH", f"{DEPLOY}/details/scale?force=false", {"spec": {"replicas": 1}}, MERGE),
     Step("old table", "GET", f"{CM}/a", accept=OLD_TABLE),
     Step("old table list", "GET", f"{CM}?labelSelector=app", accept=OLD_TABLE),
     Step("bad timeout", "GET", f"{CM}?timeout=invalid"),

@@ -14,7 +14,6 @@ EVERYWHERE = {
     r"\.(eventTime|firstTimestamp|lastTimestamp|deprecated\w+|source|reporting\w+)$": "Go writes them empty",
     r"\.metadata\.continue$": "empty there, absent here",
     r"\.lastProbeTime$": "null there, absent here",
-    r"\.storageVersionHash$": "another hash of the same",
 }
 
 _OF_NODES = {r"\.status$": "Go writes empty values"}

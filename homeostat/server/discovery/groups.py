@@ -73,14 +73,30 @@ _FURTHER = {
 
 
 def subresources(kind: Kind) -> list[Subresource]:
-    """By name."""
+    """By name; those of custom kinds as Kubernetes lists them, the status first."""
     found = list(_FURTHER.get((kind.group, kind.plural), ()))
     verbs = ("get", "patch", "update")
     if kind.has_status:
         found.append(Subresource("status", verbs, kind.group, kind.version, kind.kind))
     if kind.scale is not None:
         found.append(Subresource("scale", verbs, "autoscaling", "v1", "Scale"))
-    return sorted(found, key=lambda each: each.name)
+    return found if kind.custom else sorted(found, key=lambda each: each.name)
+
+
+_HASHED_AS = {
+    "events.k8s.io/v1/Event": "/v1/Event",
+    "storage.k8s.io/v1/VolumeAttributesClass": "storage.k8s.io/v1beta1/VolumeAttributesClass",
+    "apiextensions.k8s.io/v1/CustomResourceDefinition": "apiextensions.k8s.io/v1beta1/CustomResourceDefinition",
+    **{
+        f"admissionregistration.k8s.io/v1beta1/{kind}": f"admissionregistration.k8s.io/v1alpha1/{kind}"
+        for kind in ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    },
+    **{
+        f"resource.k8s.io/v1/{kind}": f"resource.k8s.io/v1beta2/{kind}"
+        for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+    },
+}
+"""What kube-apiserver 1.34 hashes for kinds that it stores in an older version, so that hashes are equal."""
 
 
 @lru_cache(4096)
@@ -170,7 +186,9 @@ def _resource(kind: Kind) -> JsonObject:
     if kind.categories:
         found["categories"] = kind.categories
     if kind.is_stored:
-        stored = f"{kind.group}/{kind.storage_version or kind.version}/{kind.kind}"
+        version = kind.storage_version or kind.version
+        stored = f"{kind.group}/{version}/{kind.kind}"
+        stored = _HASHED_AS.get(stored, stored)
         found["storageVersionHash"] = b64encode(sha256(stored.encode()).digest()[:8]).decode()
     return found
 

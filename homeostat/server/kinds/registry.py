@@ -25,6 +25,8 @@ Compute = Callable[[str], Awaitable[list[JsonObject]]]
 """All objects of a namespace, or of all namespaces if it is empty."""
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""The same, as Kubernetes orders them for custom kinds."""
 
 
 class Behaviour(Protocol):

@@ -35,7 +35,8 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     field_manager: str = ""
     field_validation: str = ""
     """Empty where the request leaves it to the server, which warns."""
-    force: bool = False
+    force: bool | None = None
+    """None where the request leaves it to the server; only an apply may say it."""
     pretty: bool | None = None
     """None where the request leaves it to the server."""
     propagation_policy: str = ""
@@ -83,12 +84,12 @@ def parse_options(query: str) -> Options:
         dry_run=_dry_run([value for name, value in pairs if name == "dryRun"]),
         field_manager=_manager(values.get("fieldManager", "")),
         field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS),
-        force=_boolean(values, "force") or False,
+        force=_boolean(values, "force"),
         pretty=_boolean(values, "pretty", lenient=True),
         propagation_policy=values.get("propagationPolicy", ""),
         grace_period_s=_integer(values, "gracePeriodSeconds"),
         orphan_dependents=_boolean(values, "orphanDependents"),
-        include_object=_choice(values, "includeObject", ("None", "Metadata", "Object")) or "Metadata",
+        include_object=values.get("includeObject") or "Metadata",
         skip_status=_boolean(values, "homeostatSkipStatus") or False,
     )
 

@@ -10,8 +10,8 @@ from homeostat.objects.errors import (
     ApiError,
     BadRequestError,
     Cause,
-    InvalidError,
     UnsupportedMediaTypeError,
+    forbidden,
     invalid,
     invalid_object,
     required,
@@ -54,10 +54,16 @@ async def patch(call: Call) -> Answer:
     if media == APPLY_PATCH:
         return await apply(call)
     edit = edit_of(call, media)
-    if call.options.force:
-        raise InvalidError("force is forbidden for a patch that is not an apply patch", kind="PatchOptions")
+    refuse_force(call)
     written = await change(call, lambda old: _of_same_uid(call, edit(old), old))
     return one(call, written.body)
+
+
+def refuse_force(call: Call) -> None:
+    """Only an apply has conflicts to force."""
+    if call.options.force is not None:
+        causes = [forbidden("force", "may not be specified for non-apply patch")]
+        raise invalid_object("PatchOptions", "meta.k8s.io", "", causes)
 
 
 def _of_same_uid(call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -228,7 +234,7 @@ def merge_applied(call: Call, live: JsonObject | None, configuration: JsonObject
         configuration,
         call.kind.behaviour.schema,
         manager=call.options.field_manager,
-        force=call.options.force,
+        force=bool(call.options.force),
         api_version=call.kind.api_version,
         subresource=call.subresource,
         ignore=untracked_fields(call),

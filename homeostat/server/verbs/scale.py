@@ -19,6 +19,7 @@ from homeostat.server.verbs.patch import (
     MERGE_PATCH,
     STRATEGIC_PATCH,
     merge_applied,
+    refuse_force,
     require_manager,
     yaml_or_json,
 )
@@ -95,17 +96,19 @@ async def update_scale(call: Call) -> Answer:
 @offloaded
 async def patch_scale(call: Call) -> Answer:
     media = call.content_type.partition(";")[0].strip().lower()
+    if media != APPLY_PATCH:
+        refuse_force(call)
     if media == JSON_PATCH:
         operations = decode(call.body)
         return await _write_scale(call, lambda scale: json_patch(scale, operations))
-    if media in {MERGE_PATCH, STRATEGIC_PATCH}:
+    if media == MERGE_PATCH or (media == STRATEGIC_PATCH and not call.kind.custom):
         merged = decode_object(call.body)
         return await _write_scale(call, lambda scale: merge_patch(scale, merged))
     if media == APPLY_PATCH:
         return await _apply_scale(call)
     raise UnsupportedMediaTypeError(
         "the body of the request was in an unknown format - accepted media types include: "
-        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}, {APPLY_PATCH}"
+        f"{JSON_PATCH}, {MERGE_PATCH}, {'' if call.kind.custom else f'{STRATEGIC_PATCH}, '}{APPLY_PATCH}"
     )
 
 

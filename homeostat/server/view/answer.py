@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from homeostat.edge.items import Items, whole_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import NotAcceptableError
+from homeostat.objects.errors import BadRequestError, NotAcceptableError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, YAML, Representation, not_acceptable
@@ -26,6 +26,7 @@ MOST_WARNINGS = 24
 """Some clients accept no more than 100 headers in all."""
 _WARNING_CHARACTERS = 4096
 _CUT_WARNING_CHARACTERS = 256
+_INCLUDED = frozenset({"Metadata", "None", "Object"})
 _LISTING = frozenset({"list", "deletecollection"})
 _SHOWING = _LISTING | {"get", "create", "update", "patch"}
 """The verbs that are answered with objects, and the first two with lists of them."""
@@ -55,6 +56,11 @@ def require_acceptable(call: Call, verb: str) -> None:
     show its metadata in protobuf.
     """
     representation = call.representation
+    if representation.form == "table" and call.options.include_object not in _INCLUDED:
+        raise BadRequestError(
+            "unable to convert to Table as requested: includeObject must be 'Metadata', 'Object' or 'None', "
+            f"got {call.options.include_object[:40]!r}"
+        )
     if verb == "watch" and representation.encoding == "yaml":
         raise NotAcceptableError(f"a watch is served as {JSON} and {PROTOBUF}; accept one of them")
     if representation.form == "partial" and representation.is_list != (verb in _LISTING) and verb in _SHOWING:
@@ -104,7 +110,7 @@ def table_of(call: Call, objects: Sequence[JsonObject], resource_version: str) -
         "apiVersion": version,
         "metadata": {"resourceVersion": resource_version},
         "columnDefinitions": decode_stored(columns.definitions),
-        "rows": [{"cells": columns.cells(each, now), "object": shown(each)} for each in objects],
+        "rows": [{**columns.row(each, now), "object": shown(each)} for each in objects],
     }
 
 

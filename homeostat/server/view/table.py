@@ -40,16 +40,21 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class Columns:
     """The columns of one kind, compiled."""
 
-    __slots__ = ("_print", "columns", "definitions")
+    __slots__ = ("_conditions", "_print", "columns", "definitions")
 
     def __init__(self, printer: Printer) -> None:
         self.columns = printer.columns
         self.definitions: bytes = encode(printer.columns)
         """The Table's `columnDefinitions`, encoded."""
-        self._print = printer.cells
+        self._print, self._conditions = printer.cells, printer.conditions
 
     def cells(self, obj: JsonObject, now: float) -> list[Json]:
         return [each.text(now) if isinstance(each, Since) else each for each in self._print(obj)]
+
+    def row(self, obj: JsonObject, now: float) -> JsonObject:
+        """The cells and the conditions, if there are any."""
+        conditions = self._conditions(obj) if self._conditions is not None else None
+        return {"cells": self.cells(obj, now), **({"conditions": conditions} if conditions else {})}
 
     def prepare(self, obj: JsonObject) -> Row:
         pieces, ages = [bytearray(b"[")], []
@@ -63,6 +68,9 @@ class Columns:
             else:
                 pieces[-1] += encode(cell)
         pieces[-1] += b"]"
+        if self._conditions is not None and (conditions := self._conditions(obj)):
+            # What follows the cells of a row is kept with them.
+            pieces[-1] += b',"conditions":%b' % encode(conditions)
         if not ages:
             return Row(bytes(pieces[0]))
         more = tuple(zip(ages[1:], map(bytes, pieces[2:]), strict=True))

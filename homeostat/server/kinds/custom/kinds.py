@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.custom.behaviour import CustomBehaviour
-from homeostat.server.kinds.registry import Kind, ScalePaths
+from homeostat.server.kinds.registry import CUSTOM_VERBS, Kind, ScalePaths
 
 _ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
@@ -52,6 +52,7 @@ def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storag
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         has_status="status" in subresources,
+        verbs=CUSTOM_VERBS,
         has_generation=True,
         scale=scale
         and ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", "")),

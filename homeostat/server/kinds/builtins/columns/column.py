@@ -35,6 +35,8 @@ class Column(msgspec.Struct, frozen=True):
 class Printer(NamedTuple):
     columns: tuple[Column, ...]
     cells: Print
+    conditions: Callable[[JsonObject], list[JsonObject]] | None = None
+    """The conditions of a row, of kinds whose objects come to an end."""
 
 
 NAME = Column("Name", format="name", description="The object's name, unique among its kind in its namespace.")

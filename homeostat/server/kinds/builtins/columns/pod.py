@@ -49,6 +49,16 @@ class _Totals:
         return str(self.restarts)
 
 
+_ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+
+
+def _row_conditions(pod: JsonObject) -> list[JsonObject]:
+    phase = text(struct(pod, "status"), "phase")
+    if phase not in _ENDS:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDS[phase]}]
+
+
 def _pod(obj: JsonObject) -> list[Cell]:
     spec, status = struct(obj, "spec"), struct(obj, "status")
     sidecars = {text(each, "name") for each in structs(spec, "initContainers") if _is_sidecar(each)}
@@ -169,6 +179,7 @@ PRINTERS = {
             wide("Readiness Gates", "How many of the pod's extra readiness conditions hold."),
         ),
         _pod,
+        _row_conditions,
     ),
     ("", "PodTemplate"): Printer(
         (NAME, shown("Containers"), shown("Images"), shown("Pod Labels", "The labels of the pods it makes.")),
