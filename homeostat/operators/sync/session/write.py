@@ -16,6 +16,7 @@ from homeostat.operators.sync.engine.payload import pointer
 from homeostat.operators.sync.engine.payload.codec import Payload, wrapped
 from homeostat.operators.sync.engine.payload.pointer import MISSING
 from homeostat.operators.sync.engine.templates.scope import render_value
+from homeostat.operators.sync.offload import computed
 from homeostat.operators.sync.session.desired import Desired
 from homeostat.operators.sync.session.remote import Remote, read_resource, render
 from homeostat.operators.sync.session.session import Session
@@ -134,7 +135,8 @@ async def _validate(session: Session, wanted: Desired, operation: str, call: Cal
         known = variables(call.path, [item.template.replace("{", "{{/").replace("}", "}}")] if item else ())
         names = set(session.openapi.properties(_of(session, call))) if session.openapi and item else set[str]()
         filled = {key: value for key, value in known.items() if key in names}
-        check_body(session.openapi, validate.schema, call, {**filled, **body} if isinstance(body, dict) else body)
+        sent = {**filled, **body} if isinstance(body, dict) else body
+        await computed(lambda: check_body(session.openapi, validate.schema, call, sent), sent)
 
 
 def _of(session: Session, call: Call) -> JsonObject:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from homeostat.objects.json import Json, JsonObject
@@ -16,6 +17,8 @@ from homeostat.operators.sync.engine.paths.logical import WILDCARD, segments
 from homeostat.operators.sync.engine.payload import pointer
 
 MAX_BYTES: Final = 4 << 20
+MAX_PATHS: Final = 10_000
+"""Each request is compared with all paths of its length."""
 _MOST_REFERENCES: Final = 50
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -42,17 +45,23 @@ class OpenApi:
             raise ValidationError("the OpenAPI document has no paths")
         self._value: JsonObject = value
         self._is_old = "swagger" in value
-        self._items = {
-            template: PathItem(template, item)
-            for template, item in value["paths"].items()
-            if isinstance(item, dict) and isinstance(template, str)
-        }
+        if len(value["paths"]) > MAX_PATHS:
+            raise ValidationError(f"the OpenAPI document has {len(value['paths'])} paths; expected at most {MAX_PATHS}")
+        self._items: dict[int, list[tuple[list[str], PathItem]]] = {}
+        """By the number of segments, which stand beside each."""
+        self._children: dict[tuple[str, ...], PathItem] = {}
+        for template, item in value["paths"].items():
+            if isinstance(item, dict) and isinstance(template, str):
+                parts, found = segments(template), PathItem(template, item)
+                self._items.setdefault(len(parts), []).append((parts, found))
+                if found.variable:
+                    self._children.setdefault(tuple(parts[:-1]), found)
 
     def item(self, path: str) -> PathItem | None:
         """The path item that fits best: literal segments before variables."""
         parts, best, most = segments(path), None, -1
-        for each in self._items.values():
-            score = _score(segments(each.template), parts)
+        for template, each in self._items.get(len(parts), ()):
+            score = _score(template, parts)
             if score > most:
                 best, most = each, score
         return best
@@ -60,21 +69,14 @@ class OpenApi:
     def collections(self) -> list[str]:
         """The addresses of all collections that can be listed, with `_` for each variable."""
         found = set[str]()
-        for each in self._items.values():
-            child = self.child(each)
-            if "get" in each.methods and child is not None and not each.variable:
-                parts = (WILDCARD if _is_variable(part) else part for part in segments(each.template))
-                found.add("/" + "/".join(parts))
+        for template, each in chain.from_iterable(self._items.values()):
+            if "get" in each.methods and self.child(each) is not None and not each.variable:
+                found.add("/" + "/".join(WILDCARD if _is_variable(part) else part for part in template))
         return sorted(found)
 
     def child(self, item: PathItem) -> PathItem | None:
         """The item of one object in a collection: one variable deeper."""
-        depth = len(segments(item.template)) + 1
-        for each in self._items.values():
-            parts = segments(each.template)
-            if len(parts) == depth and each.variable and parts[:-1] == segments(item.template):
-                return each
-        return None
+        return self._children.get(tuple(segments(item.template)))
 
     def is_collection(self, path: str) -> bool:
         item = self.item(path)
@@ -129,13 +131,21 @@ class OpenApi:
             return {}
         return {media: self.resolve(self.resolve(each).get("schema")) for media, each in content.items()}
 
-    def properties(self, schema: JsonObject, depth: int = 0) -> Iterator[str]:
+    def properties(self, schema: JsonObject) -> Iterator[str]:
         """The names of a schema's properties, those of `allOf` included."""
-        found = self.resolve(schema)
-        yield from found.get("properties", {})
-        if depth < _MOST_REFERENCES:
-            for each in found.get("allOf", ()):
-                yield from self.properties(each, depth + 1)
+        waiting, seen = [schema], set[int]()
+        while waiting:
+            found = self.resolve(waiting.pop())
+            if id(found) not in seen:
+                seen.add(id(found))
+                yield from members(found)
+                waiting += found["allOf"] if isinstance(found.get("allOf"), list) else ()
+
+
+def members(schema: JsonObject) -> JsonObject:
+    """The schemas of its properties."""
+    found = schema.get("properties")
+    return found if isinstance(found, dict) else {}
 
 
 def _is_variable(segment: str) -> bool:
