@@ -10,7 +10,6 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
-from homeostat.edge.process.extras import install_command
 from homeostat.plane.settings import Settings
 from homeostat.server.pki.private_file import keep_private, read_private
 from homeostat.store.base import Store, StoreError
@@ -47,6 +46,8 @@ async def _open_shared(url: str, path: Path) -> PlaneStore:
     try:
         from homeostat.store.postgres import PostgresStore
     except ImportError as error:
+        from homeostat.edge.process.extras import install_command
+
         raise StoreError(f"PostgreSQL needs a driver; to install it: {install_command('postgres')}") from error
     # The database knows whether this is its key.
     key = read_private(path) or keep_private(path, secrets.token_bytes(32))
