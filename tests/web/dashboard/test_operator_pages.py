@@ -16,6 +16,9 @@ from tests.web.sync.dashboard.test_policies import declare_all as declare_syncs
 
 MISSING = f"/sync/policies/default/{'a' * 90}"
 PATHS = (
+    "",
+    "/runs",
+    "/access/who?verb=get&resource=secrets",
     "/sync/policies/default/customers",
     "/images/default/web",
     "/contracts/graph?focus=ledger",

@@ -72,6 +72,7 @@ class RunSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     phase: str
     finished: str
     duration_seconds: float = 0.0
+    resource_uid: str = ""
     is_drift: bool = False
     error: str = ""
     changes: Changes = Changes()
@@ -212,7 +213,7 @@ class RunsPage:
         drift = [" ", chip("drift", "warn")] if spec.is_drift else None
         return row(
             run.metadata.name,
-            el("a", spec.resource_name, href=self._path(run)) if run.number else spec.resource_name,
+            el("a", spec.resource_name, href=path) if (path := self._path(run)) else spec.resource_name,
             [chip(state, _LOOKS[state]), drift],
             "/".join(run.type),
             spec.trigger.replace("_", " "),
@@ -222,13 +223,17 @@ class RunsPage:
         )
 
     def _path(self, run: RecordedRun) -> str:
-        """The run on the page of its resource, which shows the newest ones first."""
-        found = self._face.index.find(run.number)
+        """The run on the page of its resource, which shows the newest ones first; empty if there is no such page."""
+        index, spec = self._face.index, run.spec
+        # The first run of a resource may have ended before the resource had a number.
+        found = index.find(run.number) if run.number else index.find_named(*run.type, spec.resource_name)
+        if found is not None and found.entry.metadata.uid != spec.resource_uid:
+            found = None
+        number = found.entry.number if found is not None else run.number
         newest = found.entry.read_status().reconciliations if found is not None else MOST_ENTRIES
         depth = min(newest - run.count + 1, MOST_ENTRIES)
-        return (
-            f"{_RESOURCES}/{run.number}{f'?history={depth}' if depth > SHOWN_ENTRIES else ''}#run-{run.metadata.name}"
-        )
+        more = f"?history={depth}" if depth > SHOWN_ENTRIES else ""
+        return f"{_RESOURCES}/{number}{more}#run-{run.metadata.name}" if number else ""
 
     def _nothing(self, query: RunQuery, *, is_here: bool) -> Markup:
         own = self._face.namespace

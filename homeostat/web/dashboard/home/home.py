@@ -310,7 +310,7 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
     ]
     rest = len(found) - len(items)
     more = el("p", f"and {rest:,} more", class_="summary") if rest > 0 else None
-    return el("section", heading("Next"), el("ol", items, class_="timeline"), more)
+    return el("section", heading("Next"), el("ol", items, class_="timeline next"), more)
 
 
 def _moment_item(look: str, *content: Node) -> Node:
