@@ -84,6 +84,11 @@ async def test_from_the_overview_to_a_run_that_comes_in_live(
     await expect(tab.get_by_text("shelved blue-1")).to_be_visible()
     await expect(tab.locator("pre.value").first).to_contain_text("document.title")
     await expect(tab).to_have_title("blue-1 · Homeostat")
+    await tab.goto(f"{site.url}/dashboard/runs?state=failed")
+    await tab.get_by_role("link", name="blue-1").click()
+    await expect(tab.locator(".history > li:target details")).to_have_attribute("open", "")
+    top = await tab.evaluate("document.querySelector('li:target').getBoundingClientRect().top")
+    assert top >= await tab.evaluate("document.querySelector('header').offsetHeight"), "the header does not cover it"
     assert troubles == []
 
 

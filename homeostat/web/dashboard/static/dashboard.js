@@ -194,7 +194,16 @@
     return count;
   }
 
+  // A link to a run opens it.
+  function openTarget() {
+    const found = document.getElementById(location.hash.slice(1));
+    const fold = found && found.querySelector("details");
+    if (fold) fold.open = true;
+  }
+
   document.documentElement.classList.add("scripted");
+  openTarget();
+  window.addEventListener("hashchange", openTarget);
   const countBoxes = followBoxes();
   countBoxes();
   offerDense(document.getElementById("dense"));
