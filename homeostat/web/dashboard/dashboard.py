@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.handler import Answer
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.turn import Turn
@@ -55,6 +56,23 @@ from homeostat.web.kit.sessions.sessions import Sessions
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 
 
+class _Shown:
+    """A handler whose unexpected errors are a page, too."""
+
+    def __init__(self, handle: Handle, static: Static) -> None:
+        self._handle, self._static = handle, static
+
+    async def __call__(self, request: Request, captured: Mapping[str, str]) -> Answer:
+        return await self._handle(request, captured)
+
+    def failed(self, request_id: str) -> Reply:
+        text = "This page could not be made. The log of this server says why, under the request "
+        more = el("p", "Go back, or ", el("a", "go to Home", href=ROOT), ".", class_="further")
+        parts = (el("h1", "Internal error"), el("p", text, el("code", request_id), "."), more)
+        page = Page("Internal error", el("div", *parts, class_="empty", role="alert"), status=500, is_live=False)
+        return page_reply(None, page, Viewer(), self._static)
+
+
 class Dashboard:
     """`client` is the one of this server. `redeem` exchanges the code of a one-time link for a token; None if there are
     no such links. `data` is the data directory of the control plane, if this is one. `within` is the only namespace of
@@ -85,16 +103,19 @@ class Dashboard:
         self._turn: Turn | None = None
 
     def add_routes(self, add: Add) -> None:
-        add("GET", ROOT, self._page(Home(self._sections, self._changes, self._client).show))
+        def add_page(method: str, path: str, page: Handle) -> None:
+            add(method, path, _Shown(page, self._static))
+
+        add_page("GET", ROOT, self._page(Home(self._sections, self._changes, self._client).show))
         add("GET", f"{ROOT}/find", self._find)
         for section in self._sections:
             for path, view in section.views.items():
-                add("GET", path, self._page(view, section))
+                add_page("GET", path, self._page(view, section))
             for path, effect in section.forms.items():
-                add("POST", path, self._form(effect, section, section.most_fields.get(path, MOST_FIELDS)))
-        add("GET", f"{ROOT}/login", self._login.show)
-        add("POST", f"{ROOT}/login", self._login.take)
-        add("POST", f"{ROOT}/logout", self._log_out)
+                add_page("POST", path, self._form(effect, section, section.most_fields.get(path, MOST_FIELDS)))
+        add_page("GET", f"{ROOT}/login", self._login.show)
+        add_page("POST", f"{ROOT}/login", self._login.take)
+        add_page("POST", f"{ROOT}/logout", self._log_out)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
         add("GET", f"{ROOT}/{{path:path}}", self._page(_not_found))
         if self._once is not None:

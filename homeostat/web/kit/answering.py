@@ -1,7 +1,8 @@
 """Runs the handlers of an HTTP app: turns their errors into responses, counts requests, and logs them at `-v`.
 
 Errors end here. A `RefusalError` or an error of the Kubernetes API becomes `{"detail": ..., "request_id": ...}`. An
-unexpected error becomes a 500 that shows only the request id, under which the log has the traceback. The log shows the
+unexpected error becomes a 500 that shows only the request id, under which the log has the traceback; pages for people
+show that themselves. The log shows the
 path of a request and never its query or headers, which may hold credentials.
 """
 
@@ -20,7 +21,7 @@ from homeostat.edge.routes import Routes
 from homeostat.objects.errors import ApiError
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply
-from homeostat.web.kit.routing import Page
+from homeostat.web.kit.routing import Page, ShowsFailure
 
 log = logging.getLogger(__name__)
 _is_id = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
@@ -68,6 +69,9 @@ async def answered(page: Page, request: Request, captured: Mapping[str, str]) ->
     except Exception:
         number = _request_id(request)
         log.exception("request failed", extra={"method": request.method, "path": request.path, "request": number})
+        for_people: object = page
+        if isinstance(for_people, ShowsFailure):
+            return for_people.failed(number)
         return refusal_reply(RefusalError(500, "internal error; see the log of this server"), number)
 
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from homeostat.edge.handler import Answer
+from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 
 API: Final = "/api/v1"
 """The path prefix of everything that programs call."""
 Page = Callable[[Request, Mapping[str, str]], Awaitable[Answer]]
 """Handles a request, with the variables of its path; it may raise `RefusalError`."""
+
+
+@runtime_checkable
+class ShowsFailure(Protocol):
+    """A page for people, which shows an unexpected error itself."""
+
+    def failed(self, request_id: str) -> Reply: ...
+
+
 Add = Callable[[str, str, Page], None]
 """Takes a method, a pattern as in `edge/routes.py`, and the handler."""
 AddRoutes = Callable[[Add], None]

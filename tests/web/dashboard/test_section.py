@@ -22,6 +22,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.section import Section, open_sections
 from homeostat.web.dashboard.visit import Visit
+from homeostat.web.kit.answering import answered
 from homeostat.web.kit.gate import Administrator
 from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.sessions.sessions import Sessions
@@ -46,6 +47,10 @@ async def shelves(visit: Visit) -> Page:
     return Page("Shelves", el("h1", "Shelves"), "Shelves")
 
 
+async def broken(visit: Visit) -> Page:
+    raise RuntimeError("the reason")
+
+
 async def two_shelves(visit: Visit) -> Node:
     return el("p", "two shelves")
 
@@ -60,7 +65,7 @@ SHELVES = Section(
 VAULTS = Section(
     title="Vaults",
     path="/dashboard/vaults",
-    views={"/dashboard/vaults": shelves},
+    views={"/dashboard/vaults": shelves, "/dashboard/broken": broken},
     summary=unreadable,
     is_for_administrators=True,
 )
@@ -79,7 +84,7 @@ async def opened(path: str, caller: Administrator) -> tuple[int, Document]:
     dashboard = Dashboard([SHELVES, VAULTS], client=client, identify=identify, log_in=log_in, sessions=sessions)
     dashboard.add_routes(lambda method, pattern, page: routes.update({(method, pattern): page}))
     request = Request("GET", path, "", Headers(), b"", Peer("127.0.0.1"), {})
-    reply = await routes["GET", path](request, {})
+    reply = await answered(routes["GET", path], request, {})
     assert isinstance(reply, Reply)
     assert isinstance(reply.body, bytes)
     return reply.status, Document(reply.body.decode())
@@ -97,6 +102,13 @@ async def test_a_section_for_administrators_is_hidden_from_others() -> None:
     status, page = await opened("/dashboard/vaults", Visitor("reader"))
     assert (status, "Vaults is for administrators." in page.one("main").text) == (403, True)
     assert (await opened("/dashboard/shelves", Visitor("reader")))[0] == 200
+
+
+async def test_an_unexpected_error_is_a_page_without_its_reason() -> None:
+    status, page = await opened("/dashboard/broken", Administrator("admin"))
+    assert (status, page.one("h1").text) == (500, "Internal error")
+    assert "the reason" not in page.one("main").text
+    assert len(page.one("code").text) == 32, "the request id"
 
 
 def test_every_declared_section_can_be_opened() -> None:

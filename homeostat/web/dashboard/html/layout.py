@@ -54,12 +54,12 @@ class Viewer(msgspec.Struct, frozen=True):
     has_session: bool = False
 
 
-def page_reply(request: Request, page: Page, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
-    """304 if the browser has the same page already."""
+def page_reply(request: Request | None, page: Page, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
+    """304 if the browser has the same page already, as `request` says."""
     inside = text_of([_header(page.section, viewer), el("main", page.content, id="main", tabindex=-1)])
     tag = blake2b(f"{page.title}{inside}{static.version}".encode(), digest_size=12).hexdigest()
     every: Fields = (*GUARDS, ("ETag", f'"{tag}"'), *headers)
-    if page.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
+    if request is not None and page.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
         return Reply(304, content_type="", headers=every)
     return Reply(page.status, _page(page, inside, tag, static).encode(), HTML, every)
 
