@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tests.examples import FAST, THOROUGH, USUAL
 from tests.missing import missing_program
-from tests.order import GroupedFiles, longest_first
+from tests.order import GroupedFiles, is_whole, longest_first
 from tests.processes import fork_commands
 from tests.unopened import (
     UnopenedFile,
@@ -74,13 +74,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupedFiles | None:
     """Groups in a run of everything; where somebody names files, all workers take them."""
-    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    return GroupedFiles(config, log) if is_whole and is_by_file(config) else None
+    return GroupedFiles(config, log) if is_whole(config) and is_by_file(config) else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["is_by_file"] = is_by_file(node.config)
+    node.workerinput["is_whole"] = is_whole(node.config)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

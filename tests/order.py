@@ -234,6 +234,12 @@ def longest_first(items: list[pytest.Item]) -> None:
     )
 
 
+def is_whole(config: pytest.Config) -> bool:
+    """Whether everything is run, and nobody has named files; a worker is told by the process that starts it."""
+    worker: dict[str, object] = getattr(config, "workerinput", {})
+    return bool(worker.get("is_whole", config.args_source is pytest.Config.ArgsSource.TESTPATHS))
+
+
 class GroupedFiles(LoadFileScheduling):  # type: ignore[misc]
     """Gives a file to one worker, and the files of a group to the same one."""
 
