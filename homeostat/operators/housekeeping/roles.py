@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -18,31 +19,55 @@ from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 _SOON_S = 0.05
+_PAGE = 500
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] | None:
-    """The rules of all plain roles that an aggregated role selects, directly or through other aggregated roles, each
-    once; None for a plain role. The `rules` of an aggregated role are never used, because roles may form a cycle.
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str
+    labels: dict[str, str] | None = None
+
+
+class Outline(msgspec.Struct, frozen=True, rename="camel"):
+    """A ClusterRole without its rules, of which it may have megabytes."""
+
+    metadata: _Metadata
+    aggregation_rule: Any = None
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+    token: str = ""
+
+
+class _Page(msgspec.Struct, frozen=True):
+    items: list[Outline] | None
+    metadata: _ListMetadata = _ListMetadata()
+
+
+_read_page = msgspec.json.Decoder(_Page).decode
+
+
+def gathered_roles(role: Outline, roles: Iterable[Outline]) -> list[str] | None:
+    """The plain roles that an aggregated role selects, directly or through other aggregated roles; None for a plain
+    role. The `rules` of an aggregated role are never used, because roles may form a cycle.
     """
     waiting = deque(_selectors(role))
     if not waiting:
         return None
-    unseen = {str(each["metadata"]["name"]): each for each in roles}
-    found: dict[bytes, Json] = {}
+    unseen = {each.metadata.name: each for each in roles}
+    found: list[str] = []
     while waiting:
         matches = _selector(waiting.popleft()).matches
-        for name in sorted(name for name, each in unseen.items() if matches(each["metadata"].get("labels") or {})):
-            other = unseen.pop(name)
-            further = _selectors(other)
+        for name in sorted(name for name, each in unseen.items() if matches(each.metadata.labels or {})):
+            further = _selectors(unseen.pop(name))
             waiting.extend(further)
-            for rule in () if further else other.get("rules") or ():
-                found.setdefault(_encode(rule), rule)
-    return list(found.values())
+            if not further:
+                found.append(name)
+    return found
 
 
-def _selectors(role: JsonObject) -> list[Json]:
-    aggregation = role.get("aggregationRule")
+def _selectors(role: Outline) -> list[Json]:
+    aggregation = role.aggregation_rule
     return list(aggregation.get("clusterRoleSelectors") or ()) if isinstance(aggregation, dict) else []
 
 
@@ -63,13 +88,35 @@ class Roles:
         await self._sweep.run()
 
     async def _aggregate(self) -> None:
-        roles, _revision = await self._client.list(_COLLECTION)
-        turn = Turn()
+        roles, turn = await self._outlines(), Turn()
         for role in roles:
-            rules = gathered_rules(role, roles)
-            if rules is not None and rules != (role.get("rules") or []):
-                await self._write(role, rules)
+            names = gathered_roles(role, roles)
+            if names is not None:
+                await self._gather(role.metadata.name, names, turn)
             await turn.pause()
+
+    async def _outlines(self) -> list[Outline]:
+        found: list[Outline] = []
+        token = ""
+        while True:
+            page = _read_page(await self._client.fetch("GET", _COLLECTION, {"limit": _PAGE, "continue": token}))
+            found += page.items or ()
+            token = page.metadata.token
+            if not token:
+                return found
+
+    async def _gather(self, name: str, names: Iterable[str], turn: Turn) -> None:
+        rules: dict[bytes, Json] = {}
+        try:
+            for each in names:
+                for rule in (await self._client.get(f"{_COLLECTION}/{each}")).get("rules") or ():
+                    rules.setdefault(_encode(rule), rule)
+                await turn.pause()
+            role = await self._client.get(f"{_COLLECTION}/{name}")
+        except NotFoundError:
+            return  # It was deleted meanwhile; the watch will say so.
+        if list(rules.values()) != (role.get("rules") or []):
+            await self._write(role, list(rules.values()))
 
     async def _write(self, role: JsonObject, rules: list[Json]) -> None:
         metadata = role["metadata"]

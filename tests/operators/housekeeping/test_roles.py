@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from homeostat.client.base import Client
 from homeostat.objects.selectors import LabelSelector, selector_of
 from homeostat.operators.housekeeping import roles as housekeeping_roles
-from homeostat.operators.housekeeping.roles import gathered_rules
+from homeostat.operators.housekeeping.roles import Outline, gathered_roles
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 
@@ -27,20 +29,15 @@ def gathering(name: str, *resources: str, selects: str, **labels: str) -> dict[s
     return {**role(name, *resources, **labels), "aggregationRule": selectors}
 
 
-def resources(rules: list[Any] | None) -> list[list[str]]:
-    return [rule["resources"] for rule in rules or ()]
+def gathered(role: dict[str, Any], roles: list[dict[str, Any]]) -> list[str] | None:
+    return gathered_roles(msgspec.convert(role, Outline), msgspec.convert(roles, list[Outline]))
 
 
-def test_a_role_gathers_the_rules_of_those_it_selects_once() -> None:
+def test_a_role_gathers_those_it_selects() -> None:
     whole = gathering("whole", selects="in")
-    roles = [
-        role("b", "pods", "secrets", **{"in": "yes"}),
-        role("a", "pods", **{"in": "yes"}),
-        role("c", "nodes"),
-        whole,
-    ]
-    assert resources(gathered_rules(whole, roles)) == [["pods"], ["secrets"]]
-    assert gathered_rules(roles[0], roles) is None
+    roles = [role("b", "secrets", **{"in": "yes"}), role("a", "pods", **{"in": "yes"}), role("c", "nodes"), whole]
+    assert gathered(whole, roles) == ["a", "b"]
+    assert gathered(roles[0], roles) is None
 
 
 def test_a_selector_is_read_once_for_all_roles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,22 +50,47 @@ def test_a_selector_is_read_once_for_all_roles(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(housekeeping_roles, "selector_of", noted)
     whole = gathering("whole", selects="in")
     roles = [role(f"r{number}", f"r{number}", **{"in": "yes"}) for number in range(100)]
-    assert len(gathered_rules(whole, [*roles, whole]) or ()) == 100
+    assert len(gathered(whole, [*roles, whole]) or ()) == 100
     assert read == [{"matchLabels": {"in": "yes"}}]
 
 
 def test_an_invalid_selector_gathers_nothing() -> None:
     whole = gathering("whole", selects="not a key!")
-    assert gathered_rules(whole, [role("a", "pods"), whole]) == []
+    assert gathered(whole, [role("a", "pods"), whole]) == []
 
 
-def test_a_role_gathers_by_way_of_others_and_never_what_those_show() -> None:
+def test_a_role_gathers_by_way_of_others_and_never_those() -> None:
     roles = [
         gathering("a", "pods", selects="b", a="yes"),
         gathering("b", "nodes", selects="a", b="yes"),
         role("c", "secrets", a="yes"),
     ]
-    assert [resources(gathered_rules(each, roles)) for each in roles[:2]] == [[["secrets"]], [["secrets"]]]
+    assert [gathered(each, roles) for each in roles[:2]] == [["c"], ["c"]]
+
+
+async def test_the_rules_of_gathered_roles_are_written_once_and_only_those_roles_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    get = Client.get
+
+    async def noted(client: Client, path: str, *args: Any, **more: Any) -> Any:
+        decoded.append(path.removeprefix(f"{_ROLES}/"))
+        return await get(client, path, *args, **more)
+
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset({"housekeeping"}))) as plane:
+        for each in (
+            role("b", "pods", "secrets", whole="yes"),
+            role("a", "pods", whole="yes"),
+            role("other", "nodes"),
+        ):
+            await plane.client.create(_ROLES, each)
+        monkeypatch.setattr(Client, "get", noted)
+        await plane.client.create(_ROLES, gathering("whole", selects="whole"))
+        shown = await eventually(lambda: get(plane.client, f"{_ROLES}/whole"), lambda found: bool(found["rules"]))
+    assert [each["resources"] for each in shown["rules"]] == [["pods"], ["secrets"]]
+    assert {"a", "b", "whole"} <= set(decoded)
+    assert "other" not in decoded
 
 
 async def test_a_circle_of_roles_comes_to_rest(tmp_path: Path) -> None:
